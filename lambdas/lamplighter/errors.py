@@ -1,0 +1,28 @@
+"""The few ways in which something does not work out, named for what the caller can do about it.
+
+Step Functions retries by class name, so these names are part of the workflows.
+"""
+
+
+class LamplighterError(Exception):
+    """Base of every error of ours; its text is a sentence a person can act on."""
+
+
+class BadInput(LamplighterError):
+    """What was asked cannot be meant: say where, what is wrong and what would be right; never retried."""
+
+
+class Refused(LamplighterError):
+    """Understood, and the answer is no, with the reason; never retried."""
+
+
+class Stale(LamplighterError):
+    """A command that is too old, replayed, or fenced off by a newer generation; never retried."""
+
+
+class TryLater(LamplighterError):
+    """Not yet: asking again later is safe and expected. The workflows poll with it."""
+
+
+class OutsideFailed(LamplighterError):
+    """The outside world failed; says which call, on what, and what was tried."""
