@@ -1,0 +1,133 @@
+"""Auto Scaling groups behind node groups: read them, take out one instance, end a drain that is done.
+
+The second rail: it works while EKS is stuck in an update. Never raises a size on its own account.
+"""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.capacity import Activity, Group, Member
+
+if TYPE_CHECKING:
+    from mypy_boto3_autoscaling import AutoScalingClient
+    from mypy_boto3_autoscaling.type_defs import AutoScalingGroupTypeDef
+
+# DescribeScalingActivities gives at most 100 a page; ten pages are weeks of a busy lab.
+ACTIVITY_PAGES = 10
+
+
+class AutoScaling:
+    """The Auto Scaling groups of the account and region."""
+
+    def __init__(self, autoscaling: "AutoScalingClient | None" = None) -> None:
+        self._asg: AutoScalingClient = autoscaling or client("autoscaling")
+
+    def group(self, name: str) -> Group | None:
+        """The group of that name, or None."""
+        with outside("autoscaling:DescribeAutoScalingGroups", name):
+            found = self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
+        return _group(found[0]) if found else None
+
+    def group_of(self, cluster: str, nodegroup: str) -> Group | None:
+        """The group that EKS made for a node group, found by EKS's own tags, or None."""
+        with outside("autoscaling:DescribeAutoScalingGroups", f"{cluster}/{nodegroup}"):
+            found = self._asg.describe_auto_scaling_groups(
+                Filters=[
+                    {"Name": "tag:eks:cluster-name", "Values": [cluster]},
+                    {"Name": "tag:eks:nodegroup-name", "Values": [nodegroup]},
+                ]
+            )["AutoScalingGroups"]
+        return _group(found[0]) if found else None
+
+    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
+        """The group's latest activities, newest first, 100 a page; failures included."""
+        activities: list[Activity] = []
+        token = ""
+        with outside("autoscaling:DescribeScalingActivities", group):
+            for _ in range(min(pages, ACTIVITY_PAGES)):
+                reply = (
+                    self._asg.describe_scaling_activities(AutoScalingGroupName=group, NextToken=token)
+                    if token
+                    else self._asg.describe_scaling_activities(AutoScalingGroupName=group)
+                )
+                activities += [
+                    Activity(
+                        id=found["ActivityId"],
+                        status=found["StatusCode"],
+                        description=found.get("Description", ""),
+                        message=found.get("StatusMessage", ""),
+                        started=found["StartTime"],
+                        ended=found.get("EndTime"),
+                    )
+                    for found in reply["Activities"]
+                ]
+                token = reply.get("NextToken", "")
+                if not token:
+                    break
+        return tuple(activities)
+
+    def remove(self, instance: str) -> None:
+        """Take out this very instance and lower the desired size with it; already leaving is fine."""
+        with outside("autoscaling:TerminateInstanceInAutoScalingGroup", instance):
+            try:
+                self._asg.terminate_instance_in_auto_scaling_group(
+                    InstanceId=instance, ShouldDecrementDesiredCapacity=True
+                )
+            except self._asg.exceptions.ClientError as error:
+                # ValidationError: the instance is in no group any more, or is terminating already.
+                if error_code(error) != "ValidationError":
+                    raise
+
+    def end_drain(self, group: str, instance: str) -> bool:
+        """End the wait of an instance in Terminating:Wait; False when there was nothing to end."""
+        hooks = self._terminate_hooks(group)
+        ended = False
+        for hook in hooks:
+            with outside("autoscaling:CompleteLifecycleAction", f"{group}, {instance}"):
+                try:
+                    self._asg.complete_lifecycle_action(
+                        AutoScalingGroupName=group,
+                        LifecycleHookName=hook,
+                        InstanceId=instance,
+                        LifecycleActionResult="CONTINUE",
+                    )
+                except self._asg.exceptions.ClientError as error:
+                    # ValidationError: "No active Lifecycle Action found", EKS was faster than we.
+                    if error_code(error) != "ValidationError":
+                        raise
+                else:
+                    ended = True
+        return ended
+
+    def lower(self, group: Group, target: int) -> None:
+        """Order at most `target` on the group itself, minimum 0; never raises what it has."""
+        if group.desired <= target and group.minimum == 0:
+            return
+        with outside("autoscaling:UpdateAutoScalingGroup", group.name):
+            self._asg.update_auto_scaling_group(
+                AutoScalingGroupName=group.name,
+                MinSize=0,
+                DesiredCapacity=min(group.desired, target),
+            )
+
+    def _terminate_hooks(self, group: str) -> list[str]:
+        with outside("autoscaling:DescribeLifecycleHooks", group):
+            hooks = self._asg.describe_lifecycle_hooks(AutoScalingGroupName=group)["LifecycleHooks"]
+        return [
+            hook["LifecycleHookName"]
+            for hook in hooks
+            if hook.get("LifecycleTransition") == "autoscaling:EC2_INSTANCE_TERMINATING"
+        ]
+
+
+def _group(found: "AutoScalingGroupTypeDef") -> Group:
+    return Group(
+        name=found["AutoScalingGroupName"],
+        minimum=found["MinSize"],
+        maximum=found["MaxSize"],
+        desired=found["DesiredCapacity"],
+        members=tuple(
+            Member(member["InstanceId"], member["AvailabilityZone"], member["LifecycleState"])
+            for member in found.get("Instances", [])
+        ),
+    )

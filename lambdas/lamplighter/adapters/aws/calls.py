@@ -1,0 +1,69 @@
+"""How every call to AWS is made: short time-outs, and errors translated once into ours.
+
+Owns the connection settings; which calls are made is the business of the adapter beside it. boto3 is
+imported on first use, so that a function that refuses early never pays for it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from lamplighter.errors import OutsideFailed, TryLater
+
+# Two attempts of at most 4 s and a back-off of at most 1 s: an unreachable endpoint is told within 10 s.
+ATTEMPTS = 2
+CONNECT_SECONDS = 3
+READ_SECONDS = 4
+
+THROTTLED = frozenset(
+    {
+        "RequestLimitExceeded",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+
+
+def client(service: str) -> Any:  # noqa: ANN401 -- narrowed to the service's type by the adapter
+    """A boto3 client with our time-outs; endpoint, region and credentials as for any SDK program."""
+    import boto3  # noqa: PLC0415 -- on first use
+    from botocore.config import Config  # noqa: PLC0415
+
+    return boto3.client(
+        service,  # type: ignore[call-overload]
+        config=Config(
+            connect_timeout=CONNECT_SECONDS,
+            read_timeout=READ_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+        ),
+    )
+
+
+def error_code(error: Exception) -> str:
+    """AWS's code of an error ("ResourceNotFoundException"), or "" where it has none."""
+    response: dict[str, dict[str, str]] = getattr(error, "response", {})
+    return response.get("Error", {}).get("Code", "")
+
+
+@contextmanager
+def outside(call: str, subject: str) -> Iterator[None]:
+    """Turn what botocore raises into TryLater (throttled) or OutsideFailed, naming call and object."""
+    try:
+        yield
+    except _botocore_errors() as error:
+        code = error_code(error)
+        if code in THROTTLED:
+            raise TryLater(f"AWS asks us to slow down: {call} on {subject} ({code})") from error
+        if code:
+            raise OutsideFailed(f"{call} on {subject} failed: {error}") from error
+        raise OutsideFailed(f"{call} on {subject} got no answer, {ATTEMPTS} attempts: {error}") from error
+
+
+def _botocore_errors() -> tuple[type[Exception], ...]:
+    # Evaluated only while an exception passes: botocore is imported by then, or was never in play.
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+    return (BotoCoreError, ClientError)

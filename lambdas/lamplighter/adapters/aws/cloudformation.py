@@ -1,0 +1,47 @@
+"""CloudFormation stacks, read only: which lab is deployed here, and where its parts are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
+LAB_TAG = "lamplighter:lab"
+_GONE = frozenset({"DELETE_COMPLETE"})
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One deployed stack of a lab."""
+
+    name: str
+    lab: str
+    status: str
+    outputs: Mapping[str, str]
+
+
+class Stacks:
+    """The stacks of the account and region that belong to labs."""
+
+    def __init__(self, cloudformation: "CloudFormationClient | None" = None) -> None:
+        self._cfn: CloudFormationClient = cloudformation or client("cloudformation")
+
+    def of_labs(self, lab: str | None = None) -> tuple[Stack, ...]:
+        """Every stack that carries the lab tag (of that lab, when one is named), by stack name."""
+        stacks: list[Stack] = []
+        with outside("cloudformation:DescribeStacks", "all stacks"):
+            for page in self._cfn.get_paginator("describe_stacks").paginate():
+                for found in page["Stacks"]:
+                    tags = {tag["Key"]: tag["Value"] for tag in found.get("Tags", [])}
+                    owner = tags.get(LAB_TAG)
+                    if owner is None or found["StackStatus"] in _GONE or lab not in {None, owner}:
+                        continue
+                    outputs = {
+                        output.get("OutputKey", ""): output.get("OutputValue", "")
+                        for output in found.get("Outputs", [])
+                    }
+                    stacks.append(Stack(found["StackName"], owner, found["StackStatus"], outputs))
+        return tuple(sorted(stacks, key=lambda stack: stack.name))

@@ -1,0 +1,69 @@
+"""EC2 instances, found by the tags that EKS puts on a pool's instances, in or outside its group."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.capacity import Instance
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import InstanceTypeDef
+
+# "User initiated (2026-11-20 12:14:18 GMT)": the only place where EC2 says when an instance ended.
+_ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
+
+
+class Instances:
+    """The instances of the account and region."""
+
+    def __init__(self, ec2: "EC2Client | None" = None) -> None:
+        self._ec2: EC2Client = ec2 or client("ec2")
+
+    def of_nodegroup(self, cluster: str, nodegroup: str) -> tuple[Instance, ...]:
+        """Every instance that carries the pool's tags, the ended ones of the last hour included."""
+        found: list[Instance] = []
+        with outside("ec2:DescribeInstances", f"{cluster}/{nodegroup}"):
+            pages = self._ec2.get_paginator("describe_instances").paginate(
+                Filters=[
+                    {"Name": "tag:eks:nodegroup-name", "Values": [nodegroup]},
+                    {"Name": "tag:eks:cluster-name", "Values": [cluster]},
+                ]
+            )
+            for page in pages:
+                for reservation in page["Reservations"]:
+                    found += [_instance(instance) for instance in reservation.get("Instances", [])]
+        return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
+
+    def terminate(self, instances: Sequence[str]) -> None:
+        """End instances that belong to no group; those already gone are fine."""
+        if not instances:
+            return
+        with outside("ec2:TerminateInstances", ", ".join(instances)):
+            try:
+                self._ec2.terminate_instances(InstanceIds=list(instances))
+            except self._ec2.exceptions.ClientError as error:
+                if error_code(error) != "InvalidInstanceID.NotFound":
+                    raise
+
+
+def _instance(found: "InstanceTypeDef") -> Instance:
+    tags = {tag.get("Key", ""): tag.get("Value", "") for tag in found.get("Tags", [])}
+    state = found.get("State", {}).get("Name", "pending")
+    ended = _ENDED.search(found.get("StateTransitionReason", ""))
+    return Instance(
+        id=found.get("InstanceId", ""),
+        type=found.get("InstanceType", ""),
+        zone=found.get("Placement", {}).get("AvailabilityZone", ""),
+        state=state,
+        launched=found["LaunchTime"],
+        ended=(
+            datetime.strptime(ended[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+            if ended and state in {"terminated", "stopped"}
+            else None
+        ),
+        group=tags.get("aws:autoscaling:groupName"),
+        private_dns=found.get("PrivateDnsName", ""),
+    )

@@ -1,0 +1,78 @@
+"""EKS managed node groups: read one, set its size, follow an update.
+
+Writes whole targets only, and always with a minimum of 0; which target is right is decided elsewhere.
+"""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.capacity import HealthIssue, NodeGroup, Update
+from lamplighter.errors import TryLater
+
+if TYPE_CHECKING:
+    from mypy_boto3_eks import EKSClient
+
+
+class NodeGroups:
+    """The node groups of one cluster."""
+
+    def __init__(self, cluster: str, eks: "EKSClient | None" = None) -> None:
+        self.cluster = cluster
+        self._eks: EKSClient = eks or client("eks")
+
+    def read(self, name: str) -> NodeGroup | None:
+        """The node group as EKS sees it now; None when there is no such group or no such cluster."""
+        with outside("eks:DescribeNodegroup", f"{self.cluster}/{name}"):
+            try:
+                reply = self._eks.describe_nodegroup(clusterName=self.cluster, nodegroupName=name)
+            except self._eks.exceptions.ClientError as error:
+                if error_code(error) == "ResourceNotFoundException":
+                    return None
+                raise
+        found = reply["nodegroup"]
+        scaling = found.get("scalingConfig", {})
+        groups = found.get("resources", {}).get("autoScalingGroups", [])
+        issues = found.get("health", {}).get("issues", [])
+        return NodeGroup(
+            cluster=self.cluster,
+            name=name,
+            status=found.get("status", "ACTIVE"),
+            minimum=scaling.get("minSize", 0),
+            maximum=scaling.get("maxSize", 0),
+            desired=scaling.get("desiredSize", 0),
+            group=groups[0].get("name") if groups else None,
+            health=tuple(HealthIssue(i.get("code", ""), i.get("message", "")) for i in issues),
+        )
+
+    def scale(self, name: str, target: int) -> str:
+        """Order exactly `target` nodes and return EKS's update id.
+
+        The minimum goes to 0 with every order: EKS refuses a desired size below it.
+        TryLater while another update of the group runs.
+        """
+        with outside("eks:UpdateNodegroupConfig", f"{self.cluster}/{name}"):
+            try:
+                reply = self._eks.update_nodegroup_config(
+                    clusterName=self.cluster,
+                    nodegroupName=name,
+                    scalingConfig={"minSize": 0, "desiredSize": target},
+                )
+            except self._eks.exceptions.ClientError as error:
+                if error_code(error) == "ResourceInUseException":
+                    raise TryLater(f"EKS is still busy with another update of node group {name}") from error
+                raise
+        return reply["update"].get("id", "")
+
+    def update(self, name: str, update_id: str) -> Update:
+        """How an update of the group stands."""
+        with outside("eks:DescribeUpdate", f"{self.cluster}/{name}, update {update_id}"):
+            found = self._eks.describe_update(name=self.cluster, nodegroupName=name, updateId=update_id)[
+                "update"
+            ]
+        errors = tuple(
+            f"{error.get('errorCode', 'Unknown')}: {error.get('errorMessage', '')}"
+            for error in found.get("errors", [])
+        )
+        return Update(
+            id=update_id, status=found.get("status", ""), created=found.get("createdAt"), errors=errors
+        )
