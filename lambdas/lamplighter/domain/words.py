@@ -1,0 +1,186 @@
+"""Reads the words of `open` and `extend`, as typed on the command line and in Slack.
+
+Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`; what may be granted
+is decided elsewhere.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from lamplighter.errors import BadInput
+
+_DURATION = re.compile(
+    r"(?:(\d{1,4})\s*h(?:ours?|rs?)?)?\s*(?:(\d{1,5})\s*m(?:in(?:utes?|s)?)?)?", re.IGNORECASE
+)
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MOST_NODES = 100  # what max_nodes of a pool may be at most
+_KEYWORDS = ("at", "for", "until", "because")
+
+
+@dataclass(frozen=True)
+class OpenWords:
+    """What a person asked for; what was left unsaid is None."""
+
+    pool: str | None = None
+    nodes: int | None = None
+    opens: datetime | None = None
+    duration: timedelta | None = None
+    closes: datetime | None = None
+    because: str | None = None
+
+
+def duration(text: str) -> timedelta:
+    """`3h`, `90m`, `1h30m`, `1 h 30 min`. Raises BadInput for anything else, and for nothing at all."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or not any(match.groups()):
+        raise BadInput(f"'{text[:80]}' is no duration; write one like 3h, 90m or 1h30m")
+    length = timedelta(hours=int(match[1] or 0), minutes=int(match[2] or 0))
+    if not length:
+        raise BadInput(f"'{text[:80]}' is no time at all; write a duration like 3h, 90m or 1h30m")
+    return length
+
+
+def open_words(words: list[str], pools: list[str], now: datetime, zone: ZoneInfo) -> OpenWords:
+    """Reads the words after `open`. `zone` is the asker's; instants come back in UTC.
+
+    Raises BadInput with the word that could not be read.
+    """
+    head, clauses = _clauses(words)
+    said = _pool_and_nodes(head, pools)
+    if "at" in clauses:
+        said = replace(said, opens=_day_and_clock(clauses["at"], now, zone))
+    if "for" in clauses and "until" in clauses:
+        raise BadInput("'for' and 'until' both say when it ends; keep one of them")
+    if "for" in clauses:
+        said = replace(said, duration=duration(" ".join(clauses["for"])))
+    if "until" in clauses:
+        said = replace(said, closes=_day_and_clock(clauses["until"], said.opens or now, zone))
+    if "because" in clauses:
+        said = replace(said, because=" ".join(clauses["because"]))
+    return said
+
+
+def _clauses(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
+    head: list[str] = []
+    clauses: dict[str, list[str]] = {}
+    current = head
+    for word in words:
+        keyword = word.lower()
+        if keyword in _KEYWORDS and "because" not in clauses:
+            if keyword in clauses:
+                raise BadInput(f"'{keyword}' is said twice; say it once")
+            current = clauses[keyword] = []
+        else:
+            current.append(word)
+    for keyword, rest in clauses.items():
+        if not rest:
+            raise BadInput(f"nothing follows '{keyword}'; {_EXAMPLES[keyword]}")
+    return head, clauses
+
+
+_EXAMPLES = {
+    "at": "write it like 'at fri 20:00'",
+    "for": "write it like 'for 3h'",
+    "until": "write it like 'until 22:30'",
+    "because": "write the reason after it",
+}
+
+
+def _pool_and_nodes(head: list[str], pools: list[str]) -> OpenWords:
+    said = OpenWords()
+    for word in head:
+        if word in pools and said.pool is None:
+            said = replace(said, pool=word)
+        elif word.isdecimal() and said.nodes is None:
+            if not 1 <= int(word) <= MOST_NODES:
+                raise BadInput(f"'{word[:80]}' nodes cannot be opened; write a number from 1 to {MOST_NODES}")
+            said = replace(said, nodes=int(word))
+        else:
+            raise BadInput(
+                f"'{word[:80]}' is neither a pool nor a number of nodes; "
+                f"the pools are {', '.join(pools)}, "
+                "and the words are [POOL] [N] [for 3h|until 22:30] [because TEXT]"
+            )
+    return said
+
+
+def _day_and_clock(words: list[str], after: datetime, zone: ZoneInfo) -> datetime:
+    """The first instant after `after` that reads so on a clock in `zone`, or an RFC 3339 instant as it is."""
+    text = " ".join(words).strip()
+    if "T" in text.upper() and len(words) == 1:
+        return _instant(text)
+    day, _, clock = text.lower().rpartition(" ")
+    if clock == "24:00":
+        hours, minutes = 24, 0
+    else:
+        match = _CLOCK.fullmatch(clock)
+        if match is None:
+            raise BadInput(
+                f"'{text[:80]}' is no time; write it like 22:30, 'fri 20:00' or 2026-12-01T22:30:00+09:00"
+            )
+        hours, minutes = int(match[1]), int(match[2])
+    today = after.astimezone(zone).date()
+    candidates = _dates(day, today)
+    for candidate in candidates:
+        instant = _on_clock(candidate, hours, minutes, zone)
+        if instant > after:
+            return instant
+    raise BadInput(f"'{text[:80]}' has passed; name a later time")
+
+
+def _dates(day: str, today: date) -> list[date]:
+    if not day:
+        return [today, today + timedelta(days=1)]
+    if day in ("today", "tonight"):
+        return [today]
+    if day == "tomorrow":
+        return [today + timedelta(days=1)]
+    if day[:3] in _DAYS and "monday tuesday wednesday thursday friday saturday sunday".find(day) >= 0:
+        ahead = (_DAYS.index(day[:3]) - today.weekday()) % 7
+        return [today + timedelta(days=ahead), today + timedelta(days=ahead + 7)]
+    try:
+        return [date.fromisoformat(day)]
+    except ValueError:
+        raise BadInput(
+            f"'{day[:80]}' is no day; write mon to sun, tomorrow or a date like 2026-12-01"
+        ) from None
+
+
+def _on_clock(day: date, hours: int, minutes: int, zone: ZoneInfo) -> datetime:
+    """Like a window's end: the first of two, and the end of a spring gap for a time that does not exist."""
+    if hours == 24:  # noqa: PLR2004 - the end of the day, as the window grammar allows it
+        day, hours = day + timedelta(days=1), 0
+    wall = datetime.combine(day, time(hours, minutes), zone)
+    instant = wall.astimezone(UTC)
+    exists = instant.astimezone(zone).replace(tzinfo=None) == wall.replace(tzinfo=None)
+    if exists:
+        return instant
+    gap = wall.replace(fold=0).utcoffset(), wall.replace(fold=1).utcoffset()
+    before, after = (offset or timedelta(0) for offset in gap)
+    # In a gap fold=0 reads with the offset before it; the gap ends where the wall clock jumped.
+    shifted = wall.replace(tzinfo=UTC) - before
+    return _gap_end(shifted - (after - before), shifted, zone)
+
+
+def _gap_end(low: datetime, high: datetime, zone: ZoneInfo) -> datetime:
+    offset = low.astimezone(zone).utcoffset()
+    while high - low > timedelta(seconds=1):
+        middle = low + (high - low) / 2
+        if middle.astimezone(zone).utcoffset() == offset:
+            low = middle
+        else:
+            high = middle
+    return high.replace(microsecond=0)
+
+
+def _instant(text: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"'{text[:80]}' is no instant; write it like 2026-12-01T22:30:00+09:00") from None
+    if instant.tzinfo is None:
+        raise BadInput(f"'{text[:80]}' has no time zone; write it like 2026-12-01T22:30:00+09:00")
+    return instant.astimezone(UTC)

@@ -1,0 +1,94 @@
+"""The words of `open`, read as a person means them."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.domain.words import OpenWords, duration, open_words
+from lamplighter.errors import BadInput
+
+SEOUL = ZoneInfo("Asia/Seoul")
+NOW = datetime(2026, 12, 1, 10, 0, tzinfo=UTC)  # a Tuesday, 19:00 in Seoul
+
+
+def read(text: str, *, zone: ZoneInfo = SEOUL, now: datetime = NOW) -> OpenWords:
+    return open_words(text.split(), ["gpu", "big"], now, zone)
+
+
+def test_nothing_said_leaves_everything_open() -> None:
+    assert read("") == OpenWords()
+
+
+def test_a_full_sentence_is_understood() -> None:
+    said = read("gpu 2 at fri 20:00 for 1h30m because the exam is on Friday")
+    assert said == OpenWords(
+        pool="gpu",
+        nodes=2,
+        opens=datetime(2026, 12, 4, 11, 0, tzinfo=UTC),
+        duration=timedelta(minutes=90),
+        because="the exam is on Friday",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("3h", 180), ("90m", 90), ("1h30m", 90), ("1 h 30 min", 90), ("2 hours", 120), ("45 Minutes", 45)],
+)
+def test_durations_are_read_forgivingly(text: str, length: int) -> None:
+    assert duration(text) == timedelta(minutes=length)
+
+
+@pytest.mark.parametrize("text", ["", "0h", "3", "h", "-1h", "3d", "1.5h", "three hours"])
+def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(BadInput, match="write"):
+        duration(text)
+
+
+def test_until_is_the_next_such_time_on_the_askers_clock() -> None:
+    assert read("until 22:30").closes == datetime(2026, 12, 1, 13, 30, tzinfo=UTC)
+    assert read("until 08:00").closes == datetime(2026, 12, 1, 23, 0, tzinfo=UTC)
+    assert read("until 24:00").closes == datetime(2026, 12, 1, 15, 0, tzinfo=UTC)
+    assert read("until 2026-12-01T22:30:00+09:00").closes == datetime(2026, 12, 1, 13, 30, tzinfo=UTC)
+
+
+def test_until_counts_from_the_opening_when_one_is_named() -> None:
+    assert read("at fri 22:00 until 01:00").closes == datetime(2026, 12, 4, 16, 0, tzinfo=UTC)
+
+
+def test_todays_weekday_names_today_while_its_time_is_ahead_and_next_week_after() -> None:
+    assert read("at tue 20:00").opens == datetime(2026, 12, 1, 11, 0, tzinfo=UTC)
+    assert read("at tue 18:00").opens == datetime(2026, 12, 8, 9, 0, tzinfo=UTC)
+
+
+def test_a_time_in_a_spring_gap_moves_to_the_end_of_the_gap() -> None:
+    evening_before = datetime(2026, 3, 8, 3, 0, tzinfo=UTC)
+    said = read("until 02:30", zone=ZoneInfo("America/New_York"), now=evening_before)
+    assert said.closes == datetime(2026, 3, 8, 7, 0, tzinfo=UTC)
+
+
+def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
+    evening_before = datetime(2026, 11, 1, 3, 0, tzinfo=UTC)
+    said = read("until 01:30", zone=ZoneInfo("America/New_York"), now=evening_before)
+    assert said.closes == datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("gpx 2", "gpx"),
+        ("2 3", "'3'"),
+        ("0", "'0'"),
+        ("101", "'101'"),
+        ("for", "nothing follows 'for'"),
+        ("for 1h for 2h", "said twice"),
+        ("for 1h until 20:00", "keep one"),
+        ("until 25:00", "25:00"),
+        ("until today 18:00", "has passed"),
+        ("at someday 20:00", "someday"),
+        ("until 2026-12-01T22:30:00", "no time zone"),
+    ],
+)
+def test_what_cannot_be_read_is_named(text: str, named: str) -> None:
+    with pytest.raises(BadInput, match=named):
+        read(text)
