@@ -1,0 +1,153 @@
+"""Who may do what: calls with a role's temporary credentials are judged by that role's policies.
+
+Actions only: resources and conditions are asserted on the templates, and moto's own judge takes a statement
+about one resource for a refusal. Credentials that belong to no role (the admin's of `local up`) may do
+everything.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from moto.core.authorization import ActionAuthenticatorMixin
+from moto.core.exceptions import ServiceException
+from moto.core.responses import ActionResult
+from moto.core.utils import get_service_model
+from moto.iam.models import Policy, iam_backends
+from moto.sts.models import sts_backends
+from werkzeug.exceptions import HTTPException
+
+ACCOUNT = "123456789012"
+PARTITION = "aws"
+
+#: IAM names a few services and actions otherwise than their endpoints do.
+_SERVICES = {"monitoring": "cloudwatch", "tagging": "tag", "email": "ses"}
+_ACTIONS = {"lambda:Invoke": "lambda:InvokeFunction", "lambda:InvokeAsync": "lambda:InvokeFunction"}
+#: What AWS lets everybody ask.
+_ALWAYS = frozenset({"sts:GetCallerIdentity"})
+#: Calls that hand a role to a service need iam:PassRole as well.
+_PASSING = frozenset(
+    {
+        "scheduler:CreateSchedule",
+        "scheduler:UpdateSchedule",
+        "lambda:CreateFunction",
+        "states:CreateStateMachine",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    access_key_id: str
+    secret_access_key: str
+    session_token: str
+
+    def environment(self) -> dict[str, str]:
+        """As every AWS SDK reads them."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key_id,
+            "AWS_SECRET_ACCESS_KEY": self.secret_access_key,
+            "AWS_SESSION_TOKEN": self.session_token,
+        }
+
+
+def assume(role_arn: str, session: str, region: str) -> Credentials:
+    """Temporary credentials of a role, as AWS hands them to a function or a state machine."""
+    role = sts_backends[ACCOUNT][PARTITION].assume_role(
+        region_name=region,
+        role_session_name=session[:64],
+        role_arn=role_arn,
+        policy=None,
+        duration=3600,
+        external_id=None,
+    )
+    return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
+
+
+def role_of(access_key_id: str) -> Any | None:
+    """The assumed role behind an access key (moto's AssumedRole: role_arn, arn), None for any other key."""
+    if not access_key_id.startswith("ASIA"):
+        return None
+    roles = sts_backends[ACCOUNT][PARTITION].assumed_roles
+    return next((role for role in roles if role.access_key_id == access_key_id), None)
+
+
+def allowed(role_name: str, action: str) -> bool:
+    """Whether the role's policies allow the action on anything, and none denies it on everything."""
+    verdicts = [
+        statement["Effect"]
+        for statement in _statements(role_name)
+        if _concerns(statement, action)
+        and (
+            statement["Effect"] == "Allow"
+            or ("Condition" not in statement and "*" in _list(statement["Resource"]))
+        )
+    ]
+    return "Allow" in verdicts and "Deny" not in verdicts
+
+
+def enforce() -> None:
+    """Ask these rules before each action of moto's; idempotent."""
+
+    def authorize(response: Any, _request: type, _resource: str = "*") -> None:
+        _authorize(response)
+
+    ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize  # noqa: SLF001 (moto's own seam)
+
+
+def _authorize(response: Any) -> None:
+    role = role_of(response.access_key)
+    if role is None:
+        return
+    service = response.headers["Authorization"].partition("Credential=")[2].split("/")[3]
+    action = f"{_SERVICES.get(service, service)}:{response._get_action()}"  # noqa: SLF001
+    action = _ACTIONS.get(action, action)
+    if action in _ALWAYS:
+        return
+    for needed in (action, "iam:PassRole") if action in _PASSING else (action,):
+        if not allowed(role.role_arn.rpartition("/")[2], needed):
+            raise _denied(response, f"User: {role.arn} is not authorized to perform: {needed}")
+
+
+def _denied(response: Any, reason: str) -> HTTPException:
+    protocol = response.determine_response_protocol(get_service_model(response.boto3_service_name))
+    code = {"ec2": "UnauthorizedOperation", "query": "AccessDenied", "rest-xml": "AccessDenied"}.get(
+        protocol, "AccessDeniedException"
+    )
+    _, headers, body = response.serialized(ActionResult(ServiceException(code, reason)))
+    response.response_headers.update(headers)
+    refusal = HTTPException(description=body)
+    refusal.code = 403
+    return refusal
+
+
+def _statements(role_name: str) -> Iterator[dict[str, Any]]:
+    iam = iam_backends[ACCOUNT][PARTITION]
+    documents = [
+        iam.get_role_policy(role_name, name)[1]["policy_document"]
+        for name in iam.list_role_policies(role_name)
+    ]
+    attached, _ = iam.list_attached_role_policies(role_name)
+    for document in documents + [_document(policy) for policy in attached]:
+        yield from _list(json.loads(document)["Statement"])
+
+
+def _document(policy: Policy) -> str:
+    document: str = next(version.document for version in policy.versions if version.is_default)
+    return document
+
+
+def _concerns(statement: dict[str, Any], action: str) -> bool:
+    if "NotAction" in statement:
+        return not _matches(statement["NotAction"], action)
+    return _matches(statement["Action"], action)
+
+
+def _matches(patterns: Any, action: str) -> bool:
+    return any(fnmatchcase(action.lower(), pattern.lower()) for pattern in _list(patterns))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
