@@ -8,7 +8,7 @@ moto's and the seams' business; who may do it is iam.py's.
 import io
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import BaseWSGIServer, make_server
 
+from local.aws.own_services import OwnServices
 from local.clock import VirtualClock
 
 Environ = dict[str, Any]
@@ -60,13 +61,11 @@ Page = Callable[[Request], Response]
 Observer = Callable[[str, str], None]
 
 
-class Application(DomainDispatcherApplication):  # type: ignore[misc]
-    """Decides who answers a request: a page of ours or moto."""
+class Moto(DomainDispatcherApplication):  # type: ignore[misc]
+    """moto's own dispatching, one call at a time for each service."""
 
     def __init__(self) -> None:
         super().__init__(create_backend_app)
-        self.pages: dict[str, Page] = {"/_lamplighter/health": lambda _: Response(body=b"ok\n")}
-        self.observers: list[Observer] = []
         self._locks = {service: threading.RLock() for service in SERIAL}
 
     def locked(self, service: str) -> AbstractContextManager[object]:
@@ -83,15 +82,33 @@ class Application(DomainDispatcherApplication):  # type: ignore[misc]
         return host
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        with self.locked(_caller(environ)[1]):
+            return list(super().__call__(environ, start_response))
+
+
+class Application:
+    """Decides who answers a request: a page of ours, a service of ours, or moto."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, Page] = {"/_lamplighter/health": lambda _: Response(body=b"ok\n")}
+        self.observers: list[Observer] = []
+        #: Services of our own by signing name, instead of moto's.
+        self.services: dict[str, Any] = {}
+        self.moto = Moto()
+        self.aws: Any = self.moto
+
+    def get_application(self, environ: Environ) -> Any:
+        """The WSGI application that answers: ours where we have one for the service, else moto's."""
+        return self.services.get(_caller(environ)[1]) or super().get_application(environ)
+
+    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         for prefix, page in self.pages.items():
             if path == prefix or path.startswith(prefix + "/"):
                 return _answer(page, prefix, environ, start_response)
-        key, service = _caller(environ)
-        with self.locked(service):
-            reply = list(super().__call__(environ, start_response))
+        reply = list(self.aws(environ, start_response))
         for observer in self.observers:
-            observer(key, service)
+            observer(*_caller(environ))
         return reply
 
 
@@ -186,6 +203,14 @@ class Server:
 
     def start(self) -> None:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="aws", daemon=True).start()
+
+    def own(self, services: Mapping[str, object]) -> None:
+        """Let these services of ours answer, keyed by signing name; once, before `start`."""
+        self.application.aws = OwnServices(self.application.moto, services)
+
+    def locked(self, service: str) -> AbstractContextManager[object]:
+        """Hold this while touching the moto backend of `service` in this process."""
+        return self.application.moto.locked(service)
 
     def page(self, prefix: str, page: Page) -> None:
         """Answer everything at and below `prefix` with `page`."""

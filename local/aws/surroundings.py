@@ -1,0 +1,75 @@
+"""What the behaviours of the embedded AWS share: which account and region this is, its clock, and how one
+service calls another, over the endpoint like everybody else, as the account itself or in a role's name.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3
+from botocore.client import BaseClient
+from botocore.config import Config
+
+from local.aws.own_services import Document
+from local.clock import VirtualClock
+
+#: One try: a retry of the SDK would sleep in real time. Long enough for the longest function (15 minutes).
+SDK = Config(
+    retries={"total_max_attempts": 1}, max_pool_connections=64, read_timeout=960, inject_host_prefix=False
+)
+
+
+@dataclass
+class Surroundings:
+    """`access_key_id` and `secret_access_key` are the account's own: allowed everything."""
+
+    clock: VirtualClock
+    region: str
+    endpoint: str
+    access_key_id: str
+    secret_access_key: str
+    account_id: str = "123456789012"
+    _clients: dict[tuple[str, str], BaseClient] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def call(
+        self, service: str, operation: str, request: Mapping[str, object], *, role: str = ""
+    ) -> Document:
+        """One call by boto3's names (`"eks", "describe_cluster"`); raises botocore's errors as they come."""
+        answer: Document = getattr(self._client(service, role), operation)(**request)
+        answer.pop("ResponseMetadata", None)
+        return answer
+
+    def arn(self, service: str, resource: str) -> str:
+        return f"arn:aws:{service}:{self.region}:{self.account_id}:{resource}"
+
+    def _client(self, service: str, role: str) -> BaseClient:
+        with self._lock:
+            client = self._clients.get((service, role))
+        if client is None:
+            credentials = self._assume(role) if role else {}
+            with self._lock:
+                client = self._clients.setdefault((service, role), self._new_client(service, credentials))
+        return client
+
+    def _assume(self, role: str) -> dict[str, Any]:
+        session = {"RoleArn": role, "RoleSessionName": "embedded-aws"}
+        credentials = self.call("sts", "assume_role", session)["Credentials"]
+        return {
+            "aws_access_key_id": credentials["AccessKeyId"],
+            "aws_secret_access_key": credentials["SecretAccessKey"],
+            "aws_session_token": credentials["SessionToken"],
+        }
+
+    def _new_client(self, service: str, credentials: dict[str, Any]) -> BaseClient:
+        own = {"aws_access_key_id": self.access_key_id, "aws_secret_access_key": self.secret_access_key}
+        # A session of its own: the default one is not thread-safe.
+        client: BaseClient = boto3.session.Session().client(
+            service,  # type: ignore[call-overload]
+            endpoint_url=self.endpoint,
+            region_name=self.region,
+            config=SDK,
+            **(credentials or own),
+        )
+        return client
