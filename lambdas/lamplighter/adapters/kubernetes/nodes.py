@@ -1,0 +1,56 @@
+"""The cluster's nodes: found by node group, read as values, cordoned before they go."""
+
+from datetime import datetime
+
+from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
+from lamplighter.domain.nodes import GPU_RESOURCES, NodeFacts, Taint
+
+NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
+
+
+def pool_nodes(connection: Connection, nodegroup: str) -> list[NodeFacts]:
+    """Every node of one EKS node group, by name."""
+    items = connection.list("/api/v1/nodes", labelSelector=f"{NODEGROUP_LABEL}={nodegroup}")
+    return sorted((node_facts(item) for item in items), key=lambda node: node.name)
+
+
+def cordon(connection: Connection, node: str) -> None:
+    """Nothing new is scheduled on the node; one that is gone already is fine."""
+    path = f"/api/v1/nodes/{node}"
+    body = {"spec": {"unschedulable": True}}
+    answer = connection.ask("PATCH", path, body=body, content_type=MERGE_PATCH)
+    if answer.status != NOT_FOUND:
+        connection.expect(answer, "PATCH", path)
+
+
+def node_facts(item: Object) -> NodeFacts:
+    """A node's API document as a value."""
+    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+    conditions = {each.get("type"): each for each in status.get("conditions") or []}
+    ready = conditions.get("Ready") or {}
+    return NodeFacts(
+        name=metadata["name"],
+        # aws:///ap-northeast-2a/i-0abc
+        instance=str(spec.get("providerID") or "").rpartition("/")[2],
+        created=instant(metadata["creationTimestamp"]),
+        ready=ready.get("status") == "True",
+        ready_message=str(ready.get("message") or ready.get("reason") or ""),
+        cordoned=bool(spec.get("unschedulable")),
+        taints=tuple(
+            Taint(str(each.get("key", "")), str(each.get("value") or ""), str(each.get("effect", "")))
+            for each in spec.get("taints") or []
+        ),
+        labels=metadata.get("labels") or {},
+        capacity=_gpus(status.get("capacity")),
+        allocatable=_gpus(status.get("allocatable")),
+    )
+
+
+def instant(text: str) -> datetime:
+    """An API timestamp, by the server's clock."""
+    return datetime.fromisoformat(text)
+
+
+def _gpus(resources: Object | None) -> dict[str, int]:
+    found = resources or {}
+    return {name: int(found[name]) for name in GPU_RESOURCES if str(found.get(name, "")).isdecimal()}

@@ -1,0 +1,91 @@
+"""Pods: made once however often asked, read as values, their output, and their end."""
+
+from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Connection, Object
+from lamplighter.adapters.kubernetes.nodes import instant
+from lamplighter.domain.nodes import GPU_RESOURCES, PodFacts
+
+# A check prints a few hundred bytes, dcgmi some hundred kilobytes; what is longer is no output of ours.
+LOG_BYTES = 4 * 1024 * 1024
+
+
+def on_node(connection: Connection, node: str) -> list[PodFacts]:
+    """Every pod bound to the node, in every namespace."""
+    return [
+        pod_facts(item) for item in connection.list("/api/v1/pods", fieldSelector=f"spec.nodeName={node}")
+    ]
+
+
+def labelled(connection: Connection, selector: str, namespace: str = "") -> list[PodFacts]:
+    """Pods by label, in one namespace or in all."""
+    path = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
+    return [pod_facts(item) for item in connection.list(path, labelSelector=selector)]
+
+
+def create(connection: Connection, manifest: Object) -> None:
+    """The pod is there afterwards, whether this call made it or an earlier one did."""
+    path = f"/api/v1/namespaces/{manifest['metadata']['namespace']}/pods"
+    answer = connection.ask("POST", path, body=manifest)
+    if answer.status != CONFLICT:
+        connection.expect(answer, "POST", path)
+
+
+def log(connection: Connection, pod: PodFacts) -> str | None:
+    """What the pod's container printed; None where the kubelet cannot say."""
+    path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/log"
+    answer = connection.ask("GET", path, query={"limitBytes": str(LOG_BYTES)})
+    return answer.text if answer.ok else None
+
+
+def delete(connection: Connection, namespace: str, name: str) -> None:
+    """The pod is ending or gone afterwards."""
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+    answer = connection.ask("DELETE", path, body={"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+    if answer.status != NOT_FOUND:
+        connection.expect(answer, "DELETE", path)
+
+
+def pod_facts(item: Object) -> PodFacts:
+    """A pod's API document as a value."""
+    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+    owners = metadata.get("ownerReferences") or []
+    first = (status.get("containerStatuses") or [{}])[0].get("state") or {}
+    ended = first.get("terminated") or {}
+    return PodFacts(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        node=str(spec.get("nodeName") or ""),
+        phase=str(status.get("phase") or "Pending"),
+        created=instant(metadata["creationTimestamp"]),
+        ready=_condition(status, "Ready").get("status") == "True",
+        daemon=any(owner.get("kind") == "DaemonSet" for owner in owners),
+        mirror="kubernetes.io/config.mirror" in (metadata.get("annotations") or {}),
+        leaving="deletionTimestamp" in metadata,
+        gpus=sum(_gpus_of(container) for container in spec.get("containers") or []),
+        labels=metadata.get("labels") or {},
+        exit_code=ended.get("exitCode"),
+        waiting=_waiting(status, first),
+    )
+
+
+def _waiting(status: Object, state: Object) -> str:
+    waits = state.get("waiting") or {}
+    scheduled = _condition(status, "PodScheduled")
+    if scheduled.get("status") == "False":
+        waits = scheduled
+    said = [str(waits.get(key)) for key in ("reason", "message") if waits.get(key)]
+    if not said and status.get("phase") == "Failed":
+        said = [str(status.get(key)) for key in ("reason", "message") if status.get(key)]
+    return ": ".join(said)
+
+
+def _condition(status: Object, name: str) -> Object:
+    for condition in status.get("conditions") or []:
+        if condition.get("type") == name:
+            found: Object = condition
+            return found
+    return {}
+
+
+def _gpus_of(container: Object) -> int:
+    limits = (container.get("resources") or {}).get("limits") or {}
+    return sum(int(limits[name]) for name in GPU_RESOURCES if str(limits.get(name, "")).isdecimal())

@@ -1,0 +1,64 @@
+"""The bearer token by which EKS recognises an IAM role: a presigned STS call, good for a quarter of an hour.
+
+Decides nothing; the API server resolves it to a role, and the cluster's access entry to a group.
+"""
+
+import base64
+import time
+
+from lamplighter.errors import OutsideFailed
+
+# aws-iam-authenticator signs for 60 s; EKS accepts the token for 15 minutes from its signing.
+SIGNED_FOR_SECONDS = 60
+RENEW_AFTER_SECONDS = 600
+
+
+class Token:
+    """Bearer token of this process's role for one cluster; renewed before it runs out."""
+
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
+        self._value = ""
+        self._renew_at = 0.0
+
+    def value(self) -> str:
+        """The token to send now."""
+        if not self._value or time.monotonic() > self._renew_at:
+            self._value = self._signed()
+            self._renew_at = time.monotonic() + RENEW_AFTER_SECONDS
+        return self._value
+
+    def forget(self) -> None:
+        """The server did not accept it: sign a new one next time."""
+        self._value = ""
+
+    def _signed(self) -> str:
+        import boto3  # noqa: PLC0415 -- on first use
+        from botocore.signers import RequestSigner  # noqa: PLC0415
+
+        session = boto3.Session()
+        sts = session.client("sts")
+        credentials = session.get_credentials()
+        if credentials is None:
+            raise OutsideFailed("sts:GetCallerIdentity cannot be signed: this process has no AWS credentials")
+        signer = RequestSigner(
+            sts.meta.service_model.service_id,
+            sts.meta.region_name,
+            "sts",
+            "v4",
+            credentials,
+            session.events,
+        )
+        url = signer.generate_presigned_url(
+            {
+                "method": "GET",
+                "url": f"{sts.meta.endpoint_url}/?Action=GetCallerIdentity&Version=2011-06-15",
+                "body": {},
+                "headers": {"x-k8s-aws-id": self._cluster},
+                "context": {},
+            },
+            region_name=sts.meta.region_name,
+            expires_in=SIGNED_FOR_SECONDS,
+            operation_name="",
+        )
+        return "k8s-aws-v1." + base64.urlsafe_b64encode(url.encode()).decode().rstrip("=")

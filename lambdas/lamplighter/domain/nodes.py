@@ -1,0 +1,77 @@
+"""What Kubernetes says about nodes and pods, as values.
+
+The adapters fill them; readiness, drain, the checks and the guard judge by them; nothing here decides.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
+
+
+@dataclass(frozen=True)
+class Taint:
+    """One taint, written `key=value:effect` as kubectl does."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """A node as the API server knows it. GPU counts are schedulable units: time-slicing multiplies them."""
+
+    name: str
+    instance: str
+    """EC2 instance id, or "" where the provider id names none."""
+    created: datetime
+    """By the API server's clock: compare it only with its other timestamps."""
+    ready: bool
+    ready_message: str = ""
+    cordoned: bool = False
+    taints: tuple[Taint, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    """GPU resources only, such as nvidia.com/gpu; a missing key was never announced."""
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def gpus(self) -> int:
+        """Schedulable GPU units, over all GPU resource names."""
+        return sum(self.allocatable.values())
+
+
+@dataclass(frozen=True)
+class PodFacts:
+    """A pod as the API server knows it."""
+
+    namespace: str
+    name: str
+    node: str
+    phase: str
+    created: datetime
+    ready: bool = False
+    daemon: bool = False
+    """Owned by a DaemonSet: it ends with its node and is never drained."""
+    mirror: bool = False
+    """A static pod's image: the kubelet owns it."""
+    leaving: bool = False
+    gpus: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    exit_code: int | None = None
+    """Of its first container, once that has ended."""
+    waiting: str = ""
+    """Why its first container does not run yet, in the kubelet's or the scheduler's words."""
+
+    @property
+    def called(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def finished(self) -> bool:
+        return self.phase in {"Succeeded", "Failed"}
