@@ -1,0 +1,144 @@
+"""How long nodes ran, and on whose account: the meter behind every cost.
+
+Owns node-time from launches and terminations, split into leased, overrun (past its lease's end) and
+unleased; what it costs is the business of money, which records it came from is that of the adapters.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from lamplighter.domain.capacity import Activity, Instance
+
+# EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
+EC2_REMEMBERS = timedelta(hours=1)
+
+_INSTANCE = re.compile(r"\bi-[0-9a-f]+\b")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One node's life [started, ended); `ended` is None while it runs."""
+
+    instance: str
+    started: datetime
+    ended: datetime | None
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a lease justified: `nodes` in [opens, closes), where closes is when it really ended."""
+
+    lease: str
+    nodes: int
+    opens: datetime
+    closes: datetime
+
+
+@dataclass(frozen=True)
+class Metered:
+    """Node-time by account. The three parts add up to all that ran."""
+
+    leased: Mapping[str, timedelta] = field(default_factory=dict)
+    overrun: Mapping[str, timedelta] = field(default_factory=dict)
+    unleased: timedelta = timedelta()
+
+    def of_lease(self, lease: str) -> timedelta:
+        """What a lease answers for: its own time and what ran past its end."""
+        return self.leased.get(lease, timedelta()) + self.overrun.get(lease, timedelta())
+
+    @property
+    def total(self) -> timedelta:
+        return (
+            sum(self.leased.values(), timedelta()) + sum(self.overrun.values(), timedelta()) + self.unleased
+        )
+
+
+def runs(activities: Iterable[Activity], instances: Iterable[Instance], now: datetime) -> tuple[Run, ...]:
+    """Every node's life, from the group's activities and from EC2, each filling the other's gaps."""
+    started: dict[str, datetime] = {}
+    ended: dict[str, datetime] = {}
+    for activity in activities:
+        found = _INSTANCE.search(activity.description)
+        if found is None or activity.failed:
+            continue
+        if activity.launches:
+            started[found[0]] = activity.started
+        elif activity.ended is not None:
+            ended[found[0]] = activity.ended
+    listed = {instance.id: instance for instance in instances}
+    for instance in listed.values():
+        started[instance.id] = instance.launched
+        if instance.ended is not None:
+            ended[instance.id] = instance.ended
+        elif instance.exists:
+            ended.pop(instance.id, None)
+    return tuple(
+        Run(name, start, _end(start, ended.get(name), listed.get(name), now))
+        for name, start in sorted(started.items(), key=lambda item: (item[1], item[0]))
+    )
+
+
+def _end(start: datetime, ended: datetime | None, listed: Instance | None, now: datetime) -> datetime | None:
+    if ended is not None:
+        return max(start, ended)
+    if listed is None:
+        # Gone from EC2 and no record of its end: it cannot have ended later than EC2's memory.
+        return max(start, now - EC2_REMEMBERS)
+    return None if listed.exists else max(start, now)
+
+
+def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
+    """Split the node-time of [since, until) among the grants.
+
+    At each instant the grants in force take what runs, earlier opening first; what is left over runs
+    past the end of the grants that ended last, as far as it ran before that end; the rest is unleased.
+    """
+    edges = {since, until}
+    for run in running:
+        edges |= {run.started, run.ended or until}
+    for grant in grants:
+        edges |= {grant.opens, grant.closes}
+    instants = sorted(edge for edge in edges if since <= edge <= until)
+
+    leased: dict[str, timedelta] = {}
+    overrun: dict[str, timedelta] = {}
+    unleased = timedelta()
+    for start, end in pairwise(instants):
+        length = end - start
+        present = [
+            run for run in running if run.started <= start and (run.ended is None or start < run.ended)
+        ]
+        left = len(present)
+        for grant in _in_force(grants, start):
+            taken = min(left, grant.nodes)
+            left -= taken
+            leased[grant.lease] = leased.get(grant.lease, timedelta()) + taken * length
+        for grant in _ended(grants, start):
+            older = sum(1 for run in present if run.started < grant.closes)
+            taken = min(left, grant.nodes, older)
+            left -= taken
+            overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
+        unleased += left * length
+    return Metered(_positive(leased), _positive(overrun), unleased)
+
+
+def _in_force(grants: Sequence[Grant], at: datetime) -> list[Grant]:
+    return sorted(
+        (grant for grant in grants if grant.opens <= at < grant.closes),
+        key=lambda grant: (grant.opens, grant.lease),
+    )
+
+
+def _ended(grants: Sequence[Grant], at: datetime) -> list[Grant]:
+    return sorted(
+        (grant for grant in grants if grant.opens < grant.closes <= at),
+        key=lambda grant: (grant.closes, grant.lease),
+        reverse=True,
+    )
+
+
+def _positive(times: Mapping[str, timedelta]) -> dict[str, timedelta]:
+    return {lease: time for lease, time in times.items() if time}

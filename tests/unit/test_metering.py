@@ -1,0 +1,104 @@
+"""Whose account a node's time goes to."""
+
+from datetime import UTC, datetime, timedelta
+
+from lamplighter.domain.capacity import Activity, Instance
+from lamplighter.domain.metering import Grant, Run, meter, runs
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def at(minutes: int) -> datetime:
+    return EIGHT + minutes * MINUTE
+
+
+def launch(instance: str, start: int, *, status: str = "Successful") -> Activity:
+    return Activity(
+        f"l-{instance}", status, f"Launching a new EC2 instance: {instance}", "", at(start), at(start + 1)
+    )
+
+
+def termination(instance: str, start: int, end: int | None) -> Activity:
+    ended = None if end is None else at(end)
+    return Activity(
+        f"t-{instance}", "Successful", f"Terminating EC2 instance: {instance}", "", at(start), ended
+    )
+
+
+def instance(name: str, launched: int, *, state: str = "running", ended: int | None = None) -> Instance:
+    return Instance(
+        name,
+        "g5.xlarge",
+        "a",
+        state,
+        at(launched),
+        None if ended is None else at(ended),
+        "eks-gpu",
+        f"{name}.internal",
+    )
+
+
+def test_a_lease_pays_for_its_nodes_and_for_what_runs_past_its_end() -> None:
+    running = [Run("i-1", at(1), at(70)), Run("i-2", at(2), at(65))]
+
+    metered = meter(running, [Grant("evening", 2, at(0), at(60))], at(0), at(120))
+
+    assert metered.leased == {"evening": 59 * MINUTE + 58 * MINUTE}
+    assert metered.overrun == {"evening": 15 * MINUTE}
+    assert metered.unleased == timedelta()
+    assert metered.of_lease("evening") == 132 * MINUTE
+
+
+def test_a_node_started_by_hand_after_the_end_is_nobodys() -> None:
+    metered = meter([Run("i-9", at(90), None)], [Grant("evening", 2, at(0), at(60))], at(0), at(100))
+
+    assert metered.unleased == 10 * MINUTE
+    assert metered.of_lease("evening") == timedelta()
+
+
+def test_a_node_too_many_in_a_running_lease_is_unleased() -> None:
+    running = [Run(f"i-{n}", at(0), at(60)) for n in range(3)]
+
+    metered = meter(running, [Grant("evening", 2, at(0), at(60))], at(0), at(60))
+
+    assert metered.leased == {"evening": 120 * MINUTE}
+    assert metered.unleased == 60 * MINUTE
+
+
+def test_nodes_handed_over_are_paid_by_the_lease_that_follows() -> None:
+    grants = [Grant("first", 1, at(0), at(60)), Grant("second", 1, at(60), at(120))]
+
+    metered = meter([Run("i-1", at(0), at(120))], grants, at(0), at(200))
+
+    assert metered.leased == {"first": 60 * MINUTE, "second": 60 * MINUTE}
+    assert not metered.overrun
+
+
+def test_a_node_still_running_is_counted_until_now() -> None:
+    [run] = runs([launch("i-0a", 0)], [instance("i-0a", 0)], at(30))
+
+    assert run == Run("i-0a", at(0), None)
+    assert meter([run], [], at(0), at(30)).total == 30 * MINUTE
+
+
+def test_a_failed_launch_never_ran() -> None:
+    assert runs([launch("i-0a", 0, status="Failed")], [], at(30)) == ()
+
+
+def test_the_end_comes_from_the_group_when_ec2_has_forgotten_the_instance() -> None:
+    [run] = runs([termination("i-0a", 60, 64), launch("i-0a", 0)], [], at(300))
+
+    assert run.ended == at(64)
+
+
+def test_a_node_that_is_being_drained_still_costs() -> None:
+    [run] = runs([termination("i-0a", 60, None), launch("i-0a", 0)], [instance("i-0a", 0)], at(65))
+
+    assert run.ended is None
+
+
+def test_an_end_that_nobody_recorded_is_no_later_than_ec2s_memory() -> None:
+    [run] = runs([launch("i-0a", 0)], [], at(600))
+
+    assert run.ended == at(540)
