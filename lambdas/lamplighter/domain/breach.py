@@ -1,0 +1,46 @@
+"""A breach: one thing that a sweep finds wrong, by which rule, why, and what is to be done about it.
+
+Finding them is guard.py's, doing something about them the guard function's.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Rule(StrEnum):
+    """What a sweep can find."""
+
+    NODE_WITHOUT_LEASE = "node-without-lease"
+    MORE_NODES_THAN_LEASES = "more-nodes-than-leases"
+    STRAY_INSTANCE = "stray-instance"
+    LEASE_PAST_ITS_END = "lease-past-its-end"
+    FAILSAFE_WRONG = "failsafe-wrong"
+    FAILSAFE_LEFT = "failsafe-left"
+    SIZES_CHANGED = "sizes-changed"
+    LEAKED = "leaked"
+    NO_LONGER_LEAKED = "no-longer-leaked"
+
+
+class Action(StrEnum):
+    """What is to be done about a breach."""
+
+    CLOSE = "close"
+    TERMINATE = "terminate"
+    REARM = "rearm"
+    DISARM = "disarm"
+    RESTORE_SIZES = "restore-sizes"
+    PAGE = "page"
+    RECOVER = "recover"
+    SAY = "say"
+
+
+@dataclass(frozen=True)
+class Breach:
+    """One thing that is wrong, why it is, and what is to be done about it."""
+
+    rule: Rule
+    reason: str
+    action: Action
+    lease: str | None = None
+    target: int | None = None
+    instances: tuple[str, ...] = ()
