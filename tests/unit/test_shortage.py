@@ -53,8 +53,8 @@ def why(
         ),
         (
             (
-                "You have requested more vCPU capacity than your current vCPU limit of 4 allows for the instance "
-                "bucket that the specified instance type belongs to. Launching EC2 instance failed."
+                "You have requested more vCPU capacity than your current vCPU limit of 4 allows for the "
+                "instance bucket that the specified instance type belongs to. Launching EC2 instance failed."
             ),
             "vcpu-quota",
             "1 of 2 nodes: the account's vCPU quota for these instances is used up (limit 4)",
