@@ -1,0 +1,117 @@
+"""How a function of ours is made: one code asset, one dependency layer, one role and one log group each.
+
+Functions are known here by their handler's name only; what each may do is in permissions.py.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from lamplighter.lab import Lab
+from stacks import layer
+from stacks.names import Names
+
+RUNTIME = lambda_.Runtime.PYTHON_3_13
+ARCHITECTURE = lambda_.Architecture.ARM_64
+LOG_RETENTION = logs.RetentionDays.ONE_MONTH
+# The file reader needs a YAML parser, which no function has: functions read lab.json.
+CLI_ONLY = ("labfile.py",)
+
+
+class FunctionCode(Construct):
+    """The code asset and the dependency layer that all functions of a stack share."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, lab: Lab) -> None:
+        super().__init__(scope, construct_id)
+        with tempfile.TemporaryDirectory(prefix="lamplighter-function-") as folder:
+            stage(lab, Path(folder))
+            self.code = lambda_.Code.from_asset(folder)
+            # Copied into the assembly now, while the folder is there.
+            self.code.bind(self)
+        self.layer = lambda_.LayerVersion(
+            self,
+            "Dependencies",
+            code=lambda_.Code.from_asset(str(layer.ensure()), exclude=["digest", ".ready"]),
+            compatible_runtimes=[RUNTIME],
+            compatible_architectures=[ARCHITECTURE],
+            description="lambdas/requirements.txt for Lambda",
+        )
+
+
+def stage(lab: Lab, folder: Path) -> None:
+    """Lay out the code asset: the handlers, the product, and this lab as the functions read it."""
+    unwanted = shutil.ignore_patterns("__pycache__", "*.pyc", *CLI_ONLY)
+    source = layer.CHECKOUT / "lambdas"
+    for package in ("handlers", "lamplighter"):
+        shutil.copytree(source / package, folder / package, ignore=unwanted)
+    (folder / "lab.json").write_text(lab.to_json(), encoding="utf-8")
+
+
+class Function(Construct):
+    """One function with a role of its own."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        handler: str,
+        names: Names,
+        code: FunctionCode,
+        environment: Mapping[str, str],
+        permissions: Sequence[iam.PolicyStatement],
+        description: str,
+        memory_mib: int,
+        timeout: Duration,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        log_group = logs.LogGroup(
+            self,
+            "Logs",
+            log_group_name=f"/aws/lambda/{names.function(name)}",
+            retention=LOG_RETENTION,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.role = iam.Role(
+            self,
+            "Role",
+            role_name=names.role(name),
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            description=f"What the function {names.function(name)} may do",
+        )
+        policy = iam.Policy(self, "Permissions", roles=[self.role], statements=list(permissions))
+        log_group.grant_write(policy)
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            function_name=names.function(name),
+            description=description,
+            runtime=RUNTIME,
+            architecture=ARCHITECTURE,
+            handler=f"handlers.{handler}.handler",
+            code=code.code,
+            layers=[code.layer],
+            role=self.role,
+            log_group=log_group,
+            logging_format=lambda_.LoggingFormat.JSON,
+            memory_size=memory_mib,
+            timeout=timeout,
+            environment={
+                "LAB_FILE": "lab.json",
+                "CLUSTER_NAME": names.cluster,
+                "LEDGER_TABLE": names.ledger,
+                "POWERTOOLS_SERVICE_NAME": names.function(name),
+                "POWERTOOLS_LOG_LEVEL": "INFO",
+                **environment,
+            },
+        )
+        # A function that is called before its role may do anything fails once and says nothing useful.
+        self.function.node.add_dependency(policy)

@@ -1,0 +1,82 @@
+"""Every fixed name of a lab's resources, and the ARNs that follow from them.
+
+Names are fixed so that permissions can name what they are for before it exists, and no stack needs
+another's references. The account is a token: the same assembly deploys to any account.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+from aws_cdk import Aws
+
+# IAM allows 64 characters for a role; a lab's name may have 40.
+ROLE_NAME_LENGTH = 64
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of one lab."""
+
+    lab: str
+    region: str
+    cluster: str
+
+    @property
+    def ledger(self) -> str:
+        return f"{self.lab}-ledger"
+
+    @property
+    def schedule_group(self) -> str:
+        return self.lab
+
+    def function(self, function: str) -> str:
+        return f"{self.lab}-{function}"
+
+    def workflow(self, workflow: str) -> str:
+        return f"{self.lab}-{workflow}"
+
+    def role(self, purpose: str) -> str:
+        """Roles are global to an account, so the region is part of the name."""
+        name = f"{self.lab}-{self.region}-{purpose}"
+        if len(name) <= ROLE_NAME_LENGTH:
+            return name
+        # The short digest keeps two labs with the same beginning apart.
+        digest = hashlib.sha256(name.encode()).hexdigest()[:6]
+        kept = ROLE_NAME_LENGTH - len(purpose) - len(digest) - 2
+        return f"{name[:kept]}-{digest}-{purpose}"
+
+    def arn(self, service: str, resource: str) -> str:
+        """The ARN of something of ours in the lab's region."""
+        return f"arn:{Aws.PARTITION}:{service}:{self.region}:{Aws.ACCOUNT_ID}:{resource}"
+
+    @property
+    def ledger_arn(self) -> str:
+        return self.arn("dynamodb", f"table/{self.ledger}")
+
+    @property
+    def cluster_arn(self) -> str:
+        return self.arn("eks", f"cluster/{self.cluster}")
+
+    @property
+    def schedule_group_arn(self) -> str:
+        return self.arn("scheduler", f"schedule-group/{self.schedule_group}")
+
+    @property
+    def schedules_arn(self) -> str:
+        return self.arn("scheduler", f"schedule/{self.schedule_group}/*")
+
+    def function_arn(self, function: str) -> str:
+        return self.arn("lambda", f"function:{self.function(function)}")
+
+    def workflow_arn(self, workflow: str) -> str:
+        return self.arn("states", f"stateMachine:{self.workflow(workflow)}")
+
+    def role_arn(self, purpose: str) -> str:
+        return f"arn:{Aws.PARTITION}:iam::{Aws.ACCOUNT_ID}:role/{self.role(purpose)}"
+
+    def nodegroup_arn(self, nodegroup: str) -> str:
+        return self.arn("eks", f"nodegroup/{self.cluster}/{nodegroup}/*")
+
+    def autoscaling_groups_arn(self, nodegroup: str) -> str:
+        """EKS names the group behind a node group `eks-<nodegroup>-<uuid>`."""
+        return self.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/eks-{nodegroup}-*")
