@@ -1,0 +1,29 @@
+"""What an instance costs for an hour by the table shipped with us; see prices.json for source and date.
+
+A fallback: a lab may state its own price, and a running controller may know a fresher one.
+"""
+
+import json
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    document = json.loads((Path(__file__).parent / "prices.json").read_text("utf-8"))
+    regions: dict[str, dict[str, str]] = document["regions"]
+    return regions
+
+
+def on_demand(region: str, instance_type: str, currency: str = "USD") -> Decimal | None:
+    """On-demand Linux price of an instance for an hour; None where the table has none."""
+    if currency != "USD":
+        return None
+    price = _table().get(region, {}).get(instance_type)
+    return None if price is None else Decimal(price)
+
+
+def known_regions() -> list[str]:
+    """The regions the table has prices for."""
+    return sorted(_table())

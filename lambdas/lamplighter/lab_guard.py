@@ -1,0 +1,53 @@
+"""The guard's settings: what may be spent, how long a lease may be, and whether it acts or only says."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import Field
+
+from lamplighter.lab_types import Amount, Duration, Part, unit
+
+Mode = Literal["watch", "enforce"]
+Period = Literal["day", "week", "month"]
+
+
+class Budget(Part):
+    """What GPU nodes may cost in a period of the lab's time zone; 0 refuses whatever costs."""
+
+    amount: Amount = Field(
+        Decimal(120),
+        description="What may be held and spent in a period.",
+        json_schema_extra=unit("currency"),
+    )
+    currency: str = Field(
+        "USD",
+        pattern="^[A-Z]{3}$",
+        description="The currency of the amount and of all prices.",
+        json_schema_extra=unit("ISO 4217 code"),
+    )
+    period: Period = Field(
+        "month", description="The period it is for, by the lab's calendar; weeks begin on Monday."
+    )
+
+
+class Guard(Part):
+    """The rules that compare leases, money and what really runs."""
+
+    budget: Budget = Field(default_factory=Budget, description="What may be spent; there is always one.")
+    longest_lease: Duration = Field(
+        timedelta(hours=8),
+        description="No lease or window is longer, by the clock on the wall.",
+        json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
+    )
+    default_lease: Duration = Field(
+        timedelta(hours=1),
+        description="What `open` grants when no time is given.",
+        json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
+    )
+    mode: Mode | None = Field(
+        None,
+        description="enforce closes what has no lease, watch only says so;"
+        " left out: enforce for a pool we create, watch for one we adopt.",
+        examples=["enforce"],
+    )
