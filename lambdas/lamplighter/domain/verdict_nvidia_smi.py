@@ -1,0 +1,199 @@
+"""Reads nvidia-smi's CSV: are all GPUs there, of the right model, and without fault.
+
+Decides on every row and column it was given; a column left out is listed as not judged, a value that
+cannot be read makes the whole not proven, since nothing passes without evidence.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lamplighter.domain.gpus import GpuType
+from lamplighter.domain.tool_output import Line, lines
+from lamplighter.domain.verdict import Measurement, Verdict, ended_badly, failed, not_proven, passed
+
+NAME, DRIVER, UUID = "name", "driver_version", "uuid"
+ECC = "ecc.errors.uncorrected.volatile.total"
+REMAP = "remapped_rows.pending"
+EVENTS = "clocks_event_reasons.active"
+COLUMNS = (NAME, DRIVER, UUID, ECC, REMAP, EVENTS)
+QUERY = ",".join(COLUMNS)
+
+_OLDER_NAMES = {"clocks_throttle_reasons.active": EVENTS}
+_ABSENT = {"[n/a]", "n/a", "[not supported]", "not supported", "[unknown]"}
+
+# NVML: 0x1 is an idle GPU, 0x4 one at its own power limit; every other reason slows work down.
+ALLOWED_EVENTS = 0x1 | 0x4
+
+_DRIVER_VERSION = re.compile(r"\d{3}\.\d{2,3}\.\d{2}")
+_OLD_DRIVER_VERSION = re.compile(r"\d{3}\.\d{2,3}")
+_UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_MASK = re.compile(r"0x[0-9a-fA-F]{1,16}")
+_MASK_DIGITS = len("0x") + 16
+
+# nvidia-smi's own words for a GPU or a driver that does not work.
+_BROKEN = re.compile(
+    r"NVIDIA-SMI has failed|couldn't communicate with the NVIDIA driver|Driver/library version mismatch"
+    r"|Failed to initialize NVML|No devices were found|GPU is lost|Unable to determine the device handle"
+    r"|requires reset|has fallen off the bus"
+)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """What one cell says against the GPU; `proven` is False where it only cannot be told."""
+
+    proven: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class _Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    whole: bool
+    """Whether the last row is known to be complete."""
+
+
+def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:  # noqa: PLR0911 -- one a rule
+    """Judges `nvidia-smi --query-gpu=… --format=csv` for `gpus` GPUs of one node of this type."""
+    printed = lines(text)
+    broken = next((line.text for line in printed if _BROKEN.search(line.text)), None)
+    if broken:
+        return failed(f"nvidia-smi says: {broken.strip()[:200]}", {"exit_code": exit_code})
+    table = _table(printed)
+    if isinstance(table, str):
+        return not_proven(ended_badly(exit_code) or table, {"exit_code": exit_code})
+    measured = _measured(table, exit_code)
+    faults = _faults(table, kind)
+    proven = [fault.text for fault in faults if fault.proven]
+    if proven:
+        return failed("; ".join(proven), measured)
+    if badly := ended_badly(exit_code):
+        return not_proven(badly, measured)
+    if faults:
+        return not_proven("; ".join(fault.text for fault in faults), measured)
+    if gpus > kind.count:
+        return not_proven(f"a {kind.instance_type} has {kind.count} GPUs, so {gpus} cannot be seen", measured)
+    if len(table.rows) < gpus:
+        return failed(f"{len(table.rows)} of {gpus} GPUs are there", measured)
+    if len(table.rows) > gpus:
+        return not_proven(f"{len(table.rows)} GPUs are listed where {gpus} were to be judged", measured)
+    return passed(f"{gpus} of {gpus} GPUs are there and without fault: {kind.names[0]}", measured)
+
+
+def _table(printed: Sequence[Line]) -> _Table | str:  # noqa: PLR0911 -- one a rule
+    """The one table of the output, or why there is none."""
+    headers = [(at, cells) for at, line in enumerate(printed) if NAME in (cells := _header(line.text))]
+    if not headers:
+        return "nvidia-smi printed no table with a header row and a name column"
+    if len(headers) > 1:
+        return "there is more than one table in the output"
+    at, columns = headers[0]
+    unknown = [column for column in columns if column not in COLUMNS]
+    if unknown:
+        return f"the column '{unknown[0][:60]}' is none that can be judged"
+    if len(set(columns)) < len(columns):
+        return "a column is there twice"
+    rows: list[tuple[str, ...]] = []
+    whole = True
+    for line in printed[at + 1 :]:
+        row = tuple(cell.strip() for cell in line.text.split(","))
+        if len(row) == len(columns) and line.text.strip():
+            rows.append(row)
+            whole = line.ended
+        elif not line.ended:
+            return "the output breaks off within a row"
+    if not rows:
+        return "the table has no row"
+    return _Table(tuple(columns), tuple(rows), whole)
+
+
+def _header(text: str) -> list[str]:
+    """The cells of a header row in today's names; [] for any other line."""
+    cells = [cell.strip() for cell in text.split(",")]
+    if NAME not in cells:
+        return []
+    return [_OLDER_NAMES.get(cell, cell) for cell in cells]
+
+
+def _faults(table: _Table, kind: GpuType) -> list[_Fault]:
+    faults = []
+    for number, row in enumerate(table.rows):
+        last_row = number == len(table.rows) - 1
+        for place, (column, cell) in enumerate(zip(table.columns, row, strict=True)):
+            may_be_cut = not table.whole and last_row and place == len(row) - 1
+            fault = _fault(column, cell, kind, may_be_cut=may_be_cut)
+            if fault:
+                faults.append(_Fault(fault.proven, f"GPU {number}: {fault.text}"))
+    if UUID in table.columns:
+        place = table.columns.index(UUID)
+        uuids = [row[place] for row in table.rows if _UUID.fullmatch(row[place])]
+        if len(set(uuids)) < len(uuids):
+            faults.append(_Fault(False, "the same GPU is listed twice"))
+    return faults
+
+
+def _fault(  # noqa: PLR0911 -- one a column
+    column: str, cell: str, kind: GpuType, *, may_be_cut: bool
+) -> _Fault | None:
+    if cell.lower() in _ABSENT:
+        if column in kind.lacks:
+            return None
+        return _Fault(False, f"{column} has no value, on a model that has it")
+    match column:
+        case "name":
+            return _name(cell, kind, may_be_cut=may_be_cut)
+        case "driver_version":
+            known = _DRIVER_VERSION.fullmatch(cell) or (
+                not may_be_cut and _OLD_DRIVER_VERSION.fullmatch(cell)
+            )
+            return None if known else _unread(column, cell)
+        case "uuid":
+            return None if _UUID.fullmatch(cell) else _unread(column, cell)
+        case "ecc.errors.uncorrected.volatile.total":
+            if not (cell.isascii() and cell.isdecimal()):
+                return _unread(column, cell)
+            return _Fault(True, f"{cell} uncorrected ECC errors, allowed are 0") if int(cell) else None
+        case "remapped_rows.pending":
+            return _remap(cell)
+        case _:
+            return _events(cell, may_be_cut=may_be_cut)
+
+
+def _name(cell: str, kind: GpuType, *, may_be_cut: bool) -> _Fault | None:
+    if cell in kind.names:
+        return None
+    if may_be_cut or "\ufffd" in cell or not cell:
+        return _unread("name", cell)
+    return _Fault(True, f"it is a {cell[:60]} where a {kind.instance_type} has {kind.names[0]}")
+
+
+def _remap(cell: str) -> _Fault | None:
+    match cell.lower():
+        case "no" | "0":
+            return None
+        case "yes" | "1":
+            return _Fault(True, "a row remapping is pending: the GPU needs a reset")
+        case _:
+            return _unread(REMAP, cell)
+
+
+def _events(cell: str, *, may_be_cut: bool) -> _Fault | None:
+    if not _MASK.fullmatch(cell) or (may_be_cut and len(cell) < _MASK_DIGITS):
+        return _unread(EVENTS, cell)
+    slowed = int(cell, 16) & ~ALLOWED_EVENTS
+    return _Fault(True, f"its clocks are held down, event reasons {cell}, allowed 0x5") if slowed else None
+
+
+def _unread(column: str, cell: str) -> _Fault:
+    return _Fault(False, f"{column} reads '{cell[:60]}', which is no value of it")
+
+
+def _measured(table: _Table, exit_code: int) -> dict[str, Measurement]:
+    return {
+        "exit_code": exit_code,
+        "gpus": len(table.rows),
+        "rows": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
+        "not_judged": [column for column in COLUMNS if column not in table.columns],
+    }
