@@ -1,0 +1,31 @@
+"""How an instant is written and read: RFC 3339, UTC, `Z`, as the contract and the ledger have it.
+
+Owns the text form alone; what an instant means (zones, gaps, windows) belongs to calendar.py.
+"""
+
+from datetime import UTC, datetime
+
+from lamplighter.errors import BadInput
+
+
+def written(instant: datetime) -> str:
+    """`2026-11-20T11:00:00Z`; milliseconds only where there are any."""
+    precision = "milliseconds" if instant.microsecond else "seconds"
+    return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def read(text: str) -> datetime:
+    """The instant that a text with an offset names, in UTC; anything else is BadInput."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"'{str(text)[:80]}' is no instant: write it like 2026-11-20T11:00:00Z") from error
+    if instant.tzinfo is None:
+        raise BadInput(f"'{text}' has no offset: write it like 2026-11-20T11:00:00Z")
+    return instant.astimezone(UTC)
+
+
+def clock_time(instant: datetime) -> str:
+    """How a reason names an instant: `20:00 UTC on 2026-11-20`."""
+    utc = instant.astimezone(UTC)
+    return f"{utc:%H:%M} UTC on {utc:%Y-%m-%d}"

@@ -1,0 +1,146 @@
+"""A lease: the grant of nodes on a pool until an instant, the only thing that justifies a node.
+
+Owns its states and when it is in force; who gets one is decided in grant.py, what follows from
+several at once in target.py, and keeping them is the ledger's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Self
+
+from lamplighter.domain import instant
+from lamplighter.domain.money import Money
+
+
+class LeaseState(StrEnum):
+    """Planned by a window, then admitted, opening, open, closing, closed; or refused."""
+
+    PLANNED = "planned"
+    ADMITTED = "admitted"
+    OPENING = "opening"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+    REFUSED = "refused"
+
+
+GRANTED = frozenset({LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN})
+OVER = frozenset({LeaseState.CLOSED, LeaseState.REFUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Nodes of one pool over [opens, closes), for an owner, with the money held for them."""
+
+    id: str
+    pool: str
+    nodes: int
+    owner: str
+    source: str
+    state: LeaseState
+    opens: datetime
+    closes: datetime
+    hold: Money
+    window: str | None = None
+    date: str | None = None
+    by: str | None = None
+    because: str | None = None
+    generation: int = 0
+    period: str = ""
+    """The budget period that pays for it."""
+    order: int = 0
+    """Its window's place in the lab file: the earlier one goes first where two open together."""
+    missing: int = 0
+    """Nodes that a shortage keeps away; nothing is held for them."""
+    ordered: datetime | None = None
+    ready: datetime | None = None
+    closed: datetime | None = None
+
+    @property
+    def granted(self) -> bool:
+        """Whether it may have nodes, now or later."""
+        return self.state in GRANTED
+
+    def in_force(self, at: datetime) -> bool:
+        """Whether it justifies nodes at this instant."""
+        return self.granted and self.opens <= at < self.closes
+
+    def overlaps(self, opens: datetime, closes: datetime) -> bool:
+        """Whether it shares an instant with [opens, closes)."""
+        return self.opens < closes and opens < self.closes
+
+    def moved_to(self, state: LeaseState) -> Self:
+        """The same lease in another state."""
+        return replace(self, state=state)
+
+    def called(self) -> str:
+        """How a sentence names it: `the evening lease` or `alice's lease`."""
+        return f"the {self.window} lease" if self.window else f"{self.owner}'s lease"
+
+    def to_json(self) -> dict[str, object]:
+        """The document that workflows, `leases` and Slack read."""
+        return {
+            "id": self.id,
+            "pool": self.pool,
+            "nodes": self.nodes,
+            "owner": self.owner,
+            "source": self.source,
+            "window": self.window,
+            "date": self.date,
+            "state": self.state.value,
+            "opens": instant.written(self.opens),
+            "closes": instant.written(self.closes),
+            "by": self.by,
+            "because": self.because,
+            "hold": self.hold.to_json(),
+            "generation": self.generation,
+            "period": self.period,
+            "order": self.order,
+            "missing": self.missing,
+            "ordered": _written(self.ordered),
+            "ready": _written(self.ready),
+            "closed": _written(self.closed),
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> Self:
+        """Reads what to_json wrote; keys that later versions add are left alone."""
+        hold = found["hold"]
+        if not isinstance(hold, Mapping):
+            raise TypeError(f"the hold of lease {found.get('id')} is {hold!r}, not an amount and a currency")
+        return cls(
+            id=str(found["id"]),
+            pool=str(found["pool"]),
+            nodes=int(str(found["nodes"])),
+            owner=str(found["owner"]),
+            source=str(found["source"]),
+            state=LeaseState(str(found["state"])),
+            opens=instant.read(str(found["opens"])),
+            closes=instant.read(str(found["closes"])),
+            hold=Money.from_json(hold),
+            window=_text(found.get("window")),
+            date=_text(found.get("date")),
+            by=_text(found.get("by")),
+            because=_text(found.get("because")),
+            generation=int(str(found.get("generation") or 0)),
+            period=str(found.get("period") or ""),
+            order=int(str(found.get("order") or 0)),
+            missing=int(str(found.get("missing") or 0)),
+            ordered=_read(found.get("ordered")),
+            ready=_read(found.get("ready")),
+            closed=_read(found.get("closed")),
+        )
+
+
+def _written(at: datetime | None) -> str | None:
+    return None if at is None else instant.written(at)
+
+
+def _read(found: object) -> datetime | None:
+    return None if found is None else instant.read(str(found))
+
+
+def _text(found: object) -> str | None:
+    return None if found is None else str(found)

@@ -1,0 +1,48 @@
+"""A pool as the ledger keeps it: its generation, its phase and what people decided about it.
+
+What it should have at an instant is target.py's; what really runs is what the adapters say.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """What is being done with the pool; leaked is one that should be at zero and is not."""
+
+    CLOSED = "closed"
+    OPENING = "opening"
+    OPEN = "open"
+    CLOSING = "closing"
+    LEAKED = "leaked"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """The ledger's item of one pool; a pool nobody touched yet is closed at generation 0."""
+
+    name: str
+    generation: int = 0
+    """Moves with every change of what the pool should have; a command given for another one is stale."""
+    phase: Phase = Phase.CLOSED
+    fence: int = 0
+    """Number of the last writer that held the pool; a write with an older one is refused."""
+    holder: str | None = None
+    held_until: datetime | None = None
+    failsafe_at: datetime | None = None
+    """The first shot of the armed failsafe; None when none is armed."""
+    mode: str | None = None
+    """`enforce` once a person armed a pool that began in watch; None: as the lab says."""
+    leaked_since: datetime | None = None
+    leaked_because: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The right to write to one pool until an instant."""
+
+    pool: str
+    holder: str
+    number: int
+    until: datetime
