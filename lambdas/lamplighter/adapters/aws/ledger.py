@@ -1,0 +1,216 @@
+"""The ledger: the one place where a lab remembers. Access patterns: docs/reference/ledger.md.
+
+Owns the lock of a pool and the small writes; reads are in ledger_reads.py, transactions in
+ledger_changes.py. Every method says in its name what it is for; nobody else writes to the table.
+"""
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+
+from lamplighter.adapters.aws import ledger_items as items
+from lamplighter.adapters.aws.ledger_changes import LedgerChanges
+from lamplighter.adapters.aws.ledger_table import Conflict
+from lamplighter.domain import instant
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.commands import Decision
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.pool import Fence, Phase
+from lamplighter.errors import Stale, TryLater
+
+LOCK_LASTS = timedelta(seconds=60)
+
+__all__ = ["Conflict", "Ledger"]
+
+
+class Ledger(LedgerChanges):
+    """The ledger of one lab, in the DynamoDB table of that name."""
+
+    @contextmanager
+    def writing(self, pool: str, holder: str, now: datetime) -> Iterator[Fence]:
+        """Be the one writer of a pool for at most a minute; TryLater while another one is.
+
+        `holder` names the run: the same run takes its own lock again, with a new number, so that a
+        crashed try does not have to be waited for and can do nothing any more.
+        """
+        fence = self._take(pool, holder, now)
+        try:
+            yield fence
+        finally:
+            with suppress(Conflict):  # somebody took over after our minute
+                self._table.update(
+                    items.pool_key(pool),
+                    items.STATE,
+                    "REMOVE #holder, #held_until",
+                    "#fence = :fence",
+                    fence=fence.number,
+                )
+
+    def still_writing(self, fence: Fence, now: datetime) -> None:
+        """Ask right before a write outside: Stale once the minute is over or another writer took over."""
+        state = self.pool(fence.pool)
+        if state.fence != fence.number or now >= fence.until:
+            raise Stale(
+                f"{fence.holder} may not write to pool {fence.pool} any more: its minute ended at "
+                f"{instant.clock_time(fence.until)}, and writer {state.fence} has it"
+            )
+
+    def plan(self, lease: Lease) -> None:
+        """Write down a planned lease, or what changed about one; what is granted already is left alone."""
+        with suppress(Conflict):
+            self._table.put(
+                items.lease_item(lease),
+                "attribute_not_exists(pk) OR #state = :planned",
+                planned=LeaseState.PLANNED.value,
+            )
+
+    def unplan(self, pool: str, lease_id: str) -> None:
+        """Take back a planned lease; what is granted already is left alone."""
+        with suppress(Conflict):
+            self._table.delete(
+                items.pool_key(pool),
+                items.LEASE + lease_id,
+                "#state = :planned",
+                planned=LeaseState.PLANNED.value,
+            )
+
+    def refuse(self, pool: str, decision: Decision, why: Entry, planned: Lease | None = None) -> None:
+        """Keep a refusal, for whoever asks again; a planned lease it was about becomes refused."""
+        writes = [self._decided(pool, decision), self._entry(why)]
+        if planned is not None:
+            writes.append(
+                self._table.update_in_transaction(
+                    items.pool_key(pool),
+                    items.LEASE + planned.id,
+                    "SET #state = :refused, #because = :because, #ttl = :ttl",
+                    "#state = :planned",
+                    refused=LeaseState.REFUSED.value,
+                    because=decision.reason,
+                    ttl=int((decision.at + items.KEEP_CLOSED).timestamp()),
+                    planned=LeaseState.PLANNED.value,
+                )
+            )
+        self._table.transact(writes)
+
+    def decide(self, pool: str, decision: Decision, why: Entry | None = None) -> None:
+        """Keep a decision that changed nothing else; the first one on a command stands."""
+        with suppress(Conflict):
+            self._table.transact([self._decided(pool, decision), *([self._entry(why)] if why else [])])
+
+    def advance(self, pool: str, lease_id: str, state: LeaseState, at: datetime) -> bool:
+        """A lease in force is now opening (nodes ordered) or open (GPUs proven).
+
+        False when it is being closed or over: nothing brings it back.
+        """
+        stamp = {LeaseState.OPENING: "ordered", LeaseState.OPEN: "ready"}[state]
+        allowed = (
+            "#state IN (:admitted, :opening)"
+            if state is LeaseState.OPENING
+            else "#state IN (:admitted, :opening, :open)"
+        )
+        given = {"admitted": "admitted", "opening": "opening", "at": instant.written(at)}
+        if state is LeaseState.OPEN:
+            given |= {"open": "open"}
+        try:
+            self._table.update(
+                items.pool_key(pool),
+                items.LEASE + lease_id,
+                f"SET #state = :{state.value}, #{stamp} = if_not_exists(#{stamp}, :at)",
+                allowed,
+                **given,
+            )
+        except Conflict:
+            return False
+        return True
+
+    def set_phase(self, pool: str, phase: Phase) -> None:
+        """What is being done with the pool, for people to read; nothing is decided by it."""
+        self._table.update(items.pool_key(pool), items.STATE, "SET #phase = :phase", phase=phase.value)
+
+    def set_failsafe(self, pool: str, first: datetime | None) -> None:
+        """Note when the armed failsafe fires, or that none is armed."""
+        if first is None:
+            self._table.update(items.pool_key(pool), items.STATE, "REMOVE #failsafe_at")
+            return
+        self._table.update(
+            items.pool_key(pool), items.STATE, "SET #failsafe_at = :at", at=items.milliseconds(first)
+        )
+
+    def set_mode(self, pool: str, mode: str) -> None:
+        """`watch` or `enforce`, by a person's word."""
+        self._table.update(items.pool_key(pool), items.STATE, "SET #mode = :mode", mode=mode)
+
+    def mark_leaked(self, pool: str, since: datetime, why: str) -> bool:
+        """The pool should be at zero and is not; True the first time, so that it is said once."""
+        try:
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #phase = :leaked, #leaked_since = :since, #leaked_because = :why",
+                "attribute_not_exists(#leaked_since)",
+                leaked=Phase.LEAKED.value,
+                since=items.milliseconds(since),
+                why=why,
+            )
+        except Conflict:
+            return False
+        return True
+
+    def clear_leaked(self, pool: str) -> bool:
+        """The pool is at zero after all; True when it was leaked."""
+        try:
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #phase = :closed REMOVE #leaked_since, #leaked_because",
+                "attribute_exists(#leaked_since)",
+                closed=Phase.CLOSED.value,
+            )
+        except Conflict:
+            return False
+        return True
+
+    def append_audit(self, entry: Entry) -> None:
+        """Add what happened; entries are never changed."""
+        self._table.put(items.audit_item(entry, secrets.token_hex(2)))
+
+    def put_receipt(self, pool: str, closed: datetime, lease_id: str, receipt: Mapping[str, object]) -> None:
+        """Keep a receipt for ever; writing it again is the same."""
+        sort_key = f"{items.RECEIPT}{items.sortable(closed)}#{lease_id}"
+        self._table.put(
+            items.item(items.pool_key(pool), sort_key, {"document": json.dumps(receipt, sort_keys=True)})
+        )
+
+    def put_document(self, document: str, at: datetime) -> None:
+        """Keep the lab as it is deployed now."""
+        self._table.put(
+            items.item(items.LAB, items.DOCUMENT, {"document": document, "at": instant.written(at)})
+        )
+
+    def skip(self, window: str, date: str, by: str, why: str | None, at: datetime) -> None:
+        """A person takes one date of a window out of the calendar."""
+        said = {"window": window, "date": date, "by": by, "why": why, "at": instant.written(at)}
+        self._table.put(items.item(items.LAB, f"{items.SKIP}{window}#{date}", said))
+
+    def _take(self, pool: str, holder: str, now: datetime) -> Fence:
+        until = now + LOCK_LASTS
+        try:
+            taken = self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #holder = :holder, #held_until = :until, #schema = :schema ADD #fence :one",
+                "attribute_not_exists(#holder) OR #holder = :holder OR #held_until <= :now",
+                holder=holder,
+                until=items.milliseconds(until),
+                now=items.milliseconds(now),
+                schema=items.SCHEMA,
+                one=1,
+            )
+        except Conflict as conflict:
+            state = self.pool(pool)
+            raise TryLater(
+                f"pool {pool} is being written to by {state.holder or 'another run'}"
+            ) from conflict
+        return Fence(pool, holder, items.pool_state(pool, taken).fence, until)

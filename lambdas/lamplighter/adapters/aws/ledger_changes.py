@@ -1,0 +1,196 @@
+"""What is written together or not at all: granting, extending, closing and settling a lease.
+
+Each change moves the pool's generation or the budget's version on the condition that nobody else did;
+Conflict means: look again. Deciding is the domain's, the order of steps the handlers'.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from lamplighter.adapters.aws import ledger_items as items
+from lamplighter.adapters.aws.ledger_reads import LedgerReads
+from lamplighter.domain import instant
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.commands import Decision
+from lamplighter.domain.lease import GRANTED, Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.pool import Fence, Phase, PoolState
+
+_SAME_GENERATION = (
+    "(#generation = :generation OR (attribute_not_exists(#generation) AND :generation = :zero))"
+)
+
+
+class LedgerChanges(LedgerReads):
+    """The transactions of the ledger."""
+
+    def grant(
+        self, lease: Lease, decision: Decision, *, pool: PoolState, budget: Budget, fence: Fence, why: Entry
+    ) -> Lease:
+        """Admit a lease as decided on `pool` and `budget` as they were read; Conflict when either moved."""
+        granted = replace(lease, generation=pool.generation + 1)
+        self._table.transact(
+            [
+                self._table.put_in_transaction(
+                    items.lease_item(granted),
+                    "attribute_not_exists(pk) OR #state = :planned",
+                    planned=LeaseState.PLANNED.value,
+                ),
+                self._next_generation(pool, fence, Phase.OPENING),
+                self._budget(budget.holding(lease.hold)),
+                self._decided(lease.pool, decision),
+                self._entry(why),
+            ]
+        )
+        return granted
+
+    def extend(
+        self,
+        before: Lease,
+        after: Lease,
+        decision: Decision,
+        *,
+        pool: PoolState,
+        budget: Budget,
+        fence: Fence,
+        why: Entry,
+    ) -> Lease:
+        """Move a lease's end as decided; Conflict when lease, pool or budget moved since they were read."""
+        extended = replace(after, generation=pool.generation + 1)
+        self._table.transact(
+            [
+                self._table.put_in_transaction(
+                    items.lease_item(extended),
+                    "#generation = :generation AND #state IN (:admitted, :opening, :open)",
+                    generation=before.generation,
+                    **_GRANTED,
+                ),
+                self._next_generation(pool, fence, pool.phase),
+                self._budget(budget.holding(after.hold - before.hold)),
+                self._decided(after.pool, decision),
+                self._entry(why),
+            ]
+        )
+        return extended
+
+    def begin_closing(self, leases: Sequence[Lease], pool: PoolState, now: datetime, why: Entry) -> None:
+        """From here these leases justify nothing; their end is now at the latest.
+
+        A lease that is being closed already is left as it is. Needs no fence: closing is always safe.
+        """
+        closing = [lease for lease in leases if lease.granted]
+        if not closing:
+            return
+        writes = [
+            self._table.update_in_transaction(
+                items.pool_key(lease.pool),
+                items.LEASE + lease.id,
+                "SET #state = :closing, #closes = :closes",
+                "#state IN (:admitted, :opening, :open) AND #generation = :generation",
+                closing=LeaseState.CLOSING.value,
+                closes=_end(lease, now),
+                generation=lease.generation,
+                **_GRANTED,
+            )
+            for lease in closing
+        ]
+        self._table.transact([*writes, self._next_generation(pool, None, Phase.CLOSING), self._entry(why)])
+
+    def settle(self, lease: Lease, closed: datetime, cost: Money, budget: Budget, why: Entry) -> Lease:
+        """Close a lease for good: its hold goes back, what it cost is spent. Twice is the same as once.
+
+        Conflict when the budget moved since it was read.
+        """
+        settled = replace(lease, state=LeaseState.CLOSED, closed=closed)
+        self._table.transact(
+            [
+                self._table.put_in_transaction(
+                    items.lease_item(settled), "#state = :closing", closing=LeaseState.CLOSING.value
+                ),
+                self._budget(budget.freeing(lease.hold).paying(cost)),
+                self._entry(why),
+            ]
+        )
+        return settled
+
+    def rehold(self, before: Lease, after: Lease, budget: Budget, why: Entry) -> None:
+        """Change what is held for a lease whose nodes are missing, or came after all.
+
+        Conflict when the lease or the budget moved since they were read.
+        """
+        self._table.transact(
+            [
+                self._table.put_in_transaction(
+                    items.lease_item(after),
+                    "#generation = :generation AND #missing = :missing "
+                    "AND #state IN (:admitted, :opening, :open)",
+                    generation=before.generation,
+                    missing=before.missing,
+                    **_GRANTED,
+                ),
+                self._budget(budget.freeing(before.hold).holding(after.hold)),
+                self._entry(why),
+            ]
+        )
+
+    def charge(self, cost: Money, budget: Budget, why: Entry) -> None:
+        """Count as spent what ran past or without a lease; Conflict when the budget moved."""
+        self._table.transact([self._budget(budget.paying(cost)), self._entry(why)])
+
+    def _next_generation(self, pool: PoolState, fence: Fence | None, phase: Phase) -> Any:  # noqa: ANN401
+        condition, given = _SAME_GENERATION, {"generation": pool.generation, "zero": 0}
+        if fence is not None:
+            condition += " AND #fence = :fence"
+            given["fence"] = fence.number
+        return self._table.update_in_transaction(
+            items.pool_key(pool.name),
+            items.STATE,
+            "SET #generation = :next, #phase = :phase, #schema = :schema",
+            condition,
+            next=pool.generation + 1,
+            phase=phase.value,
+            schema=items.SCHEMA,
+            **given,
+        )
+
+    def _budget(self, budget: Budget) -> Any:  # noqa: ANN401
+        item = items.item(
+            items.LAB,
+            items.BUDGET + budget.period,
+            {
+                "period": budget.period,
+                "held": budget.held.to_json(),
+                "spent": budget.spent.to_json(),
+                "version": budget.version + 1,
+            },
+        )
+        return self._table.put_in_transaction(
+            item,
+            "#version = :version OR (attribute_not_exists(pk) AND :version = :zero)",
+            version=budget.version,
+            zero=0,
+        )
+
+    def _decided(self, pool: str, decision: Decision) -> Any:  # noqa: ANN401
+        said: Any = decision.to_json()
+        item = items.item(
+            items.pool_key(pool),
+            items.COMMAND + decision.command,
+            said,
+            until=decision.at + items.KEEP_COMMANDS,
+        )
+        return self._table.put_in_transaction(item, "attribute_not_exists(pk)")
+
+    def _entry(self, entry: Entry) -> Any:  # noqa: ANN401
+        return self._table.put_in_transaction(items.audit_item(entry, secrets.token_hex(2)))
+
+
+_GRANTED = {state.value: state.value for state in GRANTED}
+
+
+def _end(lease: Lease, now: datetime) -> str:
+    return instant.written(min(lease.closes, max(now, lease.opens)))

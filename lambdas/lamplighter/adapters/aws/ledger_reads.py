@@ -1,0 +1,84 @@
+"""What the ledger can be asked: pools, leases, budgets, decisions, receipts, the audit trail, the lab.
+
+Every read is consistent. Writing is ledger.py's and ledger_changes.py's.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.adapters.aws import ledger_items as items
+from lamplighter.adapters.aws.ledger_table import LedgerTable
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.commands import Decision
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.money import Money
+from lamplighter.domain.pool import PoolState
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_AFTER_ALL = "\U0010ffff"
+
+
+class LedgerReads:
+    """The reading half of the ledger of one lab."""
+
+    def __init__(self, table: str, dynamodb: "DynamoDBClient | None" = None) -> None:
+        self._table = LedgerTable(table, dynamodb)
+
+    def pool(self, pool: str) -> PoolState:
+        """The pool's generation, phase and lock; read it before its leases, to notice what moved."""
+        return items.pool_state(pool, self._table.get(items.pool_key(pool), items.STATE))
+
+    def leases(self, pool: str) -> list[Lease]:
+        """Every lease of the pool that is planned, granted, being closed or over lately; by opening."""
+        found = self._table.query(items.pool_key(pool), items.LEASE, items.LEASE + _AFTER_ALL)
+        leases = [Lease.from_json(items.values(item)) for item in found]
+        return sorted(leases, key=lambda lease: (lease.opens, lease.order, lease.id))
+
+    def lease(self, pool: str, lease_id: str) -> Lease | None:
+        """One lease, or None."""
+        found = self._table.get(items.pool_key(pool), items.LEASE + lease_id)
+        return None if found is None else Lease.from_json(items.values(found))
+
+    def budget(self, period: str, currency: str) -> Budget:
+        """What is held and spent in a period; nothing yet in one that nobody used."""
+        found = self._table.get(items.LAB, items.BUDGET + period)
+        if found is None:
+            nothing = Money.from_json({"amount": "0", "currency": currency})
+            return Budget(period, nothing, nothing)
+        said: Mapping[str, Any] = items.values(found)
+        return Budget(
+            period, Money.from_json(said["held"]), Money.from_json(said["spent"]), int(said["version"])
+        )
+
+    def command(self, pool: str, command_id: str) -> Decision | None:
+        """The decision on a command; None while there is none yet."""
+        found = self._table.get(items.pool_key(pool), items.COMMAND + command_id)
+        return None if found is None else Decision.from_json(items.values(found))
+
+    def audit(self, pool: str, since: datetime, until: datetime | None = None) -> list[Entry]:
+        """What happened to the pool in [since, until], oldest first."""
+        last = items.sortable(until) + "~" if until else _AFTER_ALL
+        found = self._table.query(
+            items.pool_key(pool), items.AUDIT + items.sortable(since), items.AUDIT + last
+        )
+        return [items.audit_entry(pool, item) for item in found]
+
+    def receipts(self, pool: str, newest: int | None = None) -> list[dict[str, Any]]:
+        """The contract's receipts: all, oldest first; or only the newest so many, newest first."""
+        found = self._table.query(items.pool_key(pool), items.RECEIPT, items.RECEIPT + _AFTER_ALL, newest)
+        return [json.loads(str(items.values(item)["document"])) for item in found]
+
+    def document(self) -> str | None:
+        """The lab as it was deployed last, as `Lab.to_json` wrote it."""
+        found = self._table.get(items.LAB, items.DOCUMENT)
+        return None if found is None else str(items.values(found)["document"])
+
+    def skips(self) -> set[tuple[str, str]]:
+        """What people took out of the calendar: (window, local start date)."""
+        found = self._table.query(items.LAB, items.SKIP, items.SKIP + _AFTER_ALL)
+        return {(str(said["window"]), str(said["date"])) for said in map(items.values, found)}

@@ -1,0 +1,152 @@
+"""The DynamoDB table under the ledger: single reads and writes, consistent, and transactions.
+
+Owns the calls and their errors; a condition that does not hold is Conflict, which is worth a new look
+at the ledger and nothing more. What is written together is decided in ledger.py and ledger_changes.py.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.aws.ledger_items import Item, encoded, key
+from lamplighter.errors import TryLater
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import QueryInputTypeDef
+
+_LOST = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
+
+
+class Conflict(TryLater):
+    """Somebody else wrote in between: read again, decide again."""
+
+
+class LedgerTable:
+    """The table, by name. `names` in conditions and updates are written #name, values :name."""
+
+    def __init__(self, table: str, dynamodb: "DynamoDBClient | None" = None) -> None:
+        self.name = table
+        self._dynamodb: DynamoDBClient = dynamodb or client("dynamodb")
+
+    def get(self, pk: str, sk: str) -> Mapping[str, Any] | None:
+        """One item, read consistently, or None."""
+        with outside("dynamodb:GetItem", f"{self.name}, {pk}/{sk}"):
+            reply = self._dynamodb.get_item(TableName=self.name, Key=key(pk, sk), ConsistentRead=True)
+        return reply.get("Item")
+
+    def query(self, pk: str, first: str, last: str, newest: int | None = None) -> Iterator[Mapping[str, Any]]:
+        """The items of a partition whose sort keys lie in [first, last], read consistently.
+
+        With `newest` only that many, and the last one first.
+        """
+        asked: QueryInputTypeDef = {
+            "TableName": self.name,
+            "KeyConditionExpression": "pk = :pk AND sk BETWEEN :first AND :last",
+            "ExpressionAttributeValues": {":pk": {"S": pk}, ":first": {"S": first}, ":last": {"S": last}},
+            "ConsistentRead": True,
+            "ScanIndexForward": newest is None,
+        }
+        if newest is not None:
+            asked["Limit"] = newest
+        while True:
+            with outside("dynamodb:Query", f"{self.name}, {pk}/{first}"):
+                reply = self._dynamodb.query(**asked)
+            yield from reply["Items"]
+            if newest is not None or not reply.get("LastEvaluatedKey"):
+                return
+            asked["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
+
+    def put(self, item: Item, condition: str | None = None, **given: Any) -> None:  # noqa: ANN401
+        """Write one whole item; Conflict when the condition does not hold."""
+        request = self.put_in_transaction(item, condition, **given)["Put"]
+        with outside("dynamodb:PutItem", self._called(item)):
+            try:
+                self._dynamodb.put_item(**request)
+            except self._dynamodb.exceptions.ClientError as error:
+                self._lost(error)
+
+    def update(
+        self,
+        pk: str,
+        sk: str,
+        change: str,
+        condition: str | None = None,
+        **given: Any,  # noqa: ANN401
+    ) -> Mapping[str, Any]:
+        """Change one item and return all it says then; Conflict when the condition does not hold."""
+        request = self.update_in_transaction(pk, sk, change, condition, **given)["Update"]
+        with outside("dynamodb:UpdateItem", f"{self.name}, {pk}/{sk}"):
+            try:
+                return self._dynamodb.update_item(**request, ReturnValues="ALL_NEW")["Attributes"]
+            except self._dynamodb.exceptions.ClientError as error:
+                self._lost(error)
+        raise AssertionError("unreachable: _lost always raises")
+
+    def delete(self, pk: str, sk: str, condition: str | None = None, **given: Any) -> None:  # noqa: ANN401
+        """Remove one item; Conflict when the condition does not hold."""
+        with outside("dynamodb:DeleteItem", f"{self.name}, {pk}/{sk}"):
+            try:
+                self._dynamodb.delete_item(
+                    TableName=self.name, Key=key(pk, sk), **_expressions(condition, None, given)
+                )
+            except self._dynamodb.exceptions.ClientError as error:
+                self._lost(error)
+
+    def transact(self, writes: Sequence[Any]) -> None:
+        """Write all or nothing; Conflict when any condition does not hold."""
+        with outside("dynamodb:TransactWriteItems", self.name):
+            try:
+                self._dynamodb.transact_write_items(TransactItems=list(writes))
+            except self._dynamodb.exceptions.ClientError as error:
+                self._lost(error)
+
+    def put_in_transaction(self, item: Item, condition: str | None = None, **given: Any) -> Any:  # noqa: ANN401
+        """The Put part of a transaction."""
+        return {"Put": {"TableName": self.name, "Item": item, **_expressions(condition, None, given)}}
+
+    def update_in_transaction(
+        self,
+        pk: str,
+        sk: str,
+        change: str,
+        condition: str | None = None,
+        **given: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """The Update part of a transaction."""
+        return {
+            "Update": {
+                "TableName": self.name,
+                "Key": key(pk, sk),
+                **_expressions(condition, change, given),
+            }
+        }
+
+    def _called(self, item: Item) -> str:
+        return f"{self.name}, {item['pk']['S']}/{item['sk']['S']}"
+
+    def _lost(self, error: Exception) -> None:
+        """Raise Conflict where a condition or another transaction was faster, else the error itself."""
+        code = error_code(error)
+        reasons: list[dict[str, str]] = getattr(error, "response", {}).get("CancellationReasons", [])
+        lost = {reason.get("Code") for reason in reasons} & _LOST
+        if code == "ConditionalCheckFailedException" or (code == "TransactionCanceledException" and lost):
+            raise Conflict("the ledger was written by somebody else in between; looking again") from error
+        raise error
+
+
+def _expressions(condition: str | None, change: str | None, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Condition and update with every #name resolved and every given value encoded."""
+    expressions: dict[str, Any] = {}
+    texts = [text for text in (condition, change) if text]
+    if condition:
+        expressions["ConditionExpression"] = condition
+    if change:
+        expressions["UpdateExpression"] = change
+    names = {found: found[1:] for text in texts for found in re.findall(r"#\w+", text)}
+    if names:
+        expressions["ExpressionAttributeNames"] = names
+    if given:
+        expressions["ExpressionAttributeValues"] = {f":{name}": encoded(v) for name, v in given.items()}
+    return expressions

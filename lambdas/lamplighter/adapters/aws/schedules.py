@@ -1,0 +1,130 @@
+"""EventBridge Scheduler: the one-time schedules of a lab, in its one schedule group.
+
+Puts a schedule so that it is exactly as asked (and reads it back where that matters), lists and
+deletes; which schedules should exist is decided by the domain.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.schedule import Schedule
+from lamplighter.errors import OutsideFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
+    from mypy_boto3_scheduler.type_defs import CreateScheduleInputTypeDef, GetScheduleOutputTypeDef
+
+RETRY_ATTEMPTS = 20
+
+
+class Schedules:
+    """The schedules of one group; those that this object puts act with one role."""
+
+    def __init__(
+        self, group: str, role: str, dead_letters: str, scheduler: "EventBridgeSchedulerClient | None" = None
+    ) -> None:
+        self.group = group
+        self._role = role
+        self._dead_letters = dead_letters
+        self._scheduler: EventBridgeSchedulerClient = scheduler or client("scheduler")
+
+    def put(self, schedule: Schedule) -> None:
+        """Make the schedule exactly so, whether it was there or not; putting it again changes nothing."""
+        asked = self._asked(schedule)
+        # Every field every time: UpdateSchedule resets what it is not given.
+        with outside("scheduler:CreateSchedule", f"{self.group}/{schedule.name}"):
+            try:
+                self._scheduler.create_schedule(**asked)
+            except self._scheduler.exceptions.ClientError as error:
+                if error_code(error) != "ConflictException":
+                    raise
+            else:
+                return
+        with outside("scheduler:UpdateSchedule", f"{self.group}/{schedule.name}"):
+            try:
+                self._scheduler.update_schedule(**asked)
+            except self._scheduler.exceptions.ClientError as error:
+                # It fired and removed itself between the two calls.
+                if error_code(error) != "ResourceNotFoundException":
+                    raise
+                self._scheduler.create_schedule(**asked)
+
+    def put_and_read_back(self, schedule: Schedule) -> None:
+        """Put the schedule and see with AWS that it is there, enabled, at its instant, with its target."""
+        self.put(schedule)
+        found = self.read(schedule.name)
+        if found != schedule:
+            was = (
+                "is not there" if found is None else f"reads {found.at:%H:%M:%S} {found.target} {found.input}"
+            )
+            raise OutsideFailed(
+                f"scheduler:GetSchedule on {self.group}/{schedule.name}: put for {schedule.at:%H:%M:%S}, "
+                f"but it {was}"
+            )
+
+    def read(self, name: str) -> Schedule | None:
+        """The schedule of that name as AWS has it; None when there is none that would fire."""
+        with outside("scheduler:GetSchedule", f"{self.group}/{name}"):
+            try:
+                found = self._scheduler.get_schedule(GroupName=self.group, Name=name)
+            except self._scheduler.exceptions.ClientError as error:
+                if error_code(error) == "ResourceNotFoundException":
+                    return None
+                raise
+        return None if found.get("State") == "DISABLED" else _schedule(found)
+
+    def names(self, prefix: str) -> list[str]:
+        """The names in the group that begin so, in order."""
+        found: list[str] = []
+        with outside("scheduler:ListSchedules", f"{self.group}/{prefix}*"):
+            pages = self._scheduler.get_paginator("list_schedules").paginate(
+                GroupName=self.group, NamePrefix=prefix
+            )
+            for page in pages:
+                found += [schedule["Name"] for schedule in page["Schedules"] if "Name" in schedule]
+        return sorted(found)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Take the schedules away; what is gone already is fine."""
+        for name in names:
+            with outside("scheduler:DeleteSchedule", f"{self.group}/{name}"):
+                try:
+                    self._scheduler.delete_schedule(GroupName=self.group, Name=name)
+                except self._scheduler.exceptions.ClientError as error:
+                    if error_code(error) != "ResourceNotFoundException":
+                        raise
+
+    def _asked(self, schedule: Schedule) -> "CreateScheduleInputTypeDef":
+        return {
+            "GroupName": self.group,
+            "Name": schedule.name,
+            "ScheduleExpression": f"at({schedule.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S})",
+            "ScheduleExpressionTimezone": "UTC",
+            "FlexibleTimeWindow": {"Mode": "OFF"},
+            "ActionAfterCompletion": "DELETE",
+            "State": "ENABLED",
+            "Target": {
+                "Arn": schedule.target,
+                "RoleArn": self._role,
+                "Input": schedule.input,
+                "DeadLetterConfig": {"Arn": self._dead_letters},
+                "RetryPolicy": {
+                    "MaximumEventAgeInSeconds": int(schedule.retried.total_seconds()),
+                    "MaximumRetryAttempts": RETRY_ATTEMPTS,
+                },
+            },
+        }
+
+
+def _schedule(found: "GetScheduleOutputTypeDef") -> Schedule:
+    target = found["Target"]
+    at = found["ScheduleExpression"].removeprefix("at(").removesuffix(")")
+    return Schedule(
+        name=found["Name"],
+        at=datetime.fromisoformat(at).replace(tzinfo=UTC),
+        target=target["Arn"],
+        input=target.get("Input", ""),
+        retried=timedelta(seconds=target.get("RetryPolicy", {}).get("MaximumEventAgeInSeconds", 86400)),
+    )

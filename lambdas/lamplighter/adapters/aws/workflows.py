@@ -1,0 +1,28 @@
+"""Step Functions: start a workflow by name. The same name is the same start, so asking twice is safe."""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.schedule import Start
+
+if TYPE_CHECKING:
+    from mypy_boto3_stepfunctions import SFNClient
+
+
+class Workflows:
+    """The state machines of a lab, by ARN."""
+
+    def __init__(self, stepfunctions: "SFNClient | None" = None) -> None:
+        self._sfn: SFNClient = stepfunctions or client("stepfunctions")
+
+    def start(self, start: Start) -> bool:
+        """Start a workflow; False when this very start was made before."""
+        with outside("states:StartExecution", f"{start.workflow}, {start.name}"):
+            try:
+                self._sfn.start_execution(stateMachineArn=start.workflow, name=start.name, input=start.input)
+            except self._sfn.exceptions.ClientError as error:
+                # Same name with another input, or closed within 90 days: it was started, as wanted.
+                if error_code(error) == "ExecutionAlreadyExists":
+                    return False
+                raise
+        return True
