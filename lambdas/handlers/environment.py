@@ -1,0 +1,95 @@
+"""The typed environment of every function: what the stacks set, read once and named.
+
+A variable that a function does not get is an error where it is first needed, and says its name.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lamplighter.domain.schedule import Doors
+    from lamplighter.lab import Lab
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The variables as they are set; each property is one of them."""
+
+    @property
+    def lab_file(self) -> Path:
+        """The normalised lab in the code asset, relative to the task root."""
+        root = Path(os.environ.get("LAMBDA_TASK_ROOT", "."))
+        return root / _of("LAB_FILE")
+
+    @property
+    def ledger_table(self) -> str:
+        return _of("LEDGER_TABLE")
+
+    @property
+    def cluster_name(self) -> str:
+        return _of("CLUSTER_NAME")
+
+    @property
+    def schedule_group(self) -> str:
+        return _of("SCHEDULE_GROUP")
+
+    @property
+    def failsafe_role(self) -> str:
+        return _of("FAILSAFE_ROLE_ARN")
+
+    @property
+    def failsafe_dead_letters(self) -> str:
+        return _of("FAILSAFE_DLQ_ARN")
+
+    @property
+    def window_role(self) -> str:
+        return _of("WINDOW_ROLE_ARN")
+
+    @property
+    def open_lab(self) -> str:
+        return _of("OPEN_LAB_ARN")
+
+    @property
+    def close_lab(self) -> str:
+        return _of("CLOSE_LAB_ARN")
+
+    @property
+    def notices_function(self) -> str:
+        """Where warning schedules lead (functions `leases` and `planner`)."""
+        return _of("NOTICES_FUNCTION_ARN")
+
+    @property
+    def notices_topic(self) -> str:
+        return _of("NOTICES_TOPIC_ARN")
+
+    @property
+    def pages_topic(self) -> str:
+        return _of("PAGES_TOPIC_ARN")
+
+    @property
+    def doors(self) -> "Doors":
+        """The ARNs that window schedules lead to."""
+        from lamplighter.domain.schedule import Doors  # noqa: PLC0415 -- only two functions need it
+
+        return Doors(self.open_lab, self.close_lab, self.notices_function)
+
+
+ENVIRONMENT = Environment()
+
+
+@cache
+def lab() -> "Lab":
+    """The lab that this code was deployed with."""
+    from lamplighter.lab import Lab  # noqa: PLC0415 -- pydantic is paid for only where the lab is needed
+
+    return Lab.from_json(ENVIRONMENT.lab_file.read_text("utf-8"))
+
+
+def _of(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise KeyError(f"the environment variable {name} is not set for this function")
+    return value
