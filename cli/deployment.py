@@ -1,0 +1,121 @@
+"""Finds the one lab that is deployed in the account and region, and what time AWS says it is.
+
+Owns the look-up by stack tag and the outputs' names; what a verb then does with the lab is the verb's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from lamplighter.adapters.aws.calls import client
+from lamplighter.adapters.aws.cloudformation import Stack, Stacks
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.lab import Lab
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
+
+class AwsClock:
+    """The time as the AWS endpoint's `Date` header tells it, never the machine's."""
+
+    def __init__(self, cloudformation: "CloudFormationClient") -> None:
+        self._seen: datetime | None = None
+        self._cloudformation = cloudformation
+        cloudformation.meta.events.register("after-call.cloudformation", self._note)
+
+    def _note(self, http_response: Any, **_: object) -> None:  # noqa: ANN401 - botocore's own reply object
+        self._seen = parsedate_to_datetime(http_response.headers["Date"])
+
+    def last(self) -> datetime:
+        """The time of the last reply; exact to the second."""
+        if self._seen is None:
+            raise OutsideFailed("cloudformation:DescribeStacks answered without a Date header")
+        return self._seen
+
+    def now(self) -> datetime:
+        """The present time, by one more call."""
+        Stacks(self._cloudformation).of_labs()
+        return self.last()
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A deployed lab: its outputs by name and the clock of its endpoint."""
+
+    name: str
+    outputs: Mapping[str, str]
+    clock: AwsClock
+
+    @property
+    def now(self) -> datetime:
+        """When the lab was found."""
+        return self.clock.last()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        return Ledger(self.outputs["LedgerTable"])
+
+    @cached_property
+    def lab(self) -> Lab:
+        """The lab as it is deployed, not as a file beside you says."""
+        document = self.ledger.document()
+        if document is None:
+            raise OutsideFailed(
+                f"the ledger {self.outputs['LedgerTable']} holds no lab yet: its deployment has not finished"
+            )
+        return Lab.from_json(document)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.lab.time_zone)
+
+    def pool(self, named: str | None) -> str:
+        """The pool that is meant: the named one, or the only one."""
+        pools = list(self.lab.pools)
+        if named is None:
+            if len(pools) == 1:
+                return pools[0]
+            raise BadInput(f"POOL: the lab has {len(pools)} pools, name one of {', '.join(pools)}")
+        if named not in pools:
+            raise BadInput(f"POOL: there is no pool '{named[:80]}', the lab has {', '.join(pools)}")
+        return named
+
+    def pools(self, named: str | None) -> list[str]:
+        """The named pool alone, or all."""
+        return [self.pool(named)] if named is not None else list(self.lab.pools)
+
+
+def find(lab_name: str | None) -> Deployment:
+    """The one lab of the account and region, or the named one.
+
+    Raises BadInput when there is none, or several and none is named.
+    """
+    cloudformation: CloudFormationClient = client("cloudformation")
+    clock = AwsClock(cloudformation)
+    labs = {stack.lab: stack for stack in Stacks(cloudformation).of_labs() if "LedgerTable" in stack.outputs}
+    found = _only(labs, lab_name, cloudformation.meta.region_name)
+    return Deployment(found.lab, found.outputs, clock)
+
+
+def _only(labs: Mapping[str, Stack], lab_name: str | None, region: str) -> Stack:
+    seen = ", ".join(sorted(labs)) or "none"
+    if lab_name is not None:
+        if lab_name in labs:
+            return labs[lab_name]
+        raise BadInput(
+            f"--lab-name: no lab '{lab_name[:80]}' is deployed in {region}; deployed there: {seen}"
+        )
+    if not labs:
+        raise BadInput(
+            f"no lab is deployed in {region}: deploy one, or name another region with AWS_REGION "
+            "or another account with AWS_PROFILE"
+        )
+    if len(labs) > 1:
+        raise BadInput(f"--lab-name: several labs are deployed in {region}, name one of {seen}")
+    return next(iter(labs.values()))

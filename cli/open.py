@@ -1,0 +1,119 @@
+"""`lamplighter open`: asks for a lease, and says until when it is granted or why not."""
+
+import sys
+import time
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from cli import deployment, orders, printing
+from cli.deployment import Deployment
+from cli.leases import document
+from cli.options import AsJson, LabName
+from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.domain.instant import written
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.words import OpenWords, open_words
+from lamplighter.errors import BadInput
+
+WAIT_POLL_SECONDS = 2
+
+
+def command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[POOL] [N] [for D|until T] [because TEXT]", help="What to open, in words."),
+    ] = None,
+    add: Annotated[bool, typer.Option("--add", help="Add nodes to a pool that is open already.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Return when the GPUs are proven, or cannot be.")
+    ] = False,
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="NAME", help="Who answers for it; default: you.")
+    ] = None,
+    as_json: AsJson = False,
+    lab_name: LabName = None,
+) -> None:
+    """Open a pool: ask for a lease of nodes until an instant.
+
+    Exit code 0: granted, or open already. 1: refused, with the reason.
+
+    \b
+    Examples:
+      lamplighter open
+      lamplighter open 2 for 90m because the exam is today
+      lamplighter open gpu 1 until 22:30 --wait
+      lamplighter open gpu 1 --add
+    """
+    found = deployment.find(lab_name)
+    said = open_words(list(words or []), list(found.lab.pools), found.now, found.zone)
+    order = _order(found, said, owner, add=add)
+    decision = orders.give(found, order)
+    lease = found.ledger.lease(order.pool, decision.lease) if decision.lease else None
+    granted = decision.outcome in ("granted", "already-open")
+    if granted and wait and lease is not None:
+        lease = _wait(found, lease)
+        granted = lease.state is LeaseState.OPEN
+    _answer(found, decision, lease, as_json=as_json)
+    raise typer.Exit(0 if granted else 1)
+
+
+def _order(found: Deployment, said: OpenWords, owner: str | None, *, add: bool) -> Command:
+    if said.opens is not None:
+        raise BadInput(
+            "'at' plans a window for later: write it into the lab's windows, with dates: [YYYY-MM-DD]"
+        )
+    pool = found.pool(said.pool)
+    person = orders.caller().name
+    return Command(
+        id=orders.command_id(Verb.OPEN),
+        verb=Verb.OPEN,
+        pool=pool,
+        owner=owner or person,
+        by=person,
+        source="cli",
+        issued=found.now,
+        expires=orders.expiry(found.now),
+        nodes=said.nodes or 1,
+        closes=said.closes,
+        lasting=None if said.closes else said.duration or found.lab.guard.default_lease,
+        because=said.because,
+        add=add,
+    )
+
+
+def _wait(found: Deployment, lease: Lease) -> Lease:
+    """Until the lease is open with its checks done, or over."""
+    waiting = (LeaseState.ADMITTED, LeaseState.OPENING)
+    seen: datetime = found.now
+    while lease.state in waiting:
+        for entry in found.ledger.audit(lease.pool, seen):
+            if entry.at > seen and entry.lease in (None, lease.id):
+                sys.stderr.write(f"{printing.local(entry.at, found.zone)}  {entry.what}\n")
+                seen = entry.at
+        time.sleep(WAIT_POLL_SECONDS)
+        lease = found.ledger.lease(lease.pool, lease.id) or lease
+    return lease
+
+
+def _answer(found: Deployment, decision: Decision, lease: Lease | None, *, as_json: bool) -> None:
+    if as_json:
+        printing.as_json(
+            {
+                "outcome": decision.outcome,
+                "reason": decision.reason,
+                "lease": document(lease) if lease else None,
+                "earliest": written(decision.earliest) if decision.earliest else None,
+            }
+        )
+        return
+    printing.say(f"{decision.outcome}: {decision.reason}")
+    if lease is not None:
+        until = printing.local(lease.closes, found.zone)
+        hold = str(lease.hold)
+        printing.say(f"lease {lease.id}: {lease.nodes} node(s) on {lease.pool} until {until}, {hold} held")
+    if decision.earliest is not None:
+        printing.say(
+            f"earliest instant at which it would be granted: {printing.local(decision.earliest, found.zone)}"
+        )

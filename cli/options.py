@@ -1,0 +1,12 @@
+"""The options that several verbs share, declared once."""
+
+from typing import Annotated
+
+import typer
+
+LabName = Annotated[
+    str | None,
+    typer.Option("--lab-name", metavar="NAME", help="Which lab, where the account and region have several."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of a table.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before acting.")]

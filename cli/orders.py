@@ -1,0 +1,64 @@
+"""Gives a command to a workflow and waits for the decision on it, as Slack and the schedules do."""
+
+import getpass
+import time
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cli.deployment import Deployment
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.domain.schedule import Start
+from lamplighter.errors import OutsideFailed
+
+EXPIRES_AFTER = timedelta(minutes=15)
+DECISION_SECONDS = 60
+POLL_SECONDS = 0.25
+_OUTPUTS = {Verb.OPEN: "OpenLabArn", Verb.CLOSE: "CloseLabArn", Verb.EXTEND: "ExtendLeaseArn"}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who gives the command, as AWS knows them."""
+
+    arn: str
+
+    @property
+    def name(self) -> str:
+        return self.arn.rsplit("/", 1)[-1] or getpass.getuser()
+
+
+def caller() -> Caller:
+    """Whose credentials these are."""
+    with outside("sts:GetCallerIdentity", "these credentials"):
+        return Caller(str(client("sts").get_caller_identity()["Arn"]))
+
+
+def command_id(verb: Verb) -> str:
+    """A fresh id; given again it would be the same command."""
+    return f"cli-{verb.value}-{uuid.uuid4().hex[:16]}"
+
+
+def expiry(issued: datetime) -> datetime:
+    """After this the command does nothing any more."""
+    return issued + EXPIRES_AFTER
+
+
+def give(found: Deployment, command: Command) -> Decision:
+    """Start the command's workflow and return the decision on it.
+
+    Raises OutsideFailed when no decision comes within a minute.
+    """
+    Workflows().start(Start(found.outputs[_OUTPUTS[command.verb]], command.id, command))
+    deadline = time.monotonic() + DECISION_SECONDS
+    while time.monotonic() < deadline:
+        decision = found.ledger.command(command.pool, command.id)
+        if decision is not None:
+            return decision
+        time.sleep(POLL_SECONDS)
+    raise OutsideFailed(
+        f"states:StartExecution for {command.verb.value} {command.pool} was accepted, but no decision "
+        f"came within {DECISION_SECONDS} s; `lamplighter why {command.pool}` shows what became of it"
+    )

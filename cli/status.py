@@ -1,0 +1,111 @@
+"""`lamplighter status`: each pool now: nodes, until when, for whom, the failsafe, and what comes next."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from cli import deployment, printing
+from cli.deployment import Deployment
+from cli.leases import document
+from cli.options import AsJson, LabName
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.domain.instant import written
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.pool import PoolState
+from lamplighter.domain.target import Target, target_at
+
+
+@dataclass(frozen=True)
+class View:
+    """What is said of one pool."""
+
+    name: str
+    state: PoolState
+    desired: int
+    target: Target
+    running: tuple[Lease, ...]
+    upcoming: Lease | None
+
+    @property
+    def until(self) -> datetime | None:
+        return max((lease.closes for lease in self.running), default=None)
+
+
+def command(
+    pool: Annotated[str | None, typer.Argument(metavar="[POOL]", help="Only this pool.")] = None,
+    as_json: AsJson = False,
+    lab_name: LabName = None,
+) -> None:
+    """Show what each pool is doing, and what it should be doing.
+
+    \b
+    Examples:
+      lamplighter status
+      lamplighter status gpu --json
+    """
+    found = deployment.find(lab_name)
+    views = [_view(found, name) for name in found.pools(pool)]
+    if as_json:
+        printing.as_json(
+            {
+                "lab": found.name,
+                "region": found.lab.region,
+                "now": written(found.now),
+                "pools": [_document(view) for view in views],
+            }
+        )
+        return
+    printing.say(f"{found.name} in {found.lab.region}, {printing.local(found.now, found.zone)}")
+    printing.table(
+        ["pool", "state", "nodes", "until", "owner", "failsafe", "next window"],
+        [
+            [
+                view.name,
+                view.state.phase.value,
+                f"{view.desired} of {view.target.nodes}",
+                printing.local(view.until, found.zone),
+                ", ".join(dict.fromkeys(lease.owner for lease in view.running)) or "-",
+                printing.local(view.state.failsafe_at, found.zone),
+                f"{view.upcoming.window} {printing.local(view.upcoming.opens, found.zone)}"
+                if view.upcoming
+                else "-",
+            ]
+            for view in views
+        ],
+    )
+    for view in views:
+        if view.state.leaked_since is not None:
+            since = printing.local(view.state.leaked_since, found.zone)
+            printing.say(f"LEAKED: pool {view.name} since {since}: {view.state.leaked_because}")
+
+
+def _view(found: Deployment, name: str) -> View:
+    state = found.ledger.pool(name)
+    leases = found.ledger.leases(name)
+    group = NodeGroups(found.lab.cluster_name).read(found.lab.nodegroup_name(name))
+    planned = [lease for lease in leases if lease.state is LeaseState.PLANNED and lease.opens > found.now]
+    return View(
+        name=name,
+        state=state,
+        desired=group.desired if group else 0,
+        target=target_at(leases, found.now, found.lab.pools[name].max_nodes),
+        running=tuple(lease for lease in leases if lease.in_force(found.now)),
+        upcoming=min(planned, key=lambda lease: lease.opens, default=None),
+    )
+
+
+def _document(view: View) -> dict[str, object]:
+    return {
+        "pool": view.name,
+        "state": view.state.phase.value,
+        "desired": view.desired,
+        "target": view.target.nodes,
+        "reason": view.target.reason,
+        "until": written(view.until) if view.until else None,
+        "failsafe": written(view.state.failsafe_at) if view.state.failsafe_at else None,
+        "leaked": view.state.leaked_because,
+        "leases": [document(lease) for lease in view.running],
+        "next": document(view.upcoming) if view.upcoming else None,
+    }
