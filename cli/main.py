@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 import typer
+
 from lamplighter.errors import BadInput, OutsideFailed, Refused
 
 app = typer.Typer(
@@ -17,7 +18,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-VERBS = {"check": "cli.check", "simulate": "cli.simulate"}
+VERBS = {
+    "check": "cli.check",
+    "simulate": "cli.simulate",
+    "status": "cli.status",
+    "open": "cli.open",
+    "close": "cli.close",
+    "extend": "cli.extend",
+    "leases": "cli.leases",
+    "windows": "cli.windows",
+    "cost": "cli.cost",
+}
 
 
 def _verb(module: str) -> Callable[..., None]:
