@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.capacity import Group, Instance, NodeGroup, Update
-from lamplighter.domain.failsafe import FailsafeSchedule
 from lamplighter.domain.incident import Incident, next_page, retry_after
 from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.schedule import Schedule
 from lamplighter.domain.target import Target, target_at
 
 CLOSING_PATIENCE = timedelta(minutes=10)
@@ -45,8 +45,8 @@ class PoolFacts:
     group: Group | None
     instances: tuple[Instance, ...]
     kubernetes_nodes: tuple[str, ...] | None
-    failsafe_wanted: tuple[FailsafeSchedule, ...]
-    failsafe_found: tuple[FailsafeSchedule, ...]
+    failsafe_wanted: tuple[Schedule, ...]
+    failsafe_found: tuple[Schedule, ...]
     incident: Incident | None = None
 
     @property
@@ -196,7 +196,7 @@ def _failsafe(facts: PoolFacts) -> Iterator[Breach]:
         return
 
 
-def _fault(wanted: FailsafeSchedule, armed: FailsafeSchedule | None) -> str:
+def _fault(wanted: Schedule, armed: Schedule | None) -> str:
     if armed is None:
         return "is missing"
     if armed.at > wanted.at:

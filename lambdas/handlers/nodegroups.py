@@ -1,0 +1,164 @@
+"""The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come.
+
+The only function that may raise a size. Which nodes a partial shrink takes was chosen by the drain.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from handlers.capacity import Capacity, deployed, pool_of, result, step_of
+from handlers.sizes import Direction, Order, Written, write
+from lamplighter.domain import instant
+from lamplighter.domain.capacity import Instance
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.shortage import Shortage, explain
+from lamplighter.errors import BadInput, TryLater
+
+NODES_PATIENCE = timedelta(minutes=10)
+"""An EC2 instance that was launched runs within a minute or two; the workflow comes back later anyway."""
+CAUSE_WITHIN = timedelta(seconds=150)
+"""A shortage is told by then, even while other nodes still boot: the promise is three minutes."""
+
+
+def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+    """Entry point: `{"step", "run"}` from the workflows."""
+    step, run = step_of(event, STEPS)
+    return step(run, deployed())
+
+
+def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+    """Step Scale: order the pool's whole target; for opening add only, for closing take only."""
+    command = _command(run)
+    pool = pool_of(run, capacity.lab)
+    now = capacity.now()
+    lease = _lease(run, command, pool, capacity)
+    if command.verb is Verb.OPEN and (lease is None or not lease.in_force(now)):
+        return {
+            "over": True,
+            "reason": _over(lease, pool),
+            "target": 0,
+            "desired_before": 0,
+            "update_id": None,
+        }
+    written = write(
+        capacity,
+        Order(
+            pool=pool,
+            holder=f"{command.verb.value} {command.id}",
+            who=command.by,
+            direction=Direction.UP if command.verb is Verb.OPEN else Direction.DOWN,
+            since=command.issued if lease is None else min(lease.closes, now),
+            lease=lease.id if lease else None,
+            leaving=_emptied(run),
+        ),
+    )
+    if command.verb is Verb.OPEN and lease is not None:
+        capacity.ledger.advance(pool, lease.id, LeaseState.OPENING, written.at)
+    return {
+        "over": False,
+        "target": written.target.nodes,
+        "desired_before": written.before,
+        "update_id": written.update_id,
+        "at": instant.written(written.at),
+        "reason": _said(written),
+    }
+
+
+def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+    """Step AwaitNodes: until every node's instance runs; with fewer, and why, where AWS has no more."""
+    command = _command(run)
+    pool = pool_of(run, capacity.lab)
+    now = capacity.now()
+    lease = _lease(run, command, pool, capacity)
+    if lease is None or not lease.in_force(now):
+        return {"over": True, "reason": _over(lease, pool), "wanted": 0, "instances": [], "shortage": None}
+    order = result(run, "Scale")
+    wanted = int(str(order.get("target", 0)))
+    ordered = instant.read(str(order["at"])) if "at" in order else lease.opens
+    seen = capacity.see(pool)
+    listed = {member.instance for member in seen.group.staying} if seen.group else set()
+    members = [each for each in seen.alive if each.id in listed]
+    running = [each for each in members if each.state == "running"]
+    if len(running) >= wanted:
+        return _arrived(wanted, running, None)
+    shortage = None
+    if seen.nodegroup is not None:
+        update = order.get("update_id")
+        shortage = explain(
+            wanted=wanted,
+            have=len(members),
+            nodegroup=seen.nodegroup,
+            activities=capacity.autoscaling.activities(seen.group.name) if seen.group else (),
+            update=capacity.nodegroups.update(seen.nodegroup.name, str(update)) if update else None,
+            # The first order counts: what failed since then explains what is missing in a later round too.
+            ordered=min(lease.ordered or ordered, ordered),
+            now=now,
+        )
+    booting = len(members) - len(running)
+    if shortage is not None and (not booting or now - ordered >= CAUSE_WITHIN):
+        return _arrived(wanted, running, shortage)
+    if now - ordered >= NODES_PATIENCE:
+        late = Shortage(
+            "unknown",
+            f"{len(running)} of {wanted} nodes: {booting} were launched and do not run after "
+            f"{NODES_PATIENCE // timedelta(minutes=1)} minutes",
+        )
+        return _arrived(wanted, running, shortage or late)
+    raise TryLater(f"{len(running)} of {wanted} nodes of pool {pool} run, {booting} are booting")
+
+
+def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None) -> dict[str, object]:
+    return {
+        "over": False,
+        "wanted": wanted,
+        "instances": [
+            {"id": each.id, "launched": instant.written(each.launched), "zone": each.zone} for each in running
+        ],
+        "shortage": shortage.sentence if shortage else None,
+        "cause": shortage.cause if shortage else None,
+    }
+
+
+def _command(run: Mapping[str, object]) -> Command:
+    found = run.get("command")
+    if not isinstance(found, Mapping):
+        raise BadInput("command: a run needs the command that started it")
+    return Command.from_json(found)
+
+
+def _lease(run: Mapping[str, object], command: Command, pool: str, capacity: Capacity) -> Lease | None:
+    """The run's lease as the ledger has it now: what Admit granted, or what the command names."""
+    granted = result(run, "Admit").get("lease") or run.get("lease")
+    if isinstance(granted, Mapping):
+        return capacity.ledger.lease(pool, str(granted["id"]))
+    if command.verb is Verb.OPEN:
+        return capacity.ledger.lease(pool, command.lease_id)
+    return capacity.ledger.lease(pool, command.lease) if command.lease else None
+
+
+def _over(lease: Lease | None, pool: str) -> str:
+    if lease is None:
+        return f"there is no such lease on pool {pool}, so nothing is ordered for it"
+    return (
+        f"{lease.called()} on pool {pool} is {lease.state.value} or past its end: nothing is ordered for it"
+    )
+
+
+def _emptied(run: Mapping[str, object]) -> tuple[str, ...]:
+    nodes = result(run, "Drain").get("nodes")
+    if not isinstance(nodes, Sequence):
+        return ()
+    return tuple(str(node["instance"]) for node in nodes if isinstance(node, Mapping) and "instance" in node)
+
+
+def _said(written: Written) -> str:
+    change = (
+        f"{written.size} nodes stay ordered"
+        if written.size == written.before
+        else f"{written.size} nodes are ordered, {written.before} before"
+    )
+    return f"{change}: {written.target.reason}"
+
+
+STEPS = {"Scale": scale, "AwaitNodes": await_nodes}

@@ -1,0 +1,131 @@
+"""The one way a pool's size is written: under the pool's lock, as a whole target, and looked at again.
+
+EKS knows no generation: after each write the ledger's is read again, and where it moved meanwhile the
+write is repeated with what holds now. Which direction a step may go is its own business.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+
+from handlers.capacity import Capacity
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.capacity import Group, NodeGroup
+from lamplighter.domain.target import Target
+from lamplighter.errors import Stale, TryLater
+
+# A busy pool moves now and then; one that moves at every look is asked again later.
+LOOKS = 4
+RAIL_AFTER = timedelta(minutes=15)
+"""How long EKS may be busy with an update before a lower size is written to the group itself."""
+
+
+class Direction(Enum):
+    """Opening only adds, closing only takes: the other half of a target is somebody else's order."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What somebody wants written, and on whose behalf."""
+
+    pool: str
+    holder: str
+    """Names the run: the same one takes its own lock again."""
+    who: str
+    direction: Direction
+    since: datetime
+    """Since when this size is wanted; decides when to stop waiting for EKS."""
+    lease: str | None = None
+    leaving: Sequence[str] = ()
+    """The very instances that a partial shrink has emptied."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is ordered now."""
+
+    target: Target
+    size: int
+    before: int
+    update_id: str | None
+    at: datetime
+
+
+def write(capacity: Capacity, order: Order) -> Written:
+    """Write the pool's target; TryLater while another writer or another update is at it."""
+    first: Written | None = None
+    for _ in range(LOOKS):
+        generation, written = _once(capacity, order, whole=first is not None)
+        first = first or written
+        if capacity.ledger.pool(order.pool).generation == generation:
+            done = Written(written.target, written.size, first.before, written.update_id, written.at)
+            if done.size != done.before:
+                capacity.ledger.append_audit(_entry(order, done))
+            return done
+    raise TryLater(f"the leases of pool {order.pool} changed {LOOKS} times while its size was written")
+
+
+def _once(capacity: Capacity, order: Order, *, whole: bool) -> tuple[int, Written]:
+    with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
+        generation = capacity.ledger.pool(order.pool).generation
+        nodegroup = capacity.nodegroup(order.pool)
+        group = capacity.group_of(nodegroup)
+        target = capacity.target(order.pool, nodegroup)
+        before = group.desired if group else nodegroup.desired
+        size = target.nodes if whole else _towards(order.direction, target.nodes, before)
+        size = min(size, max(nodegroup.maximum, before))
+        try:
+            capacity.ledger.still_writing(fence, capacity.now())
+        except Stale as lost:
+            # Nothing was written yet, so asking again is safe: another try takes the lock anew.
+            raise TryLater(str(lost)) from lost
+        update = _write(capacity, order, nodegroup, group, size)
+        return generation, Written(target, size, before, update, capacity.now())
+
+
+def _towards(direction: Direction, target: int, before: int) -> int:
+    return max(target, before) if direction is Direction.UP else min(target, before)
+
+
+def _write(
+    capacity: Capacity, order: Order, nodegroup: NodeGroup, group: Group | None, size: int
+) -> str | None:
+    if group is not None and 0 < size < group.desired:
+        _remove(capacity, order, group, size)
+    behind = group is not None and group.desired < size
+    if nodegroup.desired != size or nodegroup.minimum > 0 or behind:
+        try:
+            return capacity.nodegroups.scale(nodegroup.name, size)
+        except TryLater:
+            if group is None or size >= group.desired or capacity.now() - order.since < RAIL_AFTER:
+                raise
+            capacity.autoscaling.lower(group, size)
+            return None
+    if group is not None:
+        capacity.autoscaling.lower(group, size)
+    return None
+
+
+def _remove(capacity: Capacity, order: Order, group: Group, size: int) -> None:
+    """Take out the very nodes that were emptied, before EKS chooses any."""
+    staying = {member.instance for member in group.staying}
+    emptied = [instance for instance in order.leaving if instance in staying]
+    for instance in emptied[: group.desired - size]:
+        capacity.autoscaling.remove(instance)
+
+
+def _entry(order: Order, written: Written) -> Entry:
+    return Entry(
+        at=written.at,
+        pool=order.pool,
+        kind="scaled",
+        who=order.who,
+        what=f"ordered {written.size} nodes on pool {order.pool}, {written.before} before",
+        why=written.target.reason,
+        lease=order.lease,
+        nodes=written.size,
+    )
