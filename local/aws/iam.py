@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from moto.core import errors
 from moto.core.authorization import ActionAuthenticatorMixin
-from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult
 from moto.core.utils import get_service_model
+from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
 from moto.sts.models import sts_backends
 from werkzeug.exceptions import HTTPException
+
+from local.aws.own_services import AwsError
 
 ACCOUNT = "123456789012"
 PARTITION = "aws"
@@ -36,6 +39,9 @@ _PASSING = frozenset(
         "states:CreateStateMachine",
     }
 )
+#: How a refusal is called, by the protocol that a service speaks.
+_REFUSAL = "AccessDeniedException"
+_REFUSALS = {"ec2": "UnauthorizedOperation", "query": "AccessDenied", "rest-xml": "AccessDenied"}
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
         region_name=region,
         role_session_name=session[:64],
         role_arn=role_arn,
-        policy=None,
+        policy="",
         duration=3600,
-        external_id=None,
+        external_id="",
     )
     return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
 
@@ -94,7 +100,9 @@ def enforce() -> None:
     def authorize(response: Any, _request: type, _resource: str = "*") -> None:
         _authorize(response)
 
-    ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize  # noqa: SLF001 (moto's own seam)
+    known = errors.COMMON_ERROR_CODES
+    known.extend(code for code in {*_REFUSALS.values(), _REFUSAL} if code not in known)
+    ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize  # type: ignore[method-assign,assignment]  # noqa: SLF001 (moto's own seam)
 
 
 def _authorize(response: Any) -> None:
@@ -113,10 +121,8 @@ def _authorize(response: Any) -> None:
 
 def _denied(response: Any, reason: str) -> HTTPException:
     protocol = response.determine_response_protocol(get_service_model(response.boto3_service_name))
-    code = {"ec2": "UnauthorizedOperation", "query": "AccessDenied", "rest-xml": "AccessDenied"}.get(
-        protocol, "AccessDeniedException"
-    )
-    _, headers, body = response.serialized(ActionResult(ServiceException(code, reason)))
+    code = _REFUSALS.get(protocol, _REFUSAL)
+    _, headers, body = response.serialized(ActionResult(AwsError(code, reason)))
     response.response_headers.update(headers)
     refusal = HTTPException(description=body)
     refusal.code = 403
@@ -125,11 +131,11 @@ def _denied(response: Any, reason: str) -> HTTPException:
 
 def _statements(role_name: str) -> Iterator[dict[str, Any]]:
     iam = iam_backends[ACCOUNT][PARTITION]
-    documents = [
-        iam.get_role_policy(role_name, name)[1]["policy_document"]
-        for name in iam.list_role_policies(role_name)
-    ]
-    attached, _ = iam.list_attached_role_policies(role_name)
+    try:
+        documents = list(iam.get_role(role_name).policies.values())
+        attached, _ = iam.list_attached_role_policies(role_name)
+    except NotFoundException:
+        return  # the role was deleted under a worker that still has its credentials
     for document in documents + [_document(policy) for policy in attached]:
         yield from _list(json.loads(document)["Statement"])
 

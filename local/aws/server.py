@@ -8,7 +8,7 @@ moto's and the seams' business; who may do it is iam.py's.
 import io
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from local.aws.own_services import OwnServices
+from local.aws.own_services import application
 from local.clock import VirtualClock
 
 Environ = dict[str, Any]
@@ -95,18 +95,14 @@ class Application:
         #: Services of our own by signing name, instead of moto's.
         self.services: dict[str, Any] = {}
         self.moto = Moto()
-        self.aws: Any = self.moto
-
-    def get_application(self, environ: Environ) -> Any:
-        """The WSGI application that answers: ours where we have one for the service, else moto's."""
-        return self.services.get(_caller(environ)[1]) or super().get_application(environ)
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         for prefix, page in self.pages.items():
             if path == prefix or path.startswith(prefix + "/"):
                 return _answer(page, prefix, environ, start_response)
-        reply = list(self.aws(environ, start_response))
+        _, service = _caller(environ)
+        reply = list((self.services.get(service) or self.moto)(environ, start_response))
         for observer in self.observers:
             observer(*_caller(environ))
         return reply
@@ -204,9 +200,9 @@ class Server:
     def start(self) -> None:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="aws", daemon=True).start()
 
-    def own(self, services: Mapping[str, object]) -> None:
-        """Let these services of ours answer, keyed by signing name; once, before `start`."""
-        self.application.aws = OwnServices(self.application.moto, services)
+    def own(self, signing_name: str, service: object) -> None:
+        """Let a service object of ours answer instead of moto (see own_services.py)."""
+        self.application.services[signing_name] = application(signing_name, service)
 
     def locked(self, service: str) -> AbstractContextManager[object]:
         """Hold this while touching the moto backend of `service` in this process."""

@@ -1,0 +1,76 @@
+"""The code assets of a cloud assembly, taken straight from its folder instead of from a bucket.
+
+Owns the mapping from an object key in the bootstrap bucket to what the key stands for; archives are unpacked
+once into the user's cache folder.
+"""
+
+import json
+import os
+import shutil
+import stat
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import BinaryIO
+
+
+def cache_folder() -> Path:
+    """Where things that are slow to make outlive a run."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = root / "lamplighter"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+class Assets:
+    """Object keys of the assemblies read so far."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Path] = {}
+
+    def read(self, assembly: Path) -> None:
+        """Learn the assets of every stack in the assembly."""
+        for manifest in assembly.glob("*.assets.json"):
+            for file in json.loads(manifest.read_text("utf-8"))["files"].values():
+                for destination in file["destinations"].values():
+                    self._sources[destination["objectKey"]] = assembly / file["source"]["path"]
+
+    def source(self, key: str) -> Path | None:
+        """The file or folder that was to be uploaded under this key."""
+        return self._sources.get(key)
+
+    def folder(self, key: str) -> Path | None:
+        """The content of an asset as a folder."""
+        source = self._sources.get(key)
+        if source is None or source.is_dir():
+            return source
+        return unpacked(source, Path(key).stem)
+
+
+def unpacked(archive: Path, digest: str) -> Path:
+    """The content of a zip archive, in the cache under its digest; safe to ask for from several processes."""
+    folder = cache_folder() / "assets" / digest
+    if not folder.is_dir():
+        folder.parent.mkdir(exist_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=folder.parent))
+        extract(archive, draft)
+        try:
+            draft.rename(folder)
+        except OSError:  # somebody else was first
+            shutil.rmtree(draft)
+    return folder
+
+
+def extract(archive: Path | BinaryIO, folder: Path) -> None:
+    """Unpack with the permissions and links that the archive holds, which zipfile alone leaves out."""
+    with zipfile.ZipFile(archive) as content:
+        for member in content.infolist():
+            mode = member.external_attr >> 16
+            target = folder / member.filename
+            if stat.S_ISLNK(mode):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.symlink_to(content.read(member).decode())
+                continue
+            content.extract(member, folder)
+            if mode and not member.is_dir():
+                target.chmod(mode & 0o7777)

@@ -1,0 +1,114 @@
+"""Asynchronous invocations: Lambda's own retries, and where an event goes that nobody could handle.
+
+Two more tries, one and then two minutes later, within six hours, unless the function's event-invoke
+configuration says otherwise (https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html).
+"""
+
+import json
+import logging
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from local.aws.lambda_runtime import Runtime
+from local.aws.lambda_worker import FunctionSpec, Outcome
+from local.clock import VirtualClock
+
+LOG = logging.getLogger(__name__)
+#: Seconds before the second and the third try.
+DELAYS = (60.0, 120.0)
+
+#: Sends a text to the queue, topic, function or bus with this ARN, with string attributes.
+Deliver = Callable[[str, str, dict[str, str]], None]
+
+
+@dataclass(frozen=True)
+class _Policy:
+    """What happens to an event of one function; `oldest` in seconds."""
+
+    retries: int
+    oldest: float
+    on_success: str | None
+    on_failure: str | None
+    dead_letter: str | None
+
+
+class AsyncInvoker:
+    """Accepts events and sees each through on a thread of its own."""
+
+    def __init__(self, clock: VirtualClock, runtime: Runtime, deliver: Deliver) -> None:
+        self._clock = clock
+        self._runtime = runtime
+        self._deliver = deliver
+
+    def accept(self, function: Any, spec: FunctionSpec, payload: bytes) -> None:
+        """Take an event; returns at once. `function` is moto's."""
+        threading.Thread(target=self._see_through, args=(function, spec, payload), daemon=True).start()
+
+    def _see_through(self, function: Any, spec: FunctionSpec, payload: bytes) -> None:
+        accepted = self._clock.time()
+        tries = 0
+        with self._clock.busy():
+            outcome = self._runtime.invoke(spec, payload)
+        while outcome.failed:
+            tries += 1
+            policy = _policy(function)
+            delay = DELAYS[min(tries, len(DELAYS)) - 1]
+            if tries > policy.retries or self._clock.time() + delay - accepted > policy.oldest:
+                break
+            self._clock.sleep(delay)
+            outcome = self._runtime.invoke(spec, payload)
+        policy = _policy(function)
+        try:
+            self._tell(spec, policy, payload, outcome, tries)
+        except Exception:
+            LOG.exception("an event of %s could not be passed on", spec.name)
+
+    def _tell(
+        self, spec: FunctionSpec, policy: _Policy, payload: bytes, outcome: Outcome, tries: int
+    ) -> None:
+        target = policy.on_failure if outcome.failed else policy.on_success
+        if target:
+            self._deliver(target, json.dumps(self._record(spec, payload, outcome, tries)), {})
+        if outcome.failed and policy.dead_letter:
+            error = json.loads(outcome.payload)
+            attributes = {
+                "RequestID": str(uuid.uuid4()),
+                "ErrorCode": "200",
+                "ErrorMessage": str(error.get("errorMessage", ""))[:1024],
+            }
+            self._deliver(policy.dead_letter, payload.decode(), attributes)
+
+    def _record(self, spec: FunctionSpec, payload: bytes, outcome: Outcome, tries: int) -> dict[str, Any]:
+        return {
+            "version": "1.0",
+            "timestamp": self._clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "requestContext": {
+                "requestId": str(uuid.uuid4()),
+                "functionArn": f"{spec.arn}:$LATEST",
+                "condition": "RetriesExhausted" if outcome.failed else "Success",
+                "approximateInvokeCount": tries if outcome.failed else tries + 1,
+            },
+            "requestPayload": json.loads(payload),
+            "responseContext": {
+                "statusCode": 200,
+                "executedVersion": "$LATEST",
+                **({"functionError": "Unhandled"} if outcome.failed else {}),
+            },
+            "responsePayload": json.loads(outcome.payload),
+        }
+
+
+def _policy(function: Any) -> _Policy:
+    config = function.event_invoke_config[-1].config if function.event_invoke_config else {}
+    destinations = config.get("DestinationConfig") or {}
+    retries = config.get("MaximumRetryAttempts")
+    return _Policy(
+        retries=len(DELAYS) if retries is None else int(retries),
+        oldest=float(config.get("MaximumEventAgeInSeconds") or 6 * 3600),
+        on_success=(destinations.get("OnSuccess") or {}).get("Destination"),
+        on_failure=(destinations.get("OnFailure") or {}).get("Destination"),
+        dead_letter=function.dead_letter_arn,
+    )

@@ -1,0 +1,130 @@
+"""moto's Lambda with real execution: the one method that wants docker is replaced by our workers.
+
+It owns the way from moto's function to a worker's specification; the API, its validation and its documents
+stay moto's.
+"""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import moto.awslambda.models as moto_lambda
+
+from local.aws.assets import Assets, extract
+from local.aws.lambda_async import AsyncInvoker
+from local.aws.lambda_runtime import Runtime
+from local.aws.lambda_worker import FunctionSpec
+
+
+class LambdaService:
+    """Functions of one embedded cloud as moto knows them, run by `runtime`."""
+
+    def __init__(self, runtime: Runtime, later: AsyncInvoker, assets: Assets, work: Path) -> None:
+        self.runtime = runtime
+        self.later = later
+        self._assets = assets
+        self._code = work / "code"
+        self._code.mkdir(parents=True, exist_ok=True)
+
+    def install(self) -> None:
+        """Take moto's seams: invocation, and what it forgets about a function."""
+        os.environ["VALIDATE_LAMBDA_S3"] = "false"  # code comes from the assembly, not from a bucket
+        model = moto_lambda.LambdaFunction
+        plain = vars(_Originals)
+        backend = moto_lambda.LambdaBackend
+        backend.invoke = _invoke(self)  # type: ignore[method-assign]
+        deleted = _deleted(self, plain["delete_function"])
+        backend.delete_function = deleted  # type: ignore[method-assign]
+        for update in ("update_configuration", "update_function_code"):
+            setattr(model, update, _changed(self, plain[update]))
+        model.__init__ = _created(plain["created"])  # type: ignore[method-assign]
+
+    def specification(self, function: Any) -> FunctionSpec:
+        """What a worker of this function of moto's needs."""
+        return FunctionSpec(
+            name=function.function_name,
+            arn=function.function_arn,
+            role=function.role,
+            handler=function.handler,
+            code=self._folder(function),
+            timeout=float(function.timeout),
+            memory=int(function.memory_size),
+            region=function.region,
+            version=str(function.version)
+            if ":" in function.function_arn.split(":function:")[1]
+            else "$LATEST",
+            environment={key: str(value) for key, value in (function.environment_vars or {}).items()},
+        )
+
+    def _folder(self, function: Any) -> Path:
+        folder = self._assets.folder(function.code.get("S3Key", ""))
+        if folder is not None:
+            return folder
+        digest = hashlib.sha256(function.code_bytes).hexdigest()[:16]
+        folder = self._code / digest
+        if not folder.exists():
+            extract(io.BytesIO(function.code_bytes), folder)
+        return folder
+
+
+class _Originals:
+    """moto's own methods, kept once: a second cloud in this process wraps them, not our wrappers."""
+
+    delete_function = moto_lambda.LambdaBackend.delete_function
+    update_configuration = moto_lambda.LambdaFunction.update_configuration
+    update_function_code = moto_lambda.LambdaFunction.update_function_code
+    created = moto_lambda.LambdaFunction.__init__
+
+
+def _invoke(service: LambdaService) -> Any:
+    def invoke(backend: Any, name: str, qualifier: str | None, body: str, *rest: Any) -> bytes:
+        headers, reply = rest
+        function = backend.get_function(name, qualifier)
+        payload = (body or "{}").encode()
+        kind = headers.get("X-Amz-Invocation-Type", "RequestResponse")
+        json.loads(payload)
+        reply["x-amz-executed-version"] = "$LATEST"
+        if kind == "DryRun":
+            return b""
+        if kind == "Event":
+            service.later.accept(function, service.specification(function), payload)
+            return b""
+        outcome = service.runtime.invoke(service.specification(function), payload)
+        if outcome.failed:
+            reply["x-amz-function-error"] = "Unhandled"
+        return outcome.payload
+
+    return invoke
+
+
+def _created(original: Any) -> Any:
+    def created(
+        function: Any, account_id: str, spec: Mapping[str, Any], region: str, version: Any = 1
+    ) -> None:
+        original(function, account_id, spec, region, version)
+        function.dead_letter_arn = (spec.get("DeadLetterConfig") or {}).get("TargetArn")
+
+    return created
+
+
+def _changed(service: LambdaService, original: Any) -> Any:
+    def changed(function: Any, updates: Mapping[str, Any]) -> Any:
+        answer = original(function, updates)
+        if "DeadLetterConfig" in updates:
+            function.dead_letter_arn = updates["DeadLetterConfig"].get("TargetArn")
+        service.runtime.forget(function.function_name)
+        return answer
+
+    return changed
+
+
+def _deleted(service: LambdaService, original: Any) -> Any:
+    def deleted(backend: Any, function_name: str, qualifier: str | None = None) -> None:
+        service.runtime.forget(backend.get_function(function_name, None).function_name)
+        original(backend, function_name, qualifier)
+
+    return deleted

@@ -1,0 +1,84 @@
+"""An embedded AWS a test: no control plane, no fleet, a clock that can hurry."""
+
+import io
+import json
+import textwrap
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from local.aws.embedded import EmbeddedAws
+from local.clock import VirtualClock
+
+
+class Aws:
+    """The embedded AWS with the few things a test keeps asking for."""
+
+    def __init__(self, embedded: EmbeddedAws) -> None:
+        self.embedded = embedded
+        self.clock = embedded.clock
+        self.runtime = embedded.runtime
+
+    def call(self, service: str, operation: str, *, role: str = "", **request):
+        return self.embedded.around.call(service, operation, request, role=role)
+
+    def role(self, name: str, *actions: str) -> str:
+        """A role that may do these actions; its ARN."""
+        arn = self.call("iam", "create_role", RoleName=name, AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+        statement = {"Effect": "Allow", "Action": list(actions) or ["sts:GetCallerIdentity"], "Resource": "*"}
+        document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+        self.call("iam", "put_role_policy", RoleName=name, PolicyName="may", PolicyDocument=document)
+        return arn
+
+    def function(self, name: str, code: str, *, role: str = "", **more) -> str:
+        """A function of which `code` is the module, with `handler` in it."""
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as content:
+            content.writestr("index.py", textwrap.dedent(code))
+        created = self.call(
+            "lambda",
+            "create_function",
+            FunctionName=name,
+            Runtime="python3.13",
+            Handler="index.handler",
+            Role=role or self.role(f"{name}-role"),
+            Code={"ZipFile": archive.getvalue()},
+            **{"Timeout": 20, **more},
+        )
+        return created["FunctionArn"]
+
+    def invoke(self, name: str, event=None, kind: str = "RequestResponse"):
+        """(answer, function error or None)."""
+        reply = self.call(
+            "lambda", "invoke", FunctionName=name, InvocationType=kind, Payload=json.dumps(event).encode()
+        )
+        body = reply["Payload"].read()
+        return (json.loads(body) if body else None), reply.get("FunctionError")
+
+    def queue(self, name: str) -> tuple[str, str]:
+        """A queue's URL and ARN."""
+        url = self.call("sqs", "create_queue", QueueName=name)["QueueUrl"]
+        attributes = self.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["QueueArn"])
+        return url, attributes["Attributes"]["QueueArn"]
+
+    def message(self, url: str) -> dict:
+        """The next message of a queue, waited for."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            request = {"QueueUrl": url, "WaitTimeSeconds": 1, "MessageAttributeNames": ["All"]}
+            messages = self.call("sqs", "receive_message", **request)
+            if "Messages" in messages:
+                return messages["Messages"][0]
+        raise AssertionError(f"no message came to {url}")
+
+
+@pytest.fixture
+def aws(tmp_path: Path):
+    clock = VirtualClock(tmp_path / "clock")
+    embedded = EmbeddedAws(clock, tmp_path, "ap-northeast-2")
+    embedded.start()
+    yield Aws(embedded)
+    clock.hurry(False)
+    embedded.stop()

@@ -1,0 +1,168 @@
+"""Lambda functions run as workers of their own: what a handler sees, and what its ends come to."""
+
+import os
+
+import pytest
+from botocore.exceptions import ClientError
+
+COUNT = """
+    import os
+    calls = 0
+    def handler(event, context):
+        global calls
+        calls += 1
+        return {"event": event, "calls": calls, "pid": os.getpid()}
+"""
+
+
+def test_a_handler_gets_its_event_and_keeps_its_worker(aws):
+    aws.function("f", COUNT)
+    first, error = aws.invoke("f", {"a": 1})
+    second, _ = aws.invoke("f")
+    assert error is None
+    assert (first["event"], first["calls"], second["calls"]) == ({"a": 1}, 1, 2)
+    assert first["pid"] == second["pid"]
+
+
+def test_a_handler_sees_its_variables_the_endpoint_and_its_own_role(aws):
+    aws.function(
+        "f",
+        """
+        import os, boto3
+        def handler(event, context):
+            arn = boto3.client("sts").get_caller_identity()["Arn"]
+            return [os.environ["COLOUR"], os.environ["AWS_LAMBDA_FUNCTION_NAME"], arn,
+                    context.aws_request_id != "", 0 < context.get_remaining_time_in_millis() <= 20000, os.environ["LAMPLIGHTER_CLOCK"]]
+        """,
+        Environment={"Variables": {"COLOUR": "blue"}},
+    )
+    answer, _ = aws.invoke("f")
+    assert answer[:2] == ["blue", "f"]
+    assert ":assumed-role/f-role/f" in answer[2]
+    assert answer[3:] == [True, True, str(aws.clock.path)]
+
+
+def test_the_checkout_is_not_on_a_functions_path(aws):
+    aws.function("f", "import lamplighter\ndef handler(event, context): pass")
+    answer, error = aws.invoke("f")
+    assert error == "Unhandled"
+    assert "No module named 'lamplighter'" in answer["errorMessage"]
+
+
+def test_an_error_is_given_by_its_type_and_text_and_logged(aws):
+    aws.function(
+        "f", "class TryLater(Exception): pass\ndef handler(event, context): raise TryLater('not yet')"
+    )
+    answer, error = aws.invoke("f")
+    assert error == "Unhandled"
+    assert (answer["errorType"], answer["errorMessage"]) == ("TryLater", "not yet")
+    assert "TryLater: not yet" in aws.runtime.logs("f")
+
+
+def test_a_function_that_takes_too_long_is_stopped(aws):
+    aws.function("f", "import time\ndef handler(event, context): time.sleep(event or 0)", Timeout=1)
+    answer, error = aws.invoke("f", 60)
+    assert error == "Unhandled"
+    assert answer["errorType"] == "Sandbox.Timedout"
+    assert aws.invoke("f", 0) == (None, None)
+
+
+def test_a_worker_that_dies_is_an_exit_error(aws):
+    aws.function("f", "import os\ndef handler(event, context): os._exit(3)")
+    answer, error = aws.invoke("f")
+    assert error == "Unhandled"
+    assert answer["errorType"] == "Runtime.ExitError"
+    assert "exit status 3" in answer["errorMessage"]
+
+
+def test_a_new_configuration_gets_a_new_worker(aws):
+    aws.function("f", COUNT)
+    before, _ = aws.invoke("f")
+    aws.call(
+        "lambda", "update_function_configuration", FunctionName="f", Environment={"Variables": {"A": "1"}}
+    )
+    after, _ = aws.invoke("f")
+    assert (after["calls"], after["pid"] != before["pid"]) == (1, True)
+
+
+def test_what_the_role_does_not_allow_is_denied(aws):
+    role = aws.role("reader", "dynamodb:List*")
+    code = """
+        import boto3
+        def handler(event, context):
+            client = boto3.client("dynamodb")
+            client.list_tables()
+            client.delete_table(TableName="t")
+    """
+    aws.function("f", code, role=role)
+    answer, _ = aws.invoke("f")
+    assert "AccessDeniedException" in answer["errorMessage"]
+    assert "not authorized to perform: dynamodb:DeleteTable" in answer["errorMessage"]
+
+
+def test_a_role_without_a_policy_may_not_even_invoke(aws):
+    aws.function("f", COUNT)
+    nobody = aws.role("nobody")
+    with pytest.raises(ClientError, match="lambda:InvokeFunction"):
+        aws.call("lambda", "invoke", FunctionName="f", role=nobody)
+
+
+def test_an_event_that_always_fails_is_tried_three_times_then_goes_to_its_destination(aws):
+    url, arn = aws.queue("failed")
+    aws.function("f", "def handler(event, context): raise ValueError(event)")
+    aws.call(
+        "lambda",
+        "put_function_event_invoke_config",
+        FunctionName="f",
+        DestinationConfig={"OnFailure": {"Destination": arn}},
+    )
+    began = aws.clock.time()
+    aws.clock.hurry(True)
+    aws.invoke("f", "e", kind="Event")
+    record = aws.message(url)["Body"]
+    assert aws.runtime.faults.invocations("f") == 3
+    assert '"condition": "RetriesExhausted"' in record
+    assert '"requestPayload": "e"' in record
+    assert 180 <= aws.clock.time() - began < 400
+
+
+def test_an_event_without_tries_left_goes_to_the_dead_letter_queue(aws):
+    url, arn = aws.queue("dead")
+    aws.function(
+        "f", "def handler(event, context): raise ValueError('no')", DeadLetterConfig={"TargetArn": arn}
+    )
+    aws.call("lambda", "put_function_event_invoke_config", FunctionName="f", MaximumRetryAttempts=0)
+    aws.invoke("f", {"a": 1}, kind="Event")
+    message = aws.message(url)
+    assert message["Body"] == '{"a": 1}'
+    assert message["MessageAttributes"]["ErrorMessage"]["StringValue"] == "no"
+
+
+def test_an_invocation_killed_midway_has_done_its_work_and_nobody_hears_it(aws):
+    role = aws.role("writer", "sqs:*")
+    url, _ = aws.queue("q")
+    code = """
+        import boto3
+        def handler(event, context):
+            boto3.client("sqs").send_message(QueueUrl=event, MessageBody="done")
+            return "answer"
+    """
+    aws.function("f", code, role=role)
+    aws.runtime.faults.kill_invocation("f", 2, after_calls=1)
+    assert aws.invoke("f", url) == ("answer", None)
+    answer, error = aws.invoke("f", url)
+    assert error == "Unhandled"
+    assert answer["errorType"] == "Runtime.ExitError"
+    assert aws.invoke("f", url) == ("answer", None)
+    attributes = aws.call(
+        "sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"]
+    )
+    assert attributes["Attributes"]["ApproximateNumberOfMessages"] == "3"
+
+
+def test_no_worker_outlives_the_cloud(aws):
+    aws.function("f", COUNT)
+    answer, _ = aws.invoke("f")
+    aws.runtime.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(answer["pid"], 0)
