@@ -1,0 +1,199 @@
+"""A small client of the Kubernetes API for the simulator: plain objects in, plain objects out.
+
+The official client would cost half a second of import and a thread pool a client; this one is one pool of
+connections, five verbs and a watch that never gives up. The product has its own adapter and does not use it.
+"""
+
+import json
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import urllib3
+
+Object = dict[str, Any]
+"""A Kubernetes object as its JSON says it."""
+
+_JSON = "application/json"
+_MERGE = "application/merge-patch+json"
+_STRATEGIC = "application/strategic-merge-patch+json"
+_APPLY = "application/apply-patch+yaml"
+_NOT_FOUND = 404
+_CONFLICT = 409
+_GONE = 410
+_BAD = 400
+
+
+class ApiError(Exception):
+    """The API server said no: `status` is HTTP's number, the text is its reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(f"{status}: {reason}")
+        self.status = status
+
+
+class KubernetesApi:
+    """A client with a client certificate or a bearer token; safe to share among threads."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        authority: Path,
+        certificate: Path | None = None,
+        key: Path | None = None,
+        *,
+        token: str | None = None,
+    ) -> None:
+        context = ssl.create_default_context(cafile=str(authority))
+        if certificate and key:
+            context.load_cert_chain(certificate, key)
+        self._endpoint = endpoint
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._pool = urllib3.PoolManager(
+            maxsize=16,
+            retries=False,
+            timeout=urllib3.Timeout(connect=5, read=30),
+            ssl_context=context,
+        )
+        self._watches: set[urllib3.BaseHTTPResponse] = set()
+
+    def request(self, method: str, path: str, body: Object | None = None, kind: str = _JSON) -> Object:
+        """One call; raises ApiError for an answer of 400 and above."""
+        answer = self._pool.request(
+            method,
+            self._endpoint + path,
+            body=None if body is None else json.dumps(body),
+            headers={**self._headers, "Content-Type": kind},
+        )
+        if answer.status >= _BAD:
+            raise ApiError(answer.status, _reason(answer.data))
+        document: Object = json.loads(answer.data)
+        return document
+
+    def text(self, path: str) -> str:
+        """GET of something that is not an object, a pod's log for instance."""
+        answer = self._pool.request("GET", self._endpoint + path, headers=self._headers)
+        if answer.status >= _BAD:
+            raise ApiError(answer.status, _reason(answer.data))
+        return answer.data.decode()
+
+    def is_there(self, path: str) -> bool:
+        """Whether a GET succeeds; False also when nobody answers yet."""
+        try:
+            self.text(path)
+        except (ApiError, urllib3.exceptions.HTTPError):
+            return False
+        return True
+
+    def get(self, path: str) -> Object:
+        return self.request("GET", path)
+
+    def find(self, path: str) -> Object | None:
+        """The object, or None where there is none."""
+        try:
+            return self.get(path)
+        except ApiError as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+
+    def create(self, path: str, body: Object) -> Object | None:
+        """Create in the collection `path`; None where it exists already."""
+        try:
+            return self.request("POST", path, body)
+        except ApiError as error:
+            if error.status == _CONFLICT:
+                return None
+            raise
+
+    def apply(self, path: str, body: Object, manager: str) -> Object:
+        """Server-side apply, taking over what others own."""
+        return self.request("PATCH", f"{path}?fieldManager={manager}&force=true", body, _APPLY)
+
+    def merge(self, path: str, body: Object) -> Object | None:
+        """Merge patch; None where the object is gone."""
+        return self._patch(path, body, _MERGE)
+
+    def amend(self, path: str, body: Object) -> Object | None:
+        """Strategic merge patch (lists merge by key); None where the object is gone."""
+        return self._patch(path, body, _STRATEGIC)
+
+    def delete(self, path: str, body: Object | None = None) -> None:
+        """Delete; nothing to do where it is gone or has been replaced by another of its name."""
+        try:
+            self.request("DELETE", path, body)
+        except ApiError as error:
+            if error.status not in (_NOT_FOUND, _CONFLICT):
+                raise
+
+    def follow(self, path: str, seen: Callable[[str, Object], None], stop: threading.Event) -> None:
+        """Call `seen(type, object)` for everything in the collection `path` and every change, until `stop`.
+
+        Types are those of a watch: ADDED, MODIFIED, DELETED. After a broken connection everything present is
+        ADDED again, so whoever follows must bear seeing an object twice.
+        """
+        while not stop.is_set():
+            try:
+                listing = self.get(path)
+                for item in listing["items"]:
+                    seen("ADDED", item)
+                self._watch(path, listing["metadata"]["resourceVersion"], seen, stop)
+            except (ApiError, urllib3.exceptions.HTTPError):
+                stop.wait(0.2)
+
+    def hang_up(self) -> None:
+        """Break off every watch, so that those who follow look at their `stop` at once."""
+        for answer in list(self._watches):
+            answer.shutdown()
+
+    def _watch(
+        self, path: str, version: str, seen: Callable[[str, Object], None], stop: threading.Event
+    ) -> None:
+        while not stop.is_set():
+            answer = self._pool.request(
+                "GET",
+                f"{self._endpoint}{path}?watch=true&allowWatchBookmarks=true&resourceVersion={version}&timeoutSeconds=300",
+                headers=self._headers,
+                preload_content=False,
+                timeout=urllib3.Timeout(connect=5, read=330),
+            )
+            self._watches.add(answer)
+            try:
+                if answer.status >= _BAD:
+                    raise ApiError(answer.status, _reason(answer.data))
+                for line in _lines(answer):
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        raise ApiError(_GONE, str(event["object"].get("message")))
+                    version = event["object"]["metadata"]["resourceVersion"]
+                    if stop.is_set():
+                        return
+                    if event["type"] != "BOOKMARK":
+                        seen(event["type"], event["object"])
+            finally:
+                self._watches.discard(answer)
+                answer.close()
+
+    def _patch(self, path: str, body: Object, kind: str) -> Object | None:
+        try:
+            return self.request("PATCH", path, body, kind)
+        except ApiError as error:
+            if error.status == _NOT_FOUND:
+                return None
+            raise
+
+
+def _lines(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    rest = b""
+    for chunk in answer.stream(65536):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+
+
+def _reason(body: bytes) -> str:
+    try:
+        return str(json.loads(body).get("message", ""))
+    except ValueError:
+        return body[:200].decode(errors="replace")

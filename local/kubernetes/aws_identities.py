@@ -1,0 +1,104 @@
+"""Resolves an EKS token through the embedded AWS: STS says whose it is, EKS which access entry that is.
+
+Signatures are the embedded STS's business, expiry is not looked at: the token's date is the machine's while
+the embedded AWS may be at another time of day.
+"""
+
+import base64
+import binascii
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import boto3
+import urllib3
+from botocore.exceptions import ClientError
+
+from local.kubernetes.token_webhook import User, policy_group
+
+_PREFIX = "k8s-aws-v1."
+_OK = 200
+_ASSUMED_ROLE = re.compile(r"arn:aws:sts::(?P<account>\d+):assumed-role/(?P<role>[^/]+)/(?P<session>.+)")
+
+
+class AwsIdentities:
+    """The access entries of one cluster; `session` must be allowed to read them."""
+
+    def __init__(self, endpoint: str, cluster: str, session: boto3.Session) -> None:
+        self._endpoint = endpoint
+        self._cluster = cluster
+        self._eks = session.client("eks", endpoint_url=endpoint)
+        self._http = urllib3.PoolManager(retries=False, timeout=10)
+
+    def user(self, token: str) -> User | None:
+        """The user and groups of the token's access entry; None without an identity or an entry."""
+        caller = self._caller(token)
+        if caller is None:
+            return None
+        found = _ASSUMED_ROLE.fullmatch(caller)
+        session = found["session"] if found else caller.rsplit("/", 1)[-1]
+        principal = self._principal(caller)
+        if principal is None:
+            return None
+        entry = self._eks.describe_access_entry(clusterName=self._cluster, principalArn=principal)[
+            "accessEntry"
+        ]
+        name = entry.get("username") or caller
+        for placeholder in ("{{SessionName}}", "{{SessionNameRaw}}", "{{EC2PrivateDNSName}}"):
+            name = name.replace(placeholder, session)
+        groups = list(entry.get("kubernetesGroups", []))
+        if entry.get("type") == "EC2_LINUX":
+            groups += ["system:nodes", "system:bootstrappers"]
+        return User(name, (*groups, *self._policy_groups(principal)))
+
+    def _caller(self, token: str) -> str | None:
+        """The ARN that the embedded STS gives to the signer of the URL in the token."""
+        if not token.startswith(_PREFIX):
+            return None
+        encoded = token.removeprefix(_PREFIX)
+        try:
+            url = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+        query = urlsplit(url).query
+        fields = parse_qs(query)
+        signed = fields.get("X-Amz-SignedHeaders", [""])[0].split(";")
+        if fields.get("Action") != ["GetCallerIdentity"] or "x-k8s-aws-id" not in signed:
+            return None
+        answer = self._http.request(
+            "GET",
+            f"{self._endpoint}/?{query}",
+            headers={"Host": urlsplit(url).netloc, "x-k8s-aws-id": self._cluster},
+        )
+        found = re.search(r"<Arn>([^<]+)</Arn>", answer.data.decode(errors="replace"))
+        return found[1] if found and answer.status == _OK else None
+
+    def _principal(self, caller: str) -> str | None:
+        """The ARN of the access entry for a caller: a role's session stands for its role, path or not."""
+        found = _ASSUMED_ROLE.fullmatch(caller)
+        wanted = f"arn:aws:iam::{found['account']}:role/{found['role']}" if found else caller
+        for page in self._eks.get_paginator("list_access_entries").paginate(clusterName=self._cluster):
+            for entry in page["accessEntries"]:
+                if entry == wanted or (found and _without_path(entry) == wanted):
+                    return entry
+        return None
+
+    def _policy_groups(self, principal: str) -> list[str]:
+        try:
+            associated = self._eks.list_associated_access_policies(
+                clusterName=self._cluster, principalArn=principal
+            )["associatedAccessPolicies"]
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "ResourceNotFoundException":
+                return []
+            raise
+        # A policy for single namespaces is not played: nothing of ours uses one, and too little is safer.
+        return [
+            policy_group(policy["policyArn"].rsplit("/", 1)[-1])
+            for policy in associated
+            if policy["accessScope"]["type"] == "cluster"
+        ]
+
+
+def _without_path(role: str) -> str:
+    account, _, name = role.partition(":role/")
+    return f"{account}:role/{name.rsplit('/', 1)[-1]}"

@@ -1,0 +1,129 @@
+"""The certificates of one embedded control plane: an authority, a server, an administrator, a signing key.
+
+Everything is made anew at each start and lives as long as the control plane's work folder.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_LIFE = timedelta(days=365)
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """A certificate and its private key, both PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    def write(self, folder: Path, name: str) -> None:
+        """Leave them as `name`.crt and `name`.key, the key readable by the owner only."""
+        (folder / f"{name}.crt").write_bytes(self.certificate)
+        key = folder / f"{name}.key"
+        key.touch(mode=0o600)
+        key.write_bytes(self.key)
+
+
+class Authority:
+    """A certificate authority of our own; elliptic keys, because RSA ones would cost a tenth of the start."""
+
+    def __init__(self, name: str) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        self._certificate = (
+            _builder(self._name, self._name, self._key)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(_usage(signs=True), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+
+    @property
+    def pem(self) -> bytes:
+        return self._certificate.public_bytes(serialization.Encoding.PEM)
+
+    def server(self, name: str, hosts: list[str]) -> KeyPair:
+        """A certificate for a server on loopback that is also known by `hosts`."""
+        names = [x509.IPAddress(IPv4Address("127.0.0.1")), *(x509.DNSName(host) for host in hosts)]
+        return self._issue(name, None, ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(names))
+
+    def client(self, name: str, group: str) -> KeyPair:
+        """A certificate that Kubernetes reads as user `name` in `group`."""
+        return self._issue(name, group, ExtendedKeyUsageOID.CLIENT_AUTH, None)
+
+    def _issue(
+        self,
+        name: str,
+        group: str | None,
+        purpose: x509.ObjectIdentifier,
+        hosts: x509.SubjectAlternativeName | None,
+    ) -> KeyPair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
+        if group:
+            subject.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
+        builder = (
+            _builder(x509.Name(subject), self._name, key)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(signs=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            # Python from 3.13 on refuses a chain that does not name its keys.
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
+            )
+        )
+        if hosts:
+            builder = builder.add_extension(hosts, critical=False)
+        certificate = builder.sign(self._key, hashes.SHA256())
+        return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), _pem(key))
+
+
+def signing_key() -> bytes:
+    """A private key, PEM, with which the control plane signs service account tokens."""
+    return _pem(ec.generate_private_key(ec.SECP256R1()))
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
+) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + _LIFE)
+    )
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        # The API server reads an elliptic key only in this older form.
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )

@@ -1,0 +1,116 @@
+"""The command line of each component of the embedded control plane, and the ports they share.
+
+Where a flag differs from what EKS runs, the reason stands beside it; everything else is Kubernetes' default.
+"""
+
+import socket
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+#: The range that EKS gives to Services when the VPC is not inside 10.0.0.0/8.
+SERVICE_RANGE = "10.100.0.0/16"
+
+#: Everything that acts on what the product or its users may create. No route, volume, certificate or
+#: node address controllers: there is no cloud and no kubelet of flesh and blood behind them.
+CONTROLLERS = (
+    "daemonset-controller,deployment-controller,disruption-controller,endpointslice-controller,"
+    "garbage-collector-controller,job-controller,cronjob-controller,namespace-controller,node-lifecycle-controller,"
+    "pod-garbage-collector-controller,replicaset-controller,resourcequota-controller,"
+    "root-ca-certificate-publisher-controller,serviceaccount-controller,statefulset-controller,"
+    "taint-eviction-controller,ttl-after-finished-controller"
+)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Loopback ports, chosen by the operating system."""
+
+    etcd: int
+    etcd_peer: int
+    apiserver: int
+
+
+def free_ports() -> Ports:
+    """Three ports that are free now; all are held until the last is known, so that none is given twice."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(3)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return Ports(*(each.getsockname()[1] for each in sockets))
+
+
+def commands(work: Path, ports: Ports) -> dict[str, list[str]]:
+    """Arguments of every component by the name of its program, in the order in which they start."""
+    return {
+        "etcd": _etcd(work, ports),
+        "kube-apiserver": _apiserver(work, ports),
+        "kube-controller-manager": _controller_manager(work),
+        "kube-scheduler": _scheduler(work),
+    }
+
+
+def _etcd(work: Path, ports: Ports) -> list[str]:
+    client, peer = f"http://127.0.0.1:{ports.etcd}", f"http://127.0.0.1:{ports.etcd_peer}"
+    return [
+        f"--data-dir={work / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        # The cluster does not outlive its process, so durability would be paid for nothing.
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ]
+
+
+def _apiserver(work: Path, ports: Ports) -> list[str]:
+    return [
+        f"--etcd-servers=http://127.0.0.1:{ports.etcd}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={ports.apiserver}",
+        f"--tls-cert-file={work / 'apiserver.crt'}",
+        f"--tls-private-key-file={work / 'apiserver.key'}",
+        f"--cert-dir={work}",
+        f"--client-ca-file={work / 'ca.crt'}",
+        "--authorization-mode=Node,RBAC",
+        f"--authentication-token-webhook-config-file={work / 'token-webhook.kubeconfig'}",
+        "--authentication-token-webhook-version=v1",
+        # An access entry acts within seconds; the default cache would hide a new one for two minutes.
+        "--authentication-token-webhook-cache-ttl=2s",
+        f"--service-cluster-ip-range={SERVICE_RANGE}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={work / 'service-accounts.key'}",
+        f"--service-account-signing-key-file={work / 'service-accounts.key'}",
+        "--allow-privileged=true",
+        # Nobody dials the `kubernetes` Service here.
+        "--endpoint-reconciler-type=none",
+        # Simulated nodes carry their private address as InternalIP, which leads nowhere on this machine.
+        "--kubelet-preferred-address-types=ExternalIP",
+        "--enable-priority-and-fairness=false",
+        "--profiling=false",
+        # Longer than the longest lab day that someone plays in real time.
+        "--event-ttl=24h",
+    ]
+
+
+def _controller_manager(work: Path) -> list[str]:
+    return [
+        f"--kubeconfig={work / 'admin.kubeconfig'}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        f"--controllers={CONTROLLERS}",
+        f"--root-ca-file={work / 'ca.crt'}",
+        f"--service-account-private-key-file={work / 'service-accounts.key'}",
+        "--profiling=false",
+    ]
+
+
+def _scheduler(work: Path) -> list[str]:
+    return [
+        f"--kubeconfig={work / 'admin.kubeconfig'}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--profiling=false",
+    ]

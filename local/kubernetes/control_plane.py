@@ -1,0 +1,185 @@
+"""A real Kubernetes control plane on loopback: etcd, apiserver, controller manager and scheduler.
+
+It owns their processes, certificates and ports, and the endpoint that resolves EKS tokens. Nodes are the
+fleet's business (local/fleet), what a token may do is the access entries' and RBAC's.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from lamplighter.errors import OutsideFailed
+from local.kubernetes.api import KubernetesApi
+from local.kubernetes.binaries import find_programs
+from local.kubernetes.certificates import Authority, KeyPair, signing_key
+from local.kubernetes.components import commands, free_ports
+from local.kubernetes.token_webhook import Identities, TokenWebhook, bind_access_policies
+
+_START_SECONDS = 60
+_ATTEMPTS = 3
+
+
+class ControlPlane:
+    """One cluster; several can run at once. `work` is a folder of its own that it may fill and delete.
+
+    `start` raises OutsideFailed when a component ends or is not ready within a minute.
+    """
+
+    def __init__(self, work: Path, progress: Callable[[str], None] = lambda _: None) -> None:
+        self._work = work
+        self._progress = progress
+        self._authority = Authority("lamplighter-embedded-kubernetes")
+        self._admin = self._authority.client("embedded-admin", "system:masters")
+        self._webhook = TokenWebhook()
+        self._supervisor: subprocess.Popen[str] | None = None
+        self._ended: list[str] = []
+        self._port = 0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def endpoint(self) -> str:
+        """The API server's address, as EKS names it in DescribeCluster."""
+        return f"https://127.0.0.1:{self._port}"
+
+    @property
+    def ca_pem(self) -> str:
+        """The authority that signed the API server's certificate."""
+        return self._authority.pem.decode()
+
+    def authenticate_through(self, identities: Identities) -> None:
+        """From now on EKS tokens are resolved by `identities`; until then every token is unknown."""
+        self._webhook.identities = identities
+
+    def admin(self) -> KubernetesApi:
+        """A client with every right, for the simulator and for tests."""
+        work = self._work
+        return KubernetesApi(self.endpoint, work / "ca.crt", work / "admin.crt", work / "admin.key")
+
+    def admin_kubeconfig(self, path: Path) -> Path:
+        """Write a kubeconfig with embedded certificates, which needs no other program; gives `path`."""
+        draft = path.with_name(path.name + ".new")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(_kubeconfig(self.endpoint, self._authority.pem, self._admin)))
+        draft.replace(path)
+        return path
+
+    def start(self) -> None:
+        """Return when the API answers, its default service account exists and pods can be scheduled."""
+        programs = find_programs(self._progress)
+        self._webhook.start()
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                self._start_once(programs)
+            except OutsideFailed:
+                self._kill()
+                # A port that was free a moment ago may be somebody else's now; that is worth another try.
+                if attempt == _ATTEMPTS:
+                    self._webhook.stop()
+                    raise
+            else:
+                return
+
+    def stop(self) -> None:
+        """End all processes; nothing of the cluster remains but its logs."""
+        self._kill()
+        self._webhook.stop()
+
+    def _start_once(self, programs: Path) -> None:
+        shutil.rmtree(self._work, ignore_errors=True)
+        self._work.mkdir(parents=True)
+        ports = free_ports()
+        self._port = ports.apiserver
+        self._write_files()
+        self._ended.clear()
+        self._supervisor = subprocess.Popen(  # noqa: S603  a program we found or built
+            [sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._listen, args=(self._supervisor,), daemon=True).start()
+        assert self._supervisor.stdin is not None  # noqa: S101  asked for above
+        for name, arguments in commands(self._work, ports).items():
+            order = {
+                "name": name,
+                "command": [str(programs / name), *arguments],
+                "log": str(self._work / f"{name}.log"),
+            }
+            self._supervisor.stdin.write(json.dumps(order) + "\n")
+        self._supervisor.stdin.flush()
+        self._await_ready()
+
+    def _write_files(self) -> None:
+        (self._work / "ca.crt").write_bytes(self._authority.pem)
+        hosts = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
+        self._authority.server("kube-apiserver", hosts).write(self._work, "apiserver")
+        self._admin.write(self._work, "admin")
+        (self._work / "service-accounts.key").write_bytes(signing_key())
+        self.admin_kubeconfig(self._work / "admin.kubeconfig")
+        (self._work / "token-webhook.kubeconfig").write_text(json.dumps(self._webhook.kubeconfig()))
+
+    def _await_ready(self) -> None:
+        api = self.admin()
+        deadline = time.monotonic() + _START_SECONDS
+        wanted = ["/readyz", "/api/v1/namespaces/default/serviceaccounts/default"]
+        while wanted:
+            if self._ended:
+                raise OutsideFailed(
+                    f"{self._ended[0]} ended while starting: {self._last_words(self._ended[0])}"
+                )
+            if time.monotonic() > deadline:
+                raise OutsideFailed(
+                    f"GET {wanted[0]} on {self.endpoint}: no answer in {_START_SECONDS} s; see {self._work}"
+                )
+            if api.is_there(wanted[0]):
+                wanted.pop(0)
+            else:
+                time.sleep(0.02)
+        bind_access_policies(api)
+
+    def _listen(self, supervisor: subprocess.Popen[str]) -> None:
+        assert supervisor.stdout is not None  # noqa: S101  asked for in _start_once
+        for line in supervisor.stdout:
+            self._ended.append(json.loads(line)["ended"])
+
+    def _last_words(self, name: str) -> str:
+        lines = (self._work / f"{name}.log").read_text(errors="replace").strip().splitlines()
+        return " / ".join(lines[-3:])
+
+    def _kill(self) -> None:
+        supervisor, self._supervisor = self._supervisor, None
+        if supervisor is None:
+            return
+        assert supervisor.stdin is not None  # noqa: S101  asked for in _start_once
+        supervisor.stdin.close()
+        supervisor.wait()
+
+
+def _kubeconfig(endpoint: str, authority: bytes, user: KeyPair) -> dict[str, object]:
+    cluster = {"server": endpoint, "certificate-authority-data": b64encode(authority).decode()}
+    credentials = {
+        "client-certificate-data": b64encode(user.certificate).decode(),
+        "client-key-data": b64encode(user.key).decode(),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "embedded", "cluster": cluster}],
+        "users": [{"name": "embedded", "user": credentials}],
+        "contexts": [{"name": "embedded", "context": {"cluster": "embedded", "user": "embedded"}}],
+        "current-context": "embedded",
+    }
