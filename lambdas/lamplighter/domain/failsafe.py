@@ -33,7 +33,8 @@ def failsafe_instant(leases: Iterable[Lease], now: datetime) -> datetime | None:
         for lease in leases
         if lease.opens <= now and (lease.granted or lease.state is LeaseState.CLOSING)
     ]
-    return max(ends) + AFTER_END if ends else None
+    # Schedules know whole seconds.
+    return max(ends).replace(microsecond=0) + AFTER_END if ends else None
 
 
 def failsafe_schedules(

@@ -193,4 +193,4 @@ _GRANTED = {state.value: state.value for state in GRANTED}
 
 
 def _end(lease: Lease, now: datetime) -> str:
-    return instant.written(min(lease.closes, max(now, lease.opens)))
+    return instant.written(min(lease.closes, max(now.replace(microsecond=0), lease.opens)))

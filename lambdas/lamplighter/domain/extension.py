@@ -1,0 +1,91 @@
+"""Whether a lease may end later, and which one an extend command means.
+
+Extending is bounded by the longest lease, the pool and the budget, and names who; moving the failsafe
+first and keeping the answer are the handler's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.commands import Command
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.occupancy import crowded_at, others
+from lamplighter.domain.terms import Terms, left
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """What an extend command gets: extended or refused, and the lease before and after."""
+
+    outcome: str
+    reason: str
+    before: Lease | None = None
+    after: Lease | None = None
+
+
+def meant(command: Command, leases: Sequence[Lease], now: datetime) -> Lease | None:
+    """The lease named, or the asker's own in force, or the one in force that ends last."""
+    if command.lease is not None:
+        return next((lease for lease in leases if lease.id == command.lease), None)
+    in_force = [lease for lease in leases if lease.in_force(now)]
+    own = [lease for lease in in_force if lease.owner == command.owner]
+    return max(own or in_force, key=lambda lease: lease.closes, default=None)
+
+
+def decide(
+    command: Command,
+    terms: Terms,
+    leases: Sequence[Lease],
+    budget: Budget | None,
+    *,
+    now: datetime,
+    generation: int,
+) -> Extension:
+    """The answer to an extend command; `budget` is that of the meant lease's period."""
+    too_old = command.too_old(now, generation)
+    if too_old:
+        return Extension("refused", too_old)
+    lease = meant(command, leases, now)
+    if lease is None or budget is None:
+        return Extension("refused", f"pool {terms.pool} has no lease in force that could be extended")
+    if not lease.in_force(now):
+        return Extension(
+            "refused",
+            f"{lease.called()} is {lease.state.value} and ended at {terms.clock(lease.closes)}; open anew",
+            lease,
+        )
+    closes = command.closes or lease.closes + (command.lasting or terms.default)
+    closes = closes.replace(microsecond=0)
+    after = replace(lease, closes=closes, hold=lease.hold + terms.hold(lease.nodes, lease.closes, closes))
+    refusal = _refusal(lease, after, terms, leases, budget)
+    if refusal:
+        return Extension("refused", refusal, lease)
+    return Extension(
+        "extended",
+        f"{lease.called()} ends at {terms.clock(closes)} instead of {terms.clock(lease.closes)}, "
+        f"by {command.by}; {after.hold} is held",
+        lease,
+        after,
+    )
+
+
+def _refusal(lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], budget: Budget) -> str | None:
+    if after.closes <= lease.closes:
+        return f"{lease.called()} ends at {terms.clock(lease.closes)} anyway"
+    if after.closes - after.opens > terms.longest:
+        last = after.opens + terms.longest
+        return (
+            f"{lease.called()} would last longer than guard.longest_lease allows; it can be extended "
+            f"until {terms.clock(last)} at most"
+        )
+    # Everybody who is granted or planned over the added time goes first.
+    walk_in = replace(after, window=None)
+    crowded = crowded_at(others(leases, walk_in), lease.nodes, lease.closes, after.closes, terms.max_nodes)
+    if crowded is not None:
+        return f"pool {terms.pool} is promised to others from {terms.clock(crowded)}"
+    more = after.hold - lease.hold
+    if more > left(terms, budget):
+        return f"it would cost {more} more, and {left(terms, budget)} is left for the {terms.per}"
+    return None

@@ -1,0 +1,182 @@
+"""Whether an open command is granted: the rules, top to bottom, each refusal with its reason.
+
+Owns admission as it happens, one lease at a time, on what the ledger holds; what a whole calendar
+would get is admission.py's. Keeping the answer and moving the failsafe first are the handler's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.commands import Command
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.occupancy import crowded_at, others, taken_at
+from lamplighter.domain.terms import Terms, left
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an open command gets: granted, already-open or refused."""
+
+    outcome: str
+    reason: str
+    lease: Lease | None = None
+    earliest: datetime | None = None
+
+
+def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
+    """The lease that an open command asks for, with what was left unsaid: 1 node, now, the usual length."""
+    opens = (command.opens or now).replace(microsecond=0)
+    closes = (command.closes or opens + (command.lasting or terms.default)).replace(microsecond=0)
+    nodes = command.nodes or 1
+    return Lease(
+        id=command.lease_id,
+        pool=terms.pool,
+        nodes=nodes,
+        owner=command.owner,
+        source=command.source,
+        state=LeaseState.ADMITTED,
+        opens=opens,
+        closes=closes,
+        hold=terms.hold(nodes, opens, closes) if closes > opens else Money.zero(terms.budget.currency),
+        window=command.window,
+        date=command.date,
+        by=command.by,
+        because=command.because,
+        period=terms.period(opens).key,
+    )
+
+
+def decide(
+    command: Command,
+    terms: Terms,
+    leases: Sequence[Lease],
+    budgets: Mapping[str, Budget],
+    *,
+    now: datetime,
+    generation: int,
+) -> Answer:
+    """The answer to an open command.
+
+    `budgets` holds the period in which it opens, and the one after it for the earliest instant.
+    """
+    known = next((lease for lease in leases if lease.id == command.lease_id), None)
+    if known is not None and known.granted:
+        return Answer("granted", f"{known.called()} was granted before", known)
+    if known is not None and known.state is not LeaseState.PLANNED:
+        return Answer("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
+    too_old = command.too_old(now, generation)
+    if too_old:
+        return Answer("refused", too_old)
+    lease = asked_for(command, terms, now)
+    if known is not None:
+        lease = replace(lease, order=known.order)
+    running = [other for other in leases if other.in_force(lease.opens)]
+    if running and command.window is None and not command.add:
+        last = max(running, key=lambda other: other.closes)
+        return Answer(
+            "already-open",
+            f"pool {terms.pool} is open with {taken_at(running, lease.opens)} of {terms.max_nodes} nodes "
+            f"until {terms.clock(last.closes)}; nodes are added on request only",
+            last,
+        )
+    return _judge(lease, terms, leases, budgets, now)
+
+
+def _judge(
+    lease: Lease, terms: Terms, leases: Sequence[Lease], budgets: Mapping[str, Budget], now: datetime
+) -> Answer:
+    impossible = _never(lease, terms, now)
+    if impossible:
+        return Answer("refused", impossible)
+    before = others(leases, lease)
+    refusal = _full(lease, terms, before) or _too_dear(lease, terms, before, budgets)
+    if refusal:
+        return Answer("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
+    return Answer(
+        "granted",
+        f"{lease.nodes} of {terms.max_nodes} nodes until {terms.clock(lease.closes)} for {lease.owner}; "
+        f"{lease.hold} is held",
+        lease,
+    )
+
+
+def _never(lease: Lease, terms: Terms, now: datetime) -> str | None:
+    """What no waiting would change."""
+    if lease.closes <= max(lease.opens, now):
+        return f"it would end at {terms.clock(lease.closes)}, and that has passed"
+    if lease.nodes > terms.max_nodes:
+        return f"{lease.nodes} nodes were asked for, and pool {terms.pool} has at most {terms.max_nodes}"
+    # A window's length was compared on the clock on the wall when the lab was read.
+    if lease.window is None and lease.closes - lease.opens > terms.longest:
+        return (
+            f"it would last {_length(lease.closes - lease.opens)}, and no lease lasts longer than "
+            f"{_length(terms.longest)} (guard.longest_lease)"
+        )
+    return None
+
+
+def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> str | None:
+    at = crowded_at(before, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
+    if at is None:
+        return None
+    there = [other for other in before if other.opens <= at < other.closes]
+    names = " and ".join(f"{other.called()} ({other.nodes})" for other in there)
+    return (
+        f"pool {terms.pool} is full at {terms.clock(at)}: {names} and the {lease.nodes} asked for would be "
+        f"{taken_at(before, at) + lease.nodes} of {terms.max_nodes} nodes"
+    )
+
+
+def _too_dear(
+    lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, Budget]
+) -> str | None:
+    budget = budgets[lease.period]
+    promised = sum(
+        (
+            other.hold
+            for other in before
+            if other.state is LeaseState.PLANNED and other.period == lease.period
+        ),
+        Money.zero(terms.budget.currency),
+    )
+    free = left(terms, budget) - promised
+    if lease.hold <= free:
+        return None
+    planned = f" and {promised} is planned for windows" if promised.amount else ""
+    ends = terms.period(lease.opens).ends
+    return (
+        f"it would cost {lease.hold}; of the {terms.budget} for the {terms.per} {budget.held} is held, "
+        f"{budget.spent} is spent{planned}, so {_at_least_nothing(free)} is left until {terms.clock(ends)}"
+    )
+
+
+def _earliest(
+    lease: Lease, terms: Terms, before: Sequence[Lease], budgets: Mapping[str, Budget]
+) -> datetime | None:
+    """The first instant at which the same lease would be granted, as far as is known today."""
+    length = lease.closes - lease.opens
+    candidates = {other.closes for other in before} | {terms.period(lease.opens).ends}
+    for opens in sorted(instant for instant in candidates if instant > lease.opens):
+        moved = replace(
+            lease,
+            opens=opens,
+            closes=opens + length,
+            period=terms.period(opens).key,
+        )
+        if moved.period not in budgets:
+            continue
+        if not _full(moved, terms, before) and not _too_dear(moved, terms, before, budgets):
+            return opens
+    return None
+
+
+def _length(length: timedelta) -> str:
+    hours, minutes = divmod(int(length.total_seconds()) // 60, 60)
+    return f"{hours}h{minutes}m" if hours and minutes else f"{hours}h" if hours else f"{minutes}m"
+
+
+def _at_least_nothing(money: Money) -> Money:
+    return max(money, Money.zero(money.currency))

@@ -1,0 +1,63 @@
+"""What a lab allows on one pool: its size, its price, its budget and its longest lease, as values.
+
+Made from the lab by whoever decides; the rules that use them are in grant.py and extension.py.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.money import Money, Period, cost, period_of
+from lamplighter.lab import Lab
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms under which leases on a pool are granted."""
+
+    pool: str
+    max_nodes: int
+    price_per_hour: Decimal
+    budget: Money
+    per: str
+    """What the budget is for: day, week or month."""
+    zone: ZoneInfo
+    longest: timedelta
+    default: timedelta
+
+    def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
+        """What must be set aside for so many nodes over [opens, closes)."""
+        return cost(nodes, closes - opens, self.price_per_hour, self.budget.currency)
+
+    def period(self, at: datetime) -> Period:
+        """The budget period of a lease that opens at `at`."""
+        return period_of(at, self.per, self.zone)
+
+    def clock(self, at: datetime) -> str:
+        """How a reason names an instant: by the lab's own clock."""
+        return f"{at.astimezone(self.zone):%H:%M on %Y-%m-%d} ({self.zone.key})"
+
+
+def terms(lab: Lab, pool: str, max_nodes: int | None = None) -> Terms:
+    """The terms of a pool. `max_nodes` is what AWS says for an adopted pool that states none.
+
+    BadInput when nobody knows what a node costs.
+    """
+    budget = lab.guard.budget
+    return Terms(
+        pool=pool,
+        max_nodes=lab.pools[pool].max_nodes or max_nodes or 0,
+        price_per_hour=lab.price(pool),
+        budget=Money.of(budget.amount, budget.currency),
+        per=budget.period,
+        zone=ZoneInfo(lab.time_zone),
+        longest=lab.guard.longest_lease,
+        default=lab.guard.default_lease,
+    )
+
+
+def left(terms: Terms, budget: Budget) -> Money:
+    """What the period still has to give away."""
+    return terms.budget - budget.used
