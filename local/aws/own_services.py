@@ -30,9 +30,11 @@ class AwsError(ServiceException):
             setattr(self, name, value)
 
 
-def application(signing_name: str, service: object) -> "WSGIApplication":
-    """What answers the calls that `signing_name` (`states`, not `stepfunctions`) signs, by `service`."""
-    front = _front(signing_name, service)
+def application(signing_name: str, *parts: object) -> "WSGIApplication":
+    """What answers the calls that `signing_name` (`states`, not `stepfunctions`) signs; each operation by the
+    one of `parts` that has it.
+    """
+    front = _front(signing_name, parts)
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         return _answer(front, environ)(environ, start_response)
@@ -44,7 +46,7 @@ def application(signing_name: str, service: object) -> "WSGIApplication":
 BOTO3_NAMES = {"states": "stepfunctions", "servicequotas": "service-quotas"}
 
 
-def _front(signing_name: str, service: object) -> type[BaseResponse]:
+def _front(signing_name: str, parts: tuple[object, ...]) -> type[BaseResponse]:
     name = BOTO3_NAMES.get(signing_name, signing_name)
 
     class Front(BaseResponse):
@@ -54,9 +56,10 @@ def _front(signing_name: str, service: object) -> type[BaseResponse]:
 
     operations = {xform_name(operation) for operation in get_service_model(name).operation_names}
     for operation in operations:
-        answer = getattr(service, operation, None)
-        if callable(answer):
-            setattr(Front, operation, _method(answer))
+        for part in parts:
+            answer = getattr(part, operation, None)
+            if callable(answer):
+                setattr(Front, operation, _method(answer))
     return Front
 
 

@@ -1,0 +1,61 @@
+"""Everything that the embedded AWS does beyond moto, put together: which of our services answer, what happens
+by itself, and the handles that the rest of the embedded cloud needs.
+"""
+
+from local.aws.agenda import Agenda
+from local.aws.autoscaling import AutoScaling
+from local.aws.autoscaling_scaling import Scaling
+from local.aws.ec2 import InstanceLives
+from local.aws.ec2_faults import Faults
+from local.aws.eks_access import Access
+from local.aws.eks_addons import Addons
+from local.aws.eks_clusters import Clusters
+from local.aws.eks_nodegroups import Nodegroups
+from local.aws.eks_nodes import Fleet, Nodes
+from local.aws.eks_updates import Updates
+from local.aws.own_services import application
+from local.aws.server import Server
+from local.aws.surroundings import Surroundings
+
+
+class Behaviours:
+    """One embedded AWS's; `faults` are switched on and off on it. The same seed gives the same jitter."""
+
+    def __init__(self, server: Server, surroundings: Surroundings, *, seed: int = 0) -> None:
+        self.faults = Faults()
+        self._agenda = Agenda(surroundings.clock, "aws-agenda")
+        lives = InstanceLives(surroundings.clock, self._agenda, self.faults, seed)
+        scaling = Scaling(surroundings, self._agenda, lives, self.faults)
+        autoscaling = AutoScaling(surroundings, scaling)
+        updates = Updates(surroundings.clock)
+        self._clusters = Clusters(surroundings, self._agenda, updates)
+        nodegroups = Nodegroups(
+            surroundings,
+            agenda=self._agenda,
+            clusters=self._clusters,
+            updates=updates,
+            autoscaling=autoscaling,
+            scaling=scaling,
+            faults=self.faults,
+            seed=seed,
+        )
+        self._nodes = Nodes(surroundings, scaling, nodegroups.behind)
+        lives.listen(self._nodes.instance_changed)
+        access = Access(surroundings, self._clusters)
+        addons = Addons(surroundings, self._agenda, self._clusters, updates)
+        lives.install()
+        server.application.services |= {
+            "eks": application("eks", self._clusters, nodegroups, updates, access, addons),
+            "autoscaling": application("autoscaling", autoscaling),
+        }
+
+    def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
+        """Where Kubernetes listens: what DescribeCluster gives, and what lets clusters become ACTIVE."""
+        self._clusters.control_plane(endpoint, certificate_authority_base64)
+
+    def fleet(self, fleet: Fleet) -> None:
+        """Who plays the machines behind the instances of node groups."""
+        self._nodes.fleet = fleet
+
+    def close(self) -> None:
+        self._agenda.close()
