@@ -55,9 +55,9 @@ class ControlPlane(Construct):
             name=name,
             version=version,
             role_arn=role.role_arn,
-            # Without an explicit entry nobody can use kubectl: the creator is CloudFormation's own role.
+            # The creator is CloudFormation's own role: people need the explicit entries below.
             access_config=eks.CfnCluster.AccessConfigProperty(
-                authentication_mode="API", bootstrap_cluster_creator_admin_permissions=False
+                authentication_mode="API", bootstrap_cluster_creator_admin_permissions=True
             ),
             bootstrap_self_managed_addons=False,
             # EXTENDED, the default, costs six times as much once standard support ends.

@@ -49,19 +49,19 @@ class Network(Construct):
             destination_cidr_block=ANYWHERE,
             gateway_id=gateway.ref,
         )
-        out.add_dependency(attachment)
+        out.add_resource_dependency(attachment)
         self.public_subnets = [
             self._subnet(f"Public{index}", zone, block, public_routes, public=True)
             for index, (zone, block) in enumerate(zip(zones, public_blocks, strict=True), 1)
         ]
 
         address = ec2.CfnEIP(self, "NatAddress", domain="vpc")
-        address.add_dependency(attachment)
+        address.add_resource_dependency(attachment)
         _name(address, f"{name}-NAT")
         self.nat = ec2.CfnNatGateway(
             self, "Nat", subnet_id=self.public_subnets[0].ref, allocation_id=address.attr_allocation_id
         )
-        self.nat.add_dependency(out)
+        self.nat.add_resource_dependency(out)
         _name(self.nat, f"{name}-NAT")
 
         private_routes = self._route_table("PrivateRoutes", f"{name}-PrivateRoutes")

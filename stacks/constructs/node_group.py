@@ -51,6 +51,7 @@ class NodeGroupSpec:
     disk_gib: int
     min_size: int
     max_size: int
+    hop_limit: int = 2
     max_pods: int | None = None
     start_script: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -87,7 +88,7 @@ class LaunchTemplate(Construct):
                 )
             ],
             metadata_options=ec2.CfnLaunchTemplate.MetadataOptionsProperty(
-                http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=2
+                http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=spec.hop_limit
             ),
             security_group_ids=list(security_groups),
             user_data=_user_data(spec),
@@ -149,9 +150,7 @@ class NodeGroup(Construct):
             force_update_enabled=False,
             labels=dict(spec.labels),
             taints=[
-                eks.CfnNodegroup.TaintProperty(
-                    key=taint.key, value=taint.value, effect=EFFECTS[taint.effect]
-                )
+                eks.CfnNodegroup.TaintProperty(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect])
                 for taint in spec.taints
             ],
             tags=dict(spec.tags) or None,
@@ -176,7 +175,7 @@ def _user_data(spec: NodeGroupSpec) -> str | None:
     if spec.start_script is not None:
         parts.add_part(
             ec2.MultipartBody.from_raw_body(
-                content_type="text/x-shellscript; charset=\"us-ascii\"", body=spec.start_script
+                content_type='text/x-shellscript; charset="us-ascii"', body=spec.start_script
             )
         )
     if spec.max_pods is None and spec.start_script is None:

@@ -15,7 +15,7 @@ WEBHOOK_PORTS = (4443, 6443, 8443, 9443, 10251)
 
 
 class SecurityGroups(Construct):
-    """`control_plane` goes on the cluster; `node` and `auxiliary` on every node."""
+    """`control_plane` goes on the cluster; `nodes` and `auxiliary` on every node."""
 
     def __init__(
         self,
@@ -34,15 +34,15 @@ class SecurityGroups(Construct):
         )
         Tags.of(self.control_plane).add("Name", f"{name}-cluster")
 
-        self.node = ec2.CfnSecurityGroup(
+        self.nodes = ec2.CfnSecurityGroup(
             self,
             "Node",
             vpc_id=vpc_id,
             group_description="EKS node shared security group",
             security_group_egress=[_all_egress("Allow all egress") if recommended_rules else _no_egress()],
         )
-        Tags.of(self.node).add("Name", f"{name}-node")
-        Tags.of(self.node).add(f"kubernetes.io/cluster/{name}", "owned")
+        Tags.of(self.nodes).add("Name", f"{name}-node")
+        Tags.of(self.nodes).add(f"kubernetes.io/cluster/{name}", "owned")
 
         self.auxiliary = ec2.CfnSecurityGroup(
             self,
@@ -71,28 +71,28 @@ class SecurityGroups(Construct):
     @property
     def of_nodes(self) -> list[str]:
         """What a node carries. Never the cluster's own group: its members talk freely among themselves."""
-        return [self.node.attr_group_id, self.auxiliary.attr_group_id]
+        return [self.nodes.attr_group_id, self.auxiliary.attr_group_id]
 
     def _base_rules(self) -> None:
-        self._allow("NodesToApi", self.control_plane, self.node, 443, "Node groups to cluster API")
-        self._allow("ApiToNodes443", self.node, self.control_plane, 443, "Cluster API to node groups")
-        self._allow("ApiToKubelets", self.node, self.control_plane, 10250, "Cluster API to node kubelets")
-        self._allow("DnsTcp", self.node, self.node, 53, "Node to node CoreDNS")
-        self._allow("DnsUdp", self.node, self.node, 53, "Node to node CoreDNS UDP", protocol="udp")
+        self._allow("NodesToApi", self.control_plane, self.nodes, 443, "Node groups to cluster API")
+        self._allow("ApiToNodes443", self.nodes, self.control_plane, 443, "Cluster API to node groups")
+        self._allow("ApiToKubelets", self.nodes, self.control_plane, 10250, "Cluster API to node kubelets")
+        self._allow("DnsTcp", self.nodes, self.nodes, 53, "Node to node CoreDNS")
+        self._allow("DnsUdp", self.nodes, self.nodes, 53, "Node to node CoreDNS UDP", protocol="udp")
 
     def _recommended_rules(self) -> None:
         for port in WEBHOOK_PORTS:
             self._allow(
                 f"ApiToWebhooks{port}",
-                self.node,
+                self.nodes,
                 self.control_plane,
                 port,
                 f"Cluster API to node {port}/tcp webhook",
             )
         self._allow(
             "NodesEphemeral",
-            self.node,
-            self.node,
+            self.nodes,
+            self.nodes,
             1025,
             "Node to node ingress on ephemeral ports",
             to_port=65535,

@@ -1,0 +1,31 @@
+"""Lab file -> stacks. No resource is described here, and AWS is not called.
+
+`python app.py --lab FILE --out DIR` writes a cloud assembly; `cdk` calls it with `-c lab=FILE`. A lab
+with problems is refused with a line each, before anything is written.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from stacks.assembly import read_lab, synth
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Synthesise; 0, or 2 for a lab that cannot be built."""
+    parser = argparse.ArgumentParser(prog="app.py", description=__doc__)
+    parser.add_argument("--lab", type=Path, help="the lab file (default: cdk's -c lab=FILE, else lab.yaml)")
+    parser.add_argument("--out", type=Path, help="the folder to write (default: cdk's, else cdk.out)")
+    chosen = parser.parse_args(arguments)
+    lab, problems = read_lab(chosen.lab)
+    if lab is None:
+        for problem in problems:
+            print(problem, file=sys.stderr)  # noqa: T201 -- this is a program
+        return 2
+    synth(lab, chosen.out or Path(os.environ.get("CDK_OUTDIR", "cdk.out")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

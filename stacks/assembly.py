@@ -1,0 +1,58 @@
+"""One lab -> its cloud assembly: which stacks there are, in which order, with which tags.
+
+The only way stacks are built: by app.py for people and the CDK, by the embedded cloud and by the tests.
+"""
+
+import json
+import os
+from pathlib import Path
+
+from aws_cdk import App, Aspects, Tags
+
+from lamplighter.lab import Lab
+from stacks.cluster_stack import ClusterStack
+from stacks.constructs.log_retention import KeepLogsShort
+from stacks.controller_stack import ControllerStack
+from stacks.layer import CHECKOUT
+from stacks.names import Names
+
+DEFAULT_LAB = "lab.yaml"
+LAB_TAG = "lamplighter:lab"
+
+
+def read_lab(path: Path | None) -> tuple[Lab | None, list[str]]:
+    """The lab of that file, of the CDK's `-c lab=FILE`, or of lab.yaml; or its problems, a line each."""
+    from lamplighter import labfile
+
+    return labfile.read(path or Path(_context_of_the_cdk().get("lab", DEFAULT_LAB)))
+
+
+def synth(lab: Lab, out: Path) -> Path:
+    """Write the cloud assembly of a lab into a folder and return the folder. No network, no credentials."""
+    build(lab, out).synth()
+    return out
+
+
+def build(lab: Lab, out: Path) -> App:
+    """The app of a lab, not yet synthesised."""
+    settings = json.loads((CHECKOUT / "cdk.json").read_text("utf-8"))
+    app = App(outdir=str(out), context=settings["context"], analytics_reporting=False)
+    names = Names(lab=lab.name, region=lab.region, cluster=lab.cluster_name)
+    controller = ControllerStack(app, f"{lab.name}-controller", lab=lab, names=names)
+    stacks: list[ClusterStack | ControllerStack] = [controller]
+    if lab.cluster.existing is None:
+        cluster = ClusterStack(app, f"{lab.name}-cluster", lab=lab, names=names)
+        controller.add_stack_dependency(cluster)
+        stacks.insert(0, cluster)
+    for stack in stacks:
+        # The stack's own tag finds the lab; CloudFormation puts it on what the stack makes.
+        stack.tags.set_tag(LAB_TAG, lab.name)
+    for key, value in lab.tags.items():
+        Tags.of(app).add(key, value)
+    Aspects.of(app).add(KeepLogsShort())
+    return app
+
+
+def _context_of_the_cdk() -> dict[str, str]:
+    context: dict[str, str] = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
+    return context

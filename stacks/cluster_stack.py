@@ -1,0 +1,244 @@
+"""The lab's cluster: network, control plane, add-ons, system nodes, GPU pools, GPU Operator.
+
+Deployed only where the lab creates its cluster; an adopted one is left as it is. The order is that of a
+cluster that works: what nodes need, nodes, what needs nodes.
+"""
+
+import json
+from pathlib import Path
+
+from aws_cdk import Annotations, CfnOutput, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+from lamplighter.lab import Lab
+from lamplighter.lab_cluster import SystemNodes
+from stacks.constructs.add_ons import AddOns
+from stacks.constructs.control_plane import ControlPlane
+from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
+from stacks.constructs.gatekeeper import gatekeeper
+from stacks.constructs.gpu_pool import GpuPool
+from stacks.constructs.kubectl import Kubectl
+from stacks.constructs.network import Network
+from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeTaint
+from stacks.constructs.security_groups import SecurityGroups
+from stacks.manifests import RBAC, documents
+from stacks.names import Names
+
+POLICIES = Path(__file__).parent / "policies"
+AMI_PARAMETER = (
+    "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/x86_64/{kind}/recommended/image_id"
+)
+
+
+class ClusterStack(Stack):
+    """Everything of a created cluster; the controller stack comes after it and refers to nothing in it."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, lab: Lab, names: Names) -> None:
+        super().__init__(
+            scope, construct_id, env={"region": lab.region}, description=f"GPU lab {lab.name}: the cluster"
+        )
+        self._lab = lab
+        self._names = names
+        cluster = lab.cluster
+        network = Network(
+            self,
+            "Network",
+            name=lab.name,
+            cidr=cluster.vpc.cidr,
+            zones=cluster.zones,
+            public_blocks=cluster.vpc.public_subnets,
+            private_blocks=cluster.vpc.private_subnets,
+        )
+        groups = SecurityGroups(
+            self,
+            "SecurityGroups",
+            name=lab.name,
+            vpc_id=network.vpc_id,
+            vpc_cidr=cluster.vpc.cidr,
+            aux_vpc_allow=lab.security_groups.aux_vpc_allow,
+            recommended_rules=lab.security_groups.recommended_rules,
+        )
+        control_plane = ControlPlane(
+            self,
+            "ControlPlane",
+            name=lab.name,
+            version=cluster.kubernetes_version,
+            subnets=network.private_subnets,
+            security_group=groups.control_plane,
+            logs_of=cluster.logs,
+            public_endpoint=cluster.endpoint.public,
+            private_endpoint=cluster.endpoint.private,
+            admins=lab.admins,
+            log_retention=LOG_RETENTION,
+        )
+        if not lab.admins:
+            Annotations.of(self).add_info(
+                "admins is empty: only CloudFormation's role administers the cluster. Name your role in"
+                " lab.yaml (admins: [arn:aws:iam::…:role/…]) to use kubectl."
+            )
+        add_ons = AddOns(self, "AddOns", cluster_name=control_plane.name, names=cluster.addons)
+
+        system = self._system_nodes(network, groups, control_plane)
+        system.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
+        for add_on in add_ons.after_nodes:
+            add_on.node.add_dependency(system.resource)
+
+        keeper = gatekeeper(
+            self, "Gatekeeper", lab=lab, names=names, code=FunctionCode(self, "Code", lab=lab)
+        )
+        pools = {
+            pool: self._pool(pool, network, groups, control_plane, keeper)
+            for pool in lab.pools
+            if lab.pools[pool].existing is None
+        }
+        for pool in pools.values():
+            pool.group.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
+
+        kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
+        kubectl.manifest("Rbac", documents(RBAC))
+        if lab.gpu_operator.enabled:
+            kubectl.chart(
+                "GpuOperator",
+                release="gpu-operator",
+                repository=lab.gpu_operator.repository,
+                chart="gpu-operator",
+                version=lab.gpu_operator.version,
+                namespace=lab.gpu_operator.namespace,
+                values=lab.gpu_operator.values,
+                after=[system.resource, *add_ons.after_nodes],
+            )
+        self._outputs(network, groups, control_plane)
+
+    def _system_nodes(
+        self, network: Network, groups: SecurityGroups, control_plane: ControlPlane
+    ) -> NodeGroup:
+        nodes = self._lab.cluster.system_nodes
+        spec = NodeGroupSpec(
+            name=f"{self._lab.name}-ng-1",
+            lab=self._lab.name,
+            kubernetes_version=self._lab.cluster.kubernetes_version,
+            instance_type=nodes.instance_type,
+            ami_type=nodes.ami_type,
+            disk_gib=nodes.disk_gib,
+            min_size=nodes.min_nodes,
+            max_size=nodes.max_nodes,
+            hop_limit=nodes.metadata_hop_limit,
+            max_pods=nodes.max_pods,
+            start_script=_system_script(nodes),
+            labels=nodes.labels,
+            taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in nodes.taints],
+        )
+        template = LaunchTemplate(self, "SystemLaunchTemplate", spec=spec, security_groups=groups.of_nodes)
+        return NodeGroup(
+            self,
+            "SystemNodes",
+            spec=spec,
+            cluster_name=control_plane.name,
+            subnets=network.private_subnets,
+            template=template,
+            desired=nodes.nodes,
+            policies=[
+                self._policy(
+                    "AWSLoadBalancerControllerPolicy",
+                    "aws_lb_controller_policy.json",
+                    "Policy for allowing AWS LoadBalancerController to modify AWS ELB",
+                ),
+                self._policy(
+                    "ExternalDNSPolicy",
+                    "externaldns_controller_policy.json",
+                    "Policy for allowing ExternalDNS to modify Route 53 records",
+                ),
+                self._policy(
+                    "CasAutoScalerPolicy",
+                    "cas_autoscaling_policy.json",
+                    "Policy for allowing CAS to management AWS AutoScaling",
+                ),
+            ],
+        )
+
+    def _policy(self, name: str, file: str, description: str) -> iam.ManagedPolicy:
+        document = json.loads((POLICIES / file).read_text("utf-8"))
+        return iam.ManagedPolicy(
+            self,
+            name,
+            managed_policy_name=f"{self._lab.name}{name}",
+            description=description,
+            document=iam.PolicyDocument.from_json(document),
+        )
+
+    def _pool(
+        self,
+        name: str,
+        network: Network,
+        groups: SecurityGroups,
+        control_plane: ControlPlane,
+        keeper: Function,
+    ) -> GpuPool:
+        pool = self._lab.pools[name]
+        spec = NodeGroupSpec(
+            name=self._lab.nodegroup_name(name),
+            lab=self._lab.name,
+            kubernetes_version=self._lab.cluster.kubernetes_version,
+            instance_type=pool.instance_type,
+            ami_type=pool.ami_type,
+            disk_gib=pool.disk_gib,
+            min_size=0,
+            max_size=pool.max_nodes,
+            hop_limit=pool.metadata_hop_limit,
+            start_script=_install(pool.packages),
+            labels=pool.labels,
+            taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],
+            tags=pool.autoscaler_tags,
+            update_strategy="MINIMAL",
+        )
+        return GpuPool(
+            self,
+            f"Pool-{name}",
+            pool=name,
+            spec=spec,
+            cluster_name=control_plane.name,
+            subnet=network.private_subnets[pool.zone_index],
+            security_groups=groups.of_nodes,
+            gatekeeper=keeper,
+        )
+
+    def _outputs(self, network: Network, groups: SecurityGroups, control_plane: ControlPlane) -> None:
+        lab, cluster = self._lab, self._lab.cluster
+        outputs = {
+            "ConfigureKubectl": f"aws eks --region {lab.region} update-kubeconfig --name {lab.name}",
+            "ClusterName": control_plane.name,
+            "ClusterEndpoint": control_plane.cluster.attr_endpoint,
+            "ClusterSecurityGroupId": groups.control_plane.attr_group_id,
+            "NodeSecurityGroupId": groups.nodes.attr_group_id,
+            "AuxiliaryNodeSgId": groups.auxiliary.attr_group_id,
+            "AmiAl2023Standard": self._ami("StandardAmi", "standard"),
+            "AmiAl2023Nvidia": self._ami("NvidiaAmi", "nvidia"),
+        }
+        for name, pool in lab.pools.items():
+            if pool.existing is None:
+                prefix = _pascal(name)
+                outputs[f"{prefix}SubnetAz"] = cluster.zones[pool.zone_index]
+                outputs[f"{prefix}SubnetId"] = network.private_subnets[pool.zone_index].ref
+        for name, value in outputs.items():
+            CfnOutput(self, name, value=value)
+
+    def _ami(self, construct_id: str, kind: str) -> str:
+        path = AMI_PARAMETER.format(version=self._lab.cluster.kubernetes_version, kind=kind)
+        return ssm.StringParameter.from_string_parameter_name(self, construct_id, path).string_value
+
+
+def _install(packages: list[str]) -> str | None:
+    return f"#!/bin/bash\ndnf install -y {' '.join(packages)}\n" if packages else None
+
+
+def _system_script(nodes: SystemNodes) -> str | None:
+    update = "dnf update -y\n" if nodes.update_packages else ""
+    install = f"dnf install -y {' '.join(nodes.packages)}\n" if nodes.packages else ""
+    return f"#!/bin/bash\n{update}{install}" if update or install else None
+
+
+def _pascal(name: str) -> str:
+    words = name.replace("_", "-").split("-")
+    return "".join(word[:1].upper() + word[1:] for word in words)

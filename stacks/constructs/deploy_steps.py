@@ -1,0 +1,36 @@
+"""Steps of a deploy that need to know the world: custom resources answered by `handlers.deploy`.
+
+The function answers CloudFormation itself; there is no framework between them. Which step does what is
+said by its kind:
+DesiredSize  the size a node group has now, so that a deploy leaves it alone
+Gate         fails a deploy that changes a pool while a lease is on it
+Plan         lets the planner run, so that changed windows take effect at once
+LastClosed   closes every pool, and fails a destroy until zero is proven
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import CustomResource, Duration
+from constructs import Construct
+
+from stacks.constructs.functions import Function
+
+
+def deploy_step(
+    scope: Construct,
+    construct_id: str,
+    *,
+    kind: str,
+    function: Function,
+    properties: Mapping[str, object],
+    timeout: Duration | None = None,
+) -> CustomResource:
+    """A custom resource of that kind; changed properties make CloudFormation ask again."""
+    return CustomResource(
+        scope,
+        construct_id,
+        service_token=function.function.function_arn,
+        resource_type=f"Custom::Lamplighter{kind}",
+        properties={"Kind": kind, **properties},
+        service_timeout=timeout or Duration.minutes(5),
+    )

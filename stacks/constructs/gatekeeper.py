@@ -1,0 +1,36 @@
+"""The function behind the cluster stack's own deploy steps: present sizes, and the gate before a change.
+
+It is the controller's deploy code with permissions of its own: it reads node groups and leases, and
+writes nothing. The ledger is named, not referred to: at a first deploy there is none yet.
+"""
+
+from aws_cdk import Duration
+from constructs import Construct
+
+from lamplighter.lab import Lab
+from stacks.constructs.functions import Function, FunctionCode
+from stacks.constructs.permissions import allow
+from stacks.names import Names
+
+
+def gatekeeper(
+    scope: Construct, construct_id: str, *, lab: Lab, names: Names, code: FunctionCode
+) -> Function:
+    """The function, named `<lab>-gatekeeper`."""
+    groups = [names.nodegroup_arn(lab.nodegroup_name(pool)) for pool in lab.pools]
+    return Function(
+        scope,
+        construct_id,
+        name="gatekeeper",
+        handler="deploy",
+        names=names,
+        code=code,
+        environment={},
+        permissions=[
+            allow(["eks:DescribeNodegroup"], groups),
+            allow(["dynamodb:GetItem", "dynamodb:Query"], [names.ledger_arn]),
+        ],
+        description="At a deploy: the size a pool has, and whether its leases let it be changed",
+        memory_mib=256,
+        timeout=Duration.seconds(60),
+    )

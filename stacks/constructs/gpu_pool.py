@@ -1,0 +1,73 @@
+"""A pool: a node group under guard, at the size it has, changed by a deploy only while nobody uses it.
+
+The size is read from the group whenever a deploy changes the group, and only then: a deploy that leaves
+a pool as it is sends EKS nothing at all. Before a change the gate asks the ledger for leases.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from aws_cdk import Token
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.functions import Function
+from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec
+
+
+class GpuPool(Construct):
+    """Launch template, gate, present size and group of one pool."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        pool: str,
+        spec: NodeGroupSpec,
+        cluster_name: str,
+        subnet: ec2.CfnSubnet,
+        security_groups: Sequence[str],
+        gatekeeper: Function,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        template = LaunchTemplate(self, "LaunchTemplate", spec=spec, security_groups=security_groups)
+        digest = _digest(spec, template.resolved)
+        gate = deploy_step(
+            self,
+            "Gate",
+            kind="Gate",
+            function=gatekeeper,
+            properties={
+                "Pool": pool,
+                "Cluster": cluster_name,
+                "Nodegroup": spec.name,
+                "Digest": digest,
+            },
+        )
+        size = deploy_step(
+            self,
+            "Size",
+            kind="DesiredSize",
+            function=gatekeeper,
+            properties={"Cluster": cluster_name, "Nodegroup": spec.name, "Digest": digest},
+        )
+        size.node.add_dependency(gate)
+        template.node.add_dependency(gate)
+        self.group = NodeGroup(
+            self,
+            "NodeGroup",
+            spec=spec,
+            cluster_name=cluster_name,
+            subnets=[subnet],
+            template=template,
+            desired=Token.as_number(size.get_att("DesiredSize")),
+        )
+
+
+def _digest(spec: NodeGroupSpec, template: object) -> str:
+    """Changes when anything of the group changes that a deploy would send to EKS."""
+    document = json.dumps([repr(spec), template], sort_keys=True, default=str)
+    return hashlib.sha256(document.encode()).hexdigest()[:16]

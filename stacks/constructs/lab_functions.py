@@ -1,0 +1,164 @@
+"""The functions of a lab, cut along permissions, not one a step.
+
+Each has the environment and the leave it needs and no more; what a function does is in
+lambdas/handlers, under the name of its handler.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from stacks.constructs.channels import Channels
+from stacks.constructs.functions import Function, FunctionCode
+from stacks.constructs.permissions import Permissions, allow
+from stacks.constructs.schedules import FAILSAFE, WINDOWS
+from stacks.names import Names
+
+# The AWS-only functions wait for replies, not for the processor; those that check many nodes or speak
+# to Kubernetes load more code, and more memory means more processor to load it with.
+LIGHT = 256
+HEAVY = 512
+
+
+class LabFunctions(Construct):
+    """One attribute a function."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        code: FunctionCode,
+        permissions: Permissions,
+        channels: Channels,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._names = names
+        self._code = code
+        notices, pages = channels.notices.topic_arn, channels.pages.topic_arn
+        topics = {"NOTICES_TOPIC_ARN": notices, "PAGES_TOPIC_ARN": pages}
+        doors = {
+            "OPEN_LAB_ARN": names.workflow_arn("open"),
+            "CLOSE_LAB_ARN": names.workflow_arn("close"),
+            "NOTICES_FUNCTION_ARN": names.function_arn("notices"),
+        }
+        schedules = {
+            "SCHEDULE_GROUP": names.schedule_group,
+            "FAILSAFE_ROLE_ARN": names.role_arn(FAILSAFE),
+            "FAILSAFE_DLQ_ARN": channels.dead_letters.queue_arn,
+            "WINDOW_ROLE_ARN": names.role_arn(WINDOWS),
+        }
+        p = permissions
+
+        self.leases = self._function(
+            "leases",
+            "Leases: admits, extends, settles and hands over, and keeps the failsafe armed",
+            {**schedules, **doors, **topics},
+            [
+                p.keeping_the_ledger(),
+                *p.keeping_schedules(FAILSAFE, WINDOWS),
+                *p.seeing_capacity(),
+                p.starting("open", "close"),
+                p.telling(notices, pages),
+            ],
+        )
+        self.nodegroups = self._function(
+            "nodegroups",
+            "Node groups: writes the target of a pool and watches what comes of it",
+            {},
+            [
+                p.keeping_the_ledger(),
+                *p.seeing_capacity(),
+                *p.sizing_by_eks(),
+                p.sizing_by_group(
+                    "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
+                ),
+            ],
+        )
+        self.cluster = self._function(
+            "cluster",
+            "Kubernetes: settings, readiness, GPU checks, draining",
+            {},
+            [p.keeping_the_ledger(), p.reaching_the_cluster()],
+            memory_mib=HEAVY,
+            timeout=Duration.minutes(5),
+        )
+        self.guard = self._function(
+            "guard",
+            "Guard: every 5 minutes, no lease, no GPU node; proves zero",
+            {**doors, **topics, "SCHEDULE_GROUP": names.schedule_group},
+            [
+                p.keeping_the_ledger(),
+                *p.seeing_capacity(),
+                *p.sizing_by_eks(),
+                p.sizing_by_group(
+                    "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
+                ),
+                p.ending_strays(),
+                p.reaching_the_cluster(),
+                p.starting("close"),
+                p.telling(notices, pages),
+            ],
+            memory_mib=HEAVY,
+            timeout=Duration.minutes(4),
+        )
+        self.planner = self._function(
+            "planner",
+            "Planner: windows into leases-to-be and schedules, 36 hours ahead",
+            {**schedules, **doors, **topics},
+            [
+                p.keeping_the_ledger(),
+                *p.keeping_schedules(WINDOWS),
+                p.starting("open", "close"),
+                p.telling(notices, pages),
+            ],
+            timeout=Duration.minutes(2),
+        )
+        self.notices = self._function(
+            "notices",
+            "Notices: says aloud what happens, on the topics",
+            topics,
+            [p.reading_the_ledger(), p.telling(notices, pages)],
+        )
+        self.deploy = self._function(
+            "deploy",
+            "Deploy steps: plans at once, closes every pool before the controller goes",
+            {
+                **doors,
+                "LAST_CLOSE_ARN": names.workflow_arn("last-close"),
+                "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
+            },
+            [
+                p.keeping_the_ledger(),
+                *p.seeing_capacity(),
+                p.starting("close", "last-close"),
+                allow(["lambda:InvokeFunction"], [names.function_arn("planner")]),
+            ],
+            timeout=Duration.minutes(3),
+        )
+
+    def _function(
+        self,
+        name: str,
+        description: str,
+        environment: Mapping[str, str],
+        permissions: Sequence[iam.PolicyStatement],
+        memory_mib: int = LIGHT,
+        timeout: Duration | None = None,
+    ) -> Function:
+        return Function(
+            self,
+            name.capitalize(),
+            name=name,
+            handler=name,
+            names=self._names,
+            code=self._code,
+            environment=environment,
+            permissions=permissions,
+            description=description,
+            memory_mib=memory_mib,
+            timeout=timeout or Duration.minutes(1),
+        )

@@ -1,0 +1,76 @@
+"""What a destroy of the controller goes through first: every pool closed, zero proven, then the answer.
+
+The deploy function hands CloudFormation's event to a small workflow, because closing takes longer than a
+function may live. The workflow runs CloseLab for each pool and lets the function answer: success only
+with proof, else the destroy fails and everything stays.
+"""
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_stepfunctions as sfn
+from aws_cdk import aws_stepfunctions_tasks as tasks
+from constructs import Construct
+
+from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.functions import Function
+from stacks.constructs.workflows import state_machine
+from stacks.names import Names
+
+# CloudFormation waits for a custom resource at most an hour; closing a pool takes at most 50 minutes.
+ANSWER_WITHIN = Duration.hours(1)
+
+
+class LastClose(Construct):
+    """`closed` is the custom resource: last to be made, first to be deleted."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        deploy: Function,
+        pools: Sequence[str],
+        close_lab: sfn.IStateMachine,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        close = tasks.StepFunctionsStartExecution(
+            self,
+            "CloseLab",
+            state_machine=close_lab,
+            integration_pattern=sfn.IntegrationPattern.RUN_JOB,
+            input=sfn.TaskInput.from_object({"command": sfn.JsonPath.object_at("$.command")}),
+            result_path=sfn.JsonPath.DISCARD,
+        )
+        # A close that fails is no reason to stop: the answer depends on the proof alone.
+        close.add_catch(sfn.Pass(self, "NotClosed"), result_path="$.error")
+        each = sfn.Map(
+            self, "EachPool", items_path="$.closes", result_path=sfn.JsonPath.DISCARD, max_concurrency=10
+        )
+        each.item_processor(close)
+        answer = tasks.LambdaInvoke(
+            self,
+            "Respond",
+            lambda_function=deploy.function,
+            payload=sfn.TaskInput.from_object({"step": "Respond", "run": sfn.JsonPath.entire_payload}),
+            payload_response_only=True,
+            retry_on_service_exceptions=True,
+        )
+        self.workflow = state_machine(
+            self,
+            "Workflow",
+            workflow="last-close",
+            names=names,
+            start=each.next(answer),
+            comment="Closes every pool before the controller is destroyed, and answers CloudFormation",
+        )
+        self.closed = deploy_step(
+            self,
+            "Closed",
+            kind="LastClosed",
+            function=deploy,
+            properties={"Pools": list(pools)},
+            timeout=ANSWER_WITHIN,
+        )
+        self.closed.node.add_dependency(self.workflow)

@@ -1,0 +1,70 @@
+"""What wakes functions: the guard's sweep, the planner's hour, and Auto Scaling's own events.
+
+The sweep holds the laws; events only make it faster, and losing one loses nothing.
+"""
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from stacks.names import Names
+
+SWEEP = Duration.minutes(5)
+PLAN = Duration.hours(1)
+
+
+class Rules(Construct):
+    """Three rules; a sweep that could not be delivered is not delivered late, the next one is near."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        guard: lambda_.IFunction,
+        planner: lambda_.IFunction,
+        nodegroups: Sequence[str],
+        dead_letters: sqs.IQueue,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        events.Rule(
+            self,
+            "Sweep",
+            rule_name=f"{names.lab}-sweep",
+            description="The guard compares leases, money and what really runs",
+            schedule=events.Schedule.rate(SWEEP),
+            targets=[_invoke(guard, dead_letters, SWEEP)],
+        )
+        events.Rule(
+            self,
+            "Plan",
+            rule_name=f"{names.lab}-plan",
+            description="The planner turns windows into leases-to-be and schedules",
+            schedule=events.Schedule.rate(PLAN),
+            targets=[_invoke(planner, dead_letters, PLAN)],
+        )
+        events.Rule(
+            self,
+            "Instances",
+            rule_name=f"{names.lab}-instances",
+            description="Auto Scaling started, failed to start or ended an instance of a pool",
+            event_pattern=events.EventPattern(
+                source=["aws.autoscaling"],
+                detail={"AutoScalingGroupName": [{"prefix": f"eks-{name}-"} for name in nodegroups]},
+            ),
+            targets=[_invoke(guard, dead_letters, SWEEP)],
+        )
+
+
+def _invoke(
+    function: lambda_.IFunction, dead_letters: sqs.IQueue, good_for: Duration
+) -> targets.LambdaFunction:
+    return targets.LambdaFunction(
+        function, dead_letter_queue=dead_letters, max_event_age=good_for, retry_attempts=2
+    )

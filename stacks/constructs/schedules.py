@@ -1,0 +1,76 @@
+"""The schedule group of the lab and the two roles its schedules act with.
+
+The schedules themselves are made at run time, by the planner (windows) and by the leases function (the
+failsafe). The failsafe's role can lower what the pools have and do nothing else: the failsafe works
+with every function of ours deleted.
+"""
+
+from aws_cdk import Aws
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from stacks.constructs.permissions import Permissions, allow
+from stacks.names import Names
+
+FAILSAFE = "failsafe"
+WINDOWS = "windows"
+
+
+class Schedules(Construct):
+    """One group; deleting it deletes every schedule in it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        permissions: Permissions,
+        dead_letters_arn: str,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.group = scheduler.CfnScheduleGroup(self, "Group", name=names.schedule_group)
+        undelivered = allow(["sqs:SendMessage"], [dead_letters_arn])
+        self.failsafe_role = self._role(
+            "FailsafeRole",
+            names,
+            FAILSAFE,
+            [
+                allow(["eks:UpdateNodegroupConfig"], permissions.nodegroups),
+                permissions.sizing_by_group("UpdateAutoScalingGroup"),
+                undelivered,
+            ],
+        )
+        self.window_role = self._role(
+            "WindowRole",
+            names,
+            WINDOWS,
+            [
+                permissions.starting("open", "close"),
+                allow(["lambda:InvokeFunction"], [names.function_arn("notices")]),
+                undelivered,
+            ],
+        )
+
+    def _role(
+        self, construct_id: str, names: Names, purpose: str, statements: list[iam.PolicyStatement]
+    ) -> iam.Role:
+        role = iam.Role(
+            self,
+            construct_id,
+            role_name=names.role(purpose),
+            # Only schedules of this group, in this account, may take the role.
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com",
+                conditions={
+                    "StringEquals": {
+                        "aws:SourceAccount": Aws.ACCOUNT_ID,
+                        "aws:SourceArn": names.schedule_group_arn,
+                    }
+                },
+            ),
+            description=f"What the {purpose} schedules of {names.lab} may do",
+        )
+        iam.Policy(self, f"{construct_id}Permissions", roles=[role], statements=statements)
+        return role

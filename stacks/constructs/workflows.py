@@ -1,0 +1,33 @@
+"""How a workflow becomes a state machine: its fixed name, its role, its kind.
+
+The pictures themselves are open_lab.py, close_lab.py and extend.py; last_close.py is the one that a
+destroy goes through. Standard workflows, because they wait for hours and must show their history.
+"""
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from stacks.names import Names
+
+
+def state_machine(
+    scope: Construct, construct_id: str, *, workflow: str, names: Names, start: sfn.IChainable, comment: str
+) -> sfn.StateMachine:
+    """The state machine `<lab>-<workflow>`, with a role of its own."""
+    role = iam.Role(
+        scope,
+        f"{construct_id}Role",
+        role_name=names.role(workflow),
+        assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+        description=f"What the workflow {names.workflow(workflow)} may do",
+    )
+    return sfn.StateMachine(
+        scope,
+        construct_id,
+        state_machine_name=names.workflow(workflow),
+        state_machine_type=sfn.StateMachineType.STANDARD,
+        definition_body=sfn.DefinitionBody.from_chainable(start),
+        role=role,
+        comment=comment,
+    )

@@ -1,0 +1,159 @@
+"""The controller: ledger, functions, workflows, schedules, rules, failsafe role, alarms.
+
+Deployed beside a cluster of ours or an adopted one; everything it touches there it knows by name. When
+it is destroyed, LastClosed goes first and brings every pool to zero while all the rest still stands.
+"""
+
+import hashlib
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_ssm as ssm
+from aws_cdk import aws_stepfunctions as sfn
+from aws_cdk import aws_stepfunctions_tasks as tasks
+from constructs import Construct
+
+from lamplighter.lab import Lab
+from stacks.constructs.alarms import Alarms
+from stacks.constructs.channels import Channels
+from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.functions import FunctionCode
+from stacks.constructs.lab_functions import LabFunctions
+from stacks.constructs.last_close import LastClose
+from stacks.constructs.ledger import Ledger
+from stacks.constructs.permissions import Permissions
+from stacks.constructs.rules import Rules
+from stacks.constructs.schedules import Schedules
+from stacks.constructs.workflows import state_machine
+from stacks.names import Names
+
+CLAIM = "/lamplighter/claims/{cluster}/{nodegroup}"
+
+
+class ControllerStack(Stack):
+    """Everything that opens, guards and closes the pools of one lab."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, lab: Lab, names: Names) -> None:
+        super().__init__(
+            scope, construct_id, env={"region": lab.region}, description=f"GPU lab {lab.name}: the controller"
+        )
+        permissions = Permissions(lab, names)
+        ledger = Ledger(self, "Ledger", table_name=names.ledger)
+        channels = Channels(self, "Channels", names=names, email=lab.notify.email)
+        schedules = Schedules(
+            self,
+            "Schedules",
+            names=names,
+            permissions=permissions,
+            dead_letters_arn=channels.dead_letters.queue_arn,
+        )
+        functions = LabFunctions(
+            self,
+            "Functions",
+            names=names,
+            code=FunctionCode(self, "Code", lab=lab),
+            permissions=permissions,
+            channels=channels,
+        )
+        workflows = {
+            workflow: self._workflow(workflow, first, names, functions)
+            for workflow, first in (("open", "Admit"), ("close", "Settle"), ("extend", "Extend"))
+        }
+        rules = Rules(
+            self,
+            "Rules",
+            names=names,
+            guard=functions.guard.function,
+            planner=functions.planner.function,
+            nodegroups=permissions.nodegroup_names,
+            dead_letters=channels.dead_letters,
+        )
+        alarms = Alarms(
+            self,
+            "Alarms",
+            lab=lab.name,
+            guard=functions.guard.function,
+            planner=functions.planner.function,
+            close_lab=workflows["close"],
+            dead_letters=channels.dead_letters,
+            pages=channels.pages,
+        )
+        entries = [
+            self._access_entry("ClusterAccess", names, functions.cluster.role, "lamplighter:cluster"),
+            self._access_entry("GuardAccess", names, functions.guard.role, "lamplighter:guard"),
+        ]
+        claims = [self._claim(lab, names, pool) for pool in lab.pools]
+        everything = [ledger, channels, schedules, functions, *workflows.values(), rules, alarms, *entries]
+
+        plan = deploy_step(
+            self,
+            "PlanNow",
+            kind="Plan",
+            function=functions.deploy,
+            properties={"Digest": hashlib.sha256(lab.to_json().encode()).hexdigest()[:16]},
+        )
+        plan.node.add_dependency(*everything, *claims)
+        last = LastClose(
+            self,
+            "LastClose",
+            names=names,
+            deploy=functions.deploy,
+            pools=list(lab.pools),
+            close_lab=workflows["close"],
+        )
+        # Deleted first, so that all it needs to close the pools stays until it has proof.
+        last.closed.node.add_dependency(*everything, *claims, plan)
+
+        self._outputs(lab, names, workflows)
+
+    def _workflow(self, workflow: str, first: str, names: Names, functions: LabFunctions) -> sfn.StateMachine:
+        scope = Construct(self, f"{workflow.capitalize()}Lab")
+        step = tasks.LambdaInvoke(
+            scope,
+            first,
+            lambda_function=functions.leases.function,
+            payload=sfn.TaskInput.from_object({"step": first, "run": sfn.JsonPath.entire_payload}),
+            payload_response_only=True,
+        )
+        return state_machine(
+            scope, "Workflow", workflow=workflow, names=names, start=step, comment="placeholder"
+        )
+
+    def _access_entry(
+        self, construct_id: str, names: Names, role: iam.Role, group: str
+    ) -> eks.CfnAccessEntry:
+        """The function reaches the cluster as a member of one group; RBAC says what the group may do."""
+        return eks.CfnAccessEntry(
+            self,
+            construct_id,
+            cluster_name=names.cluster,
+            principal_arn=role.role_arn,
+            kubernetes_groups=[group],
+            type="STANDARD",
+        )
+
+    def _claim(self, lab: Lab, names: Names, pool: str) -> ssm.CfnParameter:
+        """One guarded node group belongs to one lab: a second claim fails on the name."""
+        return ssm.CfnParameter(
+            self,
+            f"Claim-{pool}",
+            name=CLAIM.format(cluster=names.cluster, nodegroup=lab.nodegroup_name(pool)),
+            type="String",
+            value=lab.name,
+            description="The lab that guards this node group",
+        )
+
+    def _outputs(self, lab: Lab, names: Names, workflows: dict[str, sfn.StateMachine]) -> None:
+        """What the command line looks for."""
+        outputs = {
+            "LabName": lab.name,
+            "Region": lab.region,
+            "ClusterName": names.cluster,
+            "LedgerTable": names.ledger,
+            "OpenLabArn": workflows["open"].state_machine_arn,
+            "CloseLabArn": workflows["close"].state_machine_arn,
+            "ExtendLeaseArn": workflows["extend"].state_machine_arn,
+        }
+        for name, value in outputs.items():
+            CfnOutput(self, name, value=value)
