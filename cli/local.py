@@ -1,0 +1,194 @@
+"""`lamplighter local`: the embedded cloud, to work against (`up`) and to watch for a day (`demo`).
+
+Owns options, signals and what is printed; the cloud itself is local/'s.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from lamplighter.domain import instant
+from lamplighter.errors import BadInput
+
+app = typer.Typer(
+    help="The embedded cloud: AWS, Kubernetes and a GPU fleet on this machine.", no_args_is_help=True
+)
+
+FASTEST = 60
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", metavar="N", help="Virtual seconds a real second, 1 to 60.", show_default=False),
+]
+
+
+class _Stopped(BaseException):
+    """A signal asked us to end; everything is taken down on the way out."""
+
+
+@app.command("up")
+def up(
+    out: Annotated[
+        Path, typer.Option("--json", metavar="OUT", help="Where to write how to reach it, once ready.")
+    ],
+    lab: Annotated[Path, typer.Option("--lab", metavar="F", help="The lab to deploy.")] = Path("lab.yaml"),
+    rate: Rate = None,
+    start: Annotated[
+        str | None,
+        typer.Option("--start", metavar="T", help="The first instant; default: now.", show_default=False),
+    ] = None,
+) -> None:
+    """Start the embedded cloud with the lab deployed, and stay in the foreground until Ctrl-C.
+
+    \b
+    Examples:
+      lamplighter local up --json /tmp/cloud.json
+      lamplighter local up --lab lab.yaml --rate 10 --start 2026-12-01T19:50:00+09:00 --json cloud.json
+    """
+    from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, `--help` is not
+
+    _writable(out)
+    _readable(lab)
+    begins = _instant(start)
+    with _signals_end_it(), Cloud(lab, rate=_rate(rate, 1), start=begins, progress=_progress) as cloud:
+        endpoints = cloud.up()
+        _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
+        sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
+        try:
+            while True:
+                signal.pause()
+        finally:
+            with suppress(FileNotFoundError):
+                out.unlink()
+
+
+@app.command("demo")
+def demo(
+    rate: Rate = None,
+    out: Annotated[
+        Path | None, typer.Option("--json", metavar="OUT", help="Also write the report there, as JSON.")
+    ] = None,
+) -> None:
+    """Play one GPU lab day and judge the ten laws by what was seen. Exit code 1: a law is broken.
+
+    \b
+    Examples:
+      lamplighter local demo
+      lamplighter local demo --rate 60 --json report.json
+    """
+    begun = time.monotonic()
+    from zoneinfo import ZoneInfo  # noqa: PLC0415
+
+    from local.demo import day, view  # noqa: PLC0415
+
+    if out is not None:
+        _writable(out)
+    with _signals_end_it():
+        with view.view_for(ZoneInfo("Asia/Seoul")) as seen:
+            report = day.Day(seen, _rate(rate, day.RATE), begun).play()
+        if out is not None:
+            _replace(out, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        _print(report)
+    raise typer.Exit(1 if any(law["held"] is False for law in report["laws"]) else 0)
+
+
+def _print(report: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    for receipt in report["receipts"]:
+        _print_receipt(console, receipt)
+    laws = Table("law", "held", "evidence", title="The ten laws", title_justify="left", box=None)
+    words = {True: "[green]held[/]", False: "[red]BROKEN[/]", None: "[dim]not tried[/]"}
+    for law in report["laws"]:
+        laws.add_row(str(law["law"]), words[law["held"]], law["evidence"])
+    console.print(laws)
+    for failure in report["failures"]:
+        console.print(f"[red]{failure}[/]")
+    cost = report["cost"]
+    console.print(
+        f"\nThe day cost {cost['amount']} {cost['currency']}; played in {report['elapsed_seconds']} s."
+    )
+
+
+def _print_receipt(console: Console, receipt: dict[str, Any]) -> None:
+    shown = Table.grid(padding=(0, 2))
+    proof = receipt["proof_of_zero"]
+    rows = {
+        "lease": f"{receipt['lease']} on pool {receipt['pool']}, for {receipt['owner']} ({receipt['source']})",
+        "open": f"{receipt['opened']} to {receipt['closed']}, {receipt['nodes']} node(s)",
+        "used": f"{receipt['node_seconds']} node seconds, {receipt['cost']['amount']} {receipt['cost']['currency']}",
+        "ready": f"{receipt['minutes_to_ready']} minutes after the order",
+        "checks": ", ".join(f"{v['check']} {v['verdict']}" for v in receipt["verdicts"]) or "none",
+        "zero": f"proven {proof['at']}: desired {proof['desired']}, no instance, no Kubernetes node",
+    }
+    for name, value in rows.items():
+        shown.add_row(f"[dim]{name}[/]", value)
+    console.print("\n[bold]Receipt[/]")
+    console.print(shown)
+    console.print()
+
+
+def _progress(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def _rate(given: float | None, default: float) -> float:
+    rate = default if given is None else given
+    if not 1 <= rate <= FASTEST:
+        raise BadInput(f"--rate: {rate:g} is out of range, give 1 to {FASTEST} virtual seconds a real second")
+    return rate
+
+
+def _instant(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else instant.read(text)
+    except BadInput as error:
+        raise BadInput(f"--start: {error}") from None
+
+
+def _readable(lab: Path) -> None:
+    from lamplighter import labfile  # noqa: PLC0415
+
+    labfile.load(lab)
+
+
+def _writable(out: Path) -> None:
+    if out.is_dir() or not out.absolute().parent.is_dir() or not os.access(out.absolute().parent, os.W_OK):
+        raise BadInput(f"--json: '{out}' cannot be written, name a file in a folder that exists")
+
+
+def _replace(out: Path, text: str) -> None:
+    draft = out.with_name(f".{out.name}.{os.getpid()}")
+    draft.write_text(text, "utf-8")
+    draft.replace(out)
+
+
+@contextmanager
+def _signals_end_it() -> Iterator[None]:
+    """SIGINT and SIGTERM take everything down and end with 0; further ones while that happens are ignored."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise _Stopped
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except _Stopped:
+        raise typer.Exit(0) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

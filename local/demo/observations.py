@@ -1,0 +1,124 @@
+"""What the demo sees from outside: samples of AWS, Kubernetes and the ledger at instants.
+
+Owns reading them with the account's own key, independent of any function of ours; judging them is laws.py's.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.lease import Lease
+
+LIVE = ("pending", "running", "stopping", "shutting-down")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look at one pool. `failsafe` holds when each of its schedules fires."""
+
+    at: datetime
+    instances: tuple[str, ...]
+    desired: int
+    kubernetes_nodes: tuple[str, ...]
+    failsafe: tuple[datetime, ...]
+    leases: tuple[Lease, ...]
+    committed: str
+    """Held plus spent of the present budget period, as a decimal number."""
+
+    def justified(self) -> int:
+        """How many nodes the leases in force justify."""
+        return sum(lease.nodes for lease in self.leases if lease.in_force(self.at))
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Where to look."""
+
+    name: str
+    cluster: str
+    nodegroup: str
+    schedule_group: str
+
+
+class Outside:
+    """The readers; `session` carries the embedded cloud's endpoint, region and administrator key."""
+
+    def __init__(
+        self, session: boto3.session.Session, endpoint: str, ledger: Ledger, nodes: "NodeReader"
+    ) -> None:
+        config = Config(retries={"total_max_attempts": 2}, read_timeout=30)
+        self._clients: dict[str, Any] = {
+            service: session.client(service, endpoint_url=endpoint, config=config)  # type: ignore[call-overload]
+            for service in ("ec2", "eks", "scheduler")
+        }
+        self._ledger = ledger
+        self._nodes = nodes
+
+    def look(self, pool: Pool, at: datetime, committed: str) -> Sample:
+        """One sample; every read is a call to AWS or Kubernetes, nothing is taken from our functions."""
+        return Sample(
+            at=at,
+            instances=self._instances(pool),
+            desired=self._desired(pool),
+            kubernetes_nodes=self._nodes(pool.nodegroup),
+            failsafe=self._failsafe(pool),
+            leases=tuple(self._ledger.leases(pool.name)),
+            committed=committed,
+        )
+
+    def entries(self, pool: str, since: datetime) -> list[Entry]:
+        """What the ledger's audit trail says since an instant."""
+        return list(self._ledger.audit(pool, since))
+
+    def _instances(self, pool: Pool) -> tuple[str, ...]:
+        reply = self._clients["ec2"].describe_instances(
+            Filters=[
+                {"Name": "tag:eks:nodegroup-name", "Values": [pool.nodegroup]},
+                {"Name": "instance-state-name", "Values": list(LIVE)},
+            ]
+        )
+        return tuple(
+            sorted(found["InstanceId"] for group in reply["Reservations"] for found in group["Instances"])
+        )
+
+    def _desired(self, pool: Pool) -> int:
+        reply = self._clients["eks"].describe_nodegroup(
+            clusterName=pool.cluster, nodegroupName=pool.nodegroup
+        )
+        return int(reply["nodegroup"]["scalingConfig"]["desiredSize"])
+
+    def _failsafe(self, pool: Pool) -> tuple[datetime, ...]:
+        scheduler = self._clients["scheduler"]
+        found = scheduler.list_schedules(GroupName=pool.schedule_group, NamePrefix=f"failsafe-{pool.name}-")
+        return tuple(
+            sorted(
+                _at(
+                    scheduler.get_schedule(GroupName=pool.schedule_group, Name=one["Name"])[
+                        "ScheduleExpression"
+                    ]
+                )
+                for one in found["Schedules"]
+            )
+        )
+
+
+def _at(expression: str) -> datetime:
+    return datetime.fromisoformat(expression.removeprefix("at(").removesuffix(")") + "+00:00")
+
+
+class NodeReader:
+    """Names of the Kubernetes nodes of a node group, read with the administrator's kubeconfig."""
+
+    def __init__(self, kubeconfig: str) -> None:
+        from kubernetes import client, config  # noqa: PLC0415 - heavy, and only the demo needs it
+
+        self._core = client.CoreV1Api(config.new_client_from_config(kubeconfig))
+
+    def __call__(self, nodegroup: str) -> tuple[str, ...]:
+        found = self._core.list_node(label_selector=f"eks.amazonaws.com/nodegroup={nodegroup}")
+        return tuple(sorted(node.metadata.name for node in found.items))

@@ -1,0 +1,137 @@
+"""What people do on the demo's day, and when: an extension, an ask too many, a stale command, a node by hand.
+
+Every act goes through a door that exists on AWS too: the command line, or the AWS API with a person's key.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from lamplighter.domain.commands import Command, Verb
+from local.demo.observations import Pool
+
+EXPIRED_FOR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How a person reaches the lab: the environment of any AWS SDK program, and two API clients."""
+
+    environment: dict[str, str]
+    eks: Any
+    stepfunctions: Any
+    open_lab: str
+
+
+@dataclass
+class Answers:
+    """What the asks were answered; None until they were refused."""
+
+    over_budget: str | None = None
+    stale_execution: str | None = None
+    failures: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One thing somebody does at an instant."""
+
+    at: datetime
+    who: str
+    what: str
+    kind: str
+    do: Callable[[], None]
+
+
+def acts(opens: datetime, closes: datetime, pool: Pool, doors: Doors, answers: Answers) -> list[Act]:
+    """The day's acts in order, around one window [opens, closes)."""
+    return [
+        Act(
+            closes - timedelta(minutes=15),
+            "alice",
+            "extends the evening by 15 minutes from the command line",
+            "command",
+            lambda: _extend(doors, pool, answers),
+        ),
+        Act(
+            closes - timedelta(minutes=12),
+            "bob",
+            "asks for 2 more nodes for 3 hours, more than the budget has left",
+            "command",
+            lambda: _ask_too_much(doors, pool, answers),
+        ),
+        Act(
+            closes - timedelta(minutes=10),
+            "a retry",
+            "delivers a command to open that expired an hour ago",
+            "command",
+            lambda: _replay(doors, pool, opens, answers),
+        ),
+        Act(
+            closes + timedelta(minutes=40),
+            "somebody",
+            "sets the node group to 1 by hand, outside any lease",
+            "breach",
+            lambda: _by_hand(doors, pool),
+        ),
+    ]
+
+
+def _cli(doors: Doors, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "cli.main", *words],
+        env={**os.environ, **doors.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def _extend(doors: Doors, pool: Pool, answers: Answers) -> None:
+    done = _cli(doors, "extend", pool.name, "15m", "--json")
+    if done.returncode != 0:
+        answers.failures.append(f"the extension was not granted: {(done.stdout + done.stderr).strip()}")
+
+
+def _ask_too_much(doors: Doors, pool: Pool, answers: Answers) -> None:
+    asked = ("open", pool.name, "2", "for", "3h", "because", "more is more", "--add", "--json")
+    done = _cli(doors, *asked)
+    if done.returncode == 1:
+        answers.over_budget = str(json.loads(done.stdout)["reason"])
+    else:
+        answers.failures.append(f"an ask beyond the budget ended {done.returncode}: {done.stderr.strip()}")
+
+
+def _replay(doors: Doors, pool: Pool, opens: datetime, answers: Answers) -> None:
+    command = Command(
+        id=f"stale-{uuid.uuid4().hex[:8]}",
+        verb=Verb.OPEN,
+        pool=pool.name,
+        owner="evening-class",
+        by="a retry",
+        source="event",
+        issued=opens - 2 * EXPIRED_FOR,
+        expires=opens - EXPIRED_FOR,
+        nodes=1,
+        lasting=timedelta(hours=1),
+        because="a delivery that was delayed",
+    )
+    started = doors.stepfunctions.start_execution(
+        stateMachineArn=doors.open_lab,
+        name=command.id,
+        input=json.dumps({"command": command.to_json()}),
+    )
+    answers.stale_execution = str(started["executionArn"])
+
+
+def _by_hand(doors: Doors, pool: Pool) -> None:
+    doors.eks.update_nodegroup_config(
+        clusterName=pool.cluster, nodegroupName=pool.nodegroup, scalingConfig={"minSize": 0, "desiredSize": 1}
+    )
