@@ -55,23 +55,6 @@ KINDS = frozenset(
         "receipt",
     }
 )
-    "window-opens",
-    "lease-granted",
-    "failsafe-armed",
-    "scaled",
-    "node-ready",
-    "settings-applied",
-    "gpus-ready",
-    "verdict",
-    "announced",
-    "warned",
-    "extended",
-    "breach",
-    "closed",
-    "drained",
-    "zero-proven",
-    "receipt",
-]
 
 
 @dataclass
@@ -116,7 +99,7 @@ class Day:
         sfn = api("stepfunctions")
         doors = Doors(endpoints.environment(), api("eks"), sfn, outputs["OpenLabArn"])
         machines = [outputs[name] for name in ("OpenLabArn", "CloseLabArn", "ExtendLeaseArn")]
-        look = _Look(cloud, outside, ledger, pool, sfn, machines)
+        look = _Look(cloud=cloud, outside=outside, ledger=ledger, pool=pool, sfn=sfn, machines=machines)
         with self._watching(cloud, look):
             for act in acts(OPENS, CLOSES, pool, doors, self._answers):
                 cloud.clock.sleep_until(act.at.timestamp())
@@ -225,7 +208,7 @@ class _Look:
     """Everything one look reads, bound to this run's cloud."""
 
     def __init__(
-        self, cloud: Cloud, outside: Outside, ledger: Ledger, pool: Pool, sfn: Any, machines: list[str]
+        self, *, cloud: Cloud, outside: Outside, ledger: Ledger, pool: Pool, sfn: Any, machines: list[str]
     ) -> None:
         self._cloud, self._outside, self._ledger, self._pool = cloud, outside, ledger, pool
         self._sfn, self._machines = sfn, machines
@@ -281,4 +264,3 @@ def _event(entry: Entry) -> dict[str, object]:
     if entry.nodes is not None:
         said["nodes"] = entry.nodes
     return said
-
