@@ -11,6 +11,12 @@ from lamplighter.domain.nodes import PodFacts
 
 # Inside EKS's own drain of 15 minutes and the 15 minutes to zero: work gets 4 minutes to end well.
 PATIENCE = timedelta(minutes=4)
+FORCED_GRACE_SECONDS = 10
+
+# Our notes on a node that leaves: since when, by our own clock, and how many pods were told to go.
+LEAVING = "lamplighter/leaving-since"
+EVICTED = "lamplighter/evicted"
+NOTES = (LEAVING, EVICTED)
 
 
 @dataclass(frozen=True)

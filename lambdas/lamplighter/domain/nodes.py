@@ -31,7 +31,7 @@ class NodeFacts:
     """EC2 instance id, or "" where the provider id names none."""
     created: datetime
     """By the API server's clock: compare it only with its other timestamps."""
-    ready: bool
+    ready: bool = False
     ready_message: str = ""
     cordoned: bool = False
     taints: tuple[Taint, ...] = ()
@@ -39,6 +39,16 @@ class NodeFacts:
     capacity: Mapping[str, int] = field(default_factory=dict)
     """GPU resources only, such as nvidia.com/gpu; a missing key was never announced."""
     allocatable: Mapping[str, int] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Ours only, those that begin with lamplighter/."""
+
+    @property
+    def instance_type(self) -> str:
+        return self.labels.get("node.kubernetes.io/instance-type", "")
+
+    @property
+    def zone(self) -> str:
+        return self.labels.get("topology.kubernetes.io/zone", "")
 
     @property
     def gpus(self) -> int:
@@ -63,6 +73,8 @@ class PodFacts:
     leaving: bool = False
     gpus: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Ours only, those that begin with lamplighter/."""
     exit_code: int | None = None
     """Of its first container, once that has ended."""
     waiting: str = ""

@@ -18,13 +18,16 @@ _STARTUP_SUFFIXES = ("/agent-not-ready", "/uninitialized", "/startup")
 _CORDONED = "node.kubernetes.io/unschedulable"
 
 
-def not_ready_because(node: NodeFacts, gpus: int, validators: Sequence[PodFacts] | None) -> list[str]:
+def not_ready_because(node: NodeFacts, gpus: int | None, validators: Sequence[PodFacts] | None) -> list[str]:
     """Why this node is not ready for GPU work; empty when it is.
 
-    `gpus` are the physical GPUs that its instance type has. `validators` are the operator's validator
-    pods, None where the GPUs are announced by something built in (Bottlerocket, no operator): then what
-    can be allocated decides alone.
+    `gpus` are the physical GPUs that its instance type has, None for a type that nobody knows: then the
+    count that GPU feature discovery gives is believed. `validators` are the operator's validator pods,
+    None where the GPUs are announced by something built in (Bottlerocket, no operator): then what can be
+    allocated decides alone.
     """
+    if gpus is None:
+        gpus = _number(node.labels.get("nvidia.com/gpu.count", "")) or max(node.gpus, 1)
     unmet = _node(node)
     if validators is None:
         return unmet + _announced(node, gpus)

@@ -1,11 +1,13 @@
 """The cluster's nodes: found by node group, read as values, cordoned before they go."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
 from lamplighter.domain.nodes import GPU_RESOURCES, NodeFacts, Taint
 
 NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
+OURS = "lamplighter/"
 
 
 def pool_nodes(connection: Connection, nodegroup: str) -> list[NodeFacts]:
@@ -14,10 +16,19 @@ def pool_nodes(connection: Connection, nodegroup: str) -> list[NodeFacts]:
     return sorted((node_facts(item) for item in items), key=lambda node: node.name)
 
 
-def cordon(connection: Connection, node: str) -> None:
-    """Nothing new is scheduled on the node; one that is gone already is fine."""
+def cordon(connection: Connection, node: str, notes: Mapping[str, str]) -> None:
+    """Nothing new is scheduled on the node, and our notes stand on it; one that is gone already is fine."""
+    _patch(connection, node, {"metadata": {"annotations": dict(notes)}, "spec": {"unschedulable": True}})
+
+
+def uncordon(connection: Connection, node: str, notes: Iterable[str]) -> None:
+    """A node that was to leave stays after all; our notes are taken off."""
+    gone = dict.fromkeys(notes)
+    _patch(connection, node, {"metadata": {"annotations": gone}, "spec": {"unschedulable": None}})
+
+
+def _patch(connection: Connection, node: str, body: Object) -> None:
     path = f"/api/v1/nodes/{node}"
-    body = {"spec": {"unschedulable": True}}
     answer = connection.ask("PATCH", path, body=body, content_type=MERGE_PATCH)
     if answer.status != NOT_FOUND:
         connection.expect(answer, "PATCH", path)
@@ -43,6 +54,11 @@ def node_facts(item: Object) -> NodeFacts:
         labels=metadata.get("labels") or {},
         capacity=_gpus(status.get("capacity")),
         allocatable=_gpus(status.get("allocatable")),
+        annotations={
+            key: str(value)
+            for key, value in (metadata.get("annotations") or {}).items()
+            if key.startswith(OURS)
+        },
     )
 
 

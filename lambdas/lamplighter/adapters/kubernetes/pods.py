@@ -1,7 +1,7 @@
 """Pods: made once however often asked, read as values, their output, and their end."""
 
 from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Connection, Object
-from lamplighter.adapters.kubernetes.nodes import instant
+from lamplighter.adapters.kubernetes.nodes import OURS, instant
 from lamplighter.domain.nodes import GPU_RESOURCES, PodFacts
 
 # A check prints a few hundred bytes, dcgmi some hundred kilobytes; what is longer is no output of ours.
@@ -36,10 +36,11 @@ def log(connection: Connection, pod: PodFacts) -> str | None:
     return answer.text if answer.ok else None
 
 
-def delete(connection: Connection, namespace: str, name: str) -> None:
-    """The pod is ending or gone afterwards."""
+def delete(connection: Connection, namespace: str, name: str, *, grace_seconds: int = 0) -> None:
+    """The pod is ending or gone afterwards, whatever any PodDisruptionBudget says."""
     path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-    answer = connection.ask("DELETE", path, body={"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+    body: Object = {"gracePeriodSeconds": grace_seconds, "propagationPolicy": "Background"}
+    answer = connection.ask("DELETE", path, body=body)
     if answer.status != NOT_FOUND:
         connection.expect(answer, "DELETE", path)
 
@@ -62,6 +63,11 @@ def pod_facts(item: Object) -> PodFacts:
         leaving="deletionTimestamp" in metadata,
         gpus=sum(_gpus_of(container) for container in spec.get("containers") or []),
         labels=metadata.get("labels") or {},
+        annotations={
+            key: str(value)
+            for key, value in (metadata.get("annotations") or {}).items()
+            if key.startswith(OURS)
+        },
         exit_code=ended.get("exitCode"),
         waiting=_waiting(status, first),
     )

@@ -1,0 +1,70 @@
+"""What a workflow hands to the cluster steps, read once: the pool, the lease, what earlier steps found.
+
+Owns how a run is read and when it is over; the steps decide everything else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from handlers.environment import ENVIRONMENT
+from lamplighter import clock
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain import instant
+from lamplighter.domain.lease import Lease
+from lamplighter.errors import BadInput
+
+Document = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a workflow, as far as it has come."""
+
+    pool: str
+    lease: str | None
+    results: Document
+
+    @classmethod
+    def read(cls, run: Document) -> "Run":
+        """From the workflow's state. Raises BadInput where it names no pool."""
+        command = _document(run.get("command"))
+        results = _document(run.get("results"))
+        admitted = _document(_document(results.get("Admit")).get("lease")) or _document(run.get("lease"))
+        pool = admitted.get("pool") or command.get("pool")
+        if not pool:
+            raise BadInput("command.pool: no pool is named, name the pool that this run is about")
+        lease = admitted.get("id") or command.get("lease")
+        return cls(str(pool), str(lease) if lease else None, results)
+
+    def result(self, step: str) -> Document:
+        """What an earlier step returned; empty where it did not run."""
+        return _document(self.results.get(step))
+
+    def found(self, step: str, key: str) -> list[Document]:
+        """A list of documents that an earlier step returned."""
+        rows = self.result(step).get(key)
+        return [_document(row) for row in rows] if isinstance(rows, Sequence) else []
+
+    def leases(self) -> list[Lease]:
+        """Every lease of the pool, as the ledger has them now."""
+        return Ledger(ENVIRONMENT.ledger_table).leases(self.pool)
+
+    def over(self) -> str | None:
+        """Why the lease justifies nothing any more; None while it is in force."""
+        now = clock.now()
+        mine = next((lease for lease in self.leases() if lease.id == self.lease), None)
+        if mine is None:
+            return f"the lease {self.lease} is not in the ledger"
+        if mine.in_force(now):
+            return None
+        return f"the lease {mine.id} is {mine.state}, it ended at {instant.clock_time(mine.closes)}"
+
+
+def _document(found: object) -> Document:
+    return found if isinstance(found, Mapping) else {}
+
+
+def latest(instants: Sequence[object]) -> datetime | None:
+    """The latest of some written instants; None where there is none."""
+    return max((instant.read(str(each)) for each in instants if each), default=None)
