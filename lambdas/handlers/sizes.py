@@ -63,7 +63,7 @@ def write(capacity: Capacity, order: Order) -> Written:
         first = first or written
         if capacity.ledger.pool(order.pool).generation == generation:
             done = Written(written.target, written.size, first.before, written.update_id, written.at)
-            if done.size != done.before:
+            if done.size != done.before or order.direction is Direction.DOWN:
                 capacity.ledger.append_audit(_entry(order, done))
             return done
     raise TryLater(f"the leases of pool {order.pool} changed {LOOKS} times while its size was written")

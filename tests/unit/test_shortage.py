@@ -109,14 +109,18 @@ def test_a_degraded_group_speaks_only_where_no_activity_does() -> None:
 
 
 def test_an_order_that_eks_reverted_is_said() -> None:
-    found = why(minutes=4, nodegroup=group(desired=1), update=Update("u", "Successful", ORDERED))
+    found = why(
+        minutes=4, nodegroup=group(desired=1), update=Update("u", "ConfigUpdate", "Successful", ORDERED)
+    )
 
     assert found is not None
     assert found.sentence == "1 of 2 nodes: EKS took the order back and stands at 1"
 
 
 def test_a_failed_update_is_quoted() -> None:
-    found = why(update=Update("u", "Failed", ORDERED, ("NodeCreationFailure: Unhealthy nodes",)))
+    found = why(
+        update=Update("u", "ConfigUpdate", "Failed", ORDERED, ("NodeCreationFailure: Unhealthy nodes",))
+    )
 
     assert found is not None
     assert found.sentence == "1 of 2 nodes: AWS says NodeCreationFailure: Unhealthy nodes"

@@ -34,6 +34,7 @@ class Update:
     """One update of a node group: the only progress EKS gives, since the status may stay ACTIVE."""
 
     id: str
+    kind: str
     status: str
     created: datetime | None
     errors: tuple[str, ...] = ()

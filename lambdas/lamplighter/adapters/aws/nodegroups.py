@@ -58,10 +58,31 @@ class NodeGroups:
                     scalingConfig={"minSize": 0, "desiredSize": target},
                 )
             except self._eks.exceptions.ClientError as error:
-                if error_code(error) == "ResourceInUseException":
-                    raise TryLater(f"EKS is still busy with another update of node group {name}") from error
-                raise
+                raise _busy(error, name) from error
         return reply["update"].get("id", "")
+
+    def bound(self, name: str, maximum: int) -> str:
+        """Put the bounds back, minimum 0 and this maximum, and leave the desired size alone."""
+        with outside("eks:UpdateNodegroupConfig", f"{self.cluster}/{name}"):
+            try:
+                reply = self._eks.update_nodegroup_config(
+                    clusterName=self.cluster,
+                    nodegroupName=name,
+                    scalingConfig={"minSize": 0, "maxSize": maximum},
+                )
+            except self._eks.exceptions.ClientError as error:
+                raise _busy(error, name) from error
+        return reply["update"].get("id", "")
+
+    def rolling(self, name: str) -> Update | None:
+        """The version update that replaces the group's nodes right now, if one does."""
+        with outside("eks:ListUpdates", f"{self.cluster}/{name}"):
+            ids = self._eks.list_updates(name=self.cluster, nodegroupName=name)["updateIds"]
+        for update_id in ids:
+            found = self.update(name, update_id)
+            if found.in_progress and found.kind == "VersionUpdate":
+                return found
+        return None
 
     def update(self, name: str, update_id: str) -> Update:
         """How an update of the group stands."""
@@ -74,5 +95,16 @@ class NodeGroups:
             for error in found.get("errors", [])
         )
         return Update(
-            id=update_id, status=found.get("status", ""), created=found.get("createdAt"), errors=errors
+            id=update_id,
+            kind=found.get("type", ""),
+            status=found.get("status", ""),
+            created=found.get("createdAt"),
+            errors=errors,
         )
+
+
+def _busy(error: Exception, name: str) -> Exception:
+    """TryLater where EKS is at another update of the group, else the error itself."""
+    if error_code(error) == "ResourceInUseException":
+        return TryLater(f"EKS is still busy with another update of node group {name}")
+    return error
