@@ -14,6 +14,7 @@ from constructs import Construct
 
 from lamplighter.lab import Lab
 from lamplighter.lab_cluster import SystemNodes
+from stacks.constructs.accepted import accept_wildcard
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
@@ -160,13 +161,18 @@ class ClusterStack(Stack):
 
     def _policy(self, name: str, file: str, description: str) -> iam.ManagedPolicy:
         document = json.loads((POLICIES / file).read_text("utf-8"))
-        return iam.ManagedPolicy(
+        policy = iam.ManagedPolicy(
             self,
             name,
             managed_policy_name=f"{self._lab.name}{name}",
             description=description,
             document=iam.PolicyDocument.from_json(document),
         )
+        for statement in document["Statement"]:
+            resources = statement["Resource"]
+            for resource in [resources] if isinstance(resources, str) else resources:
+                accept_wildcard(policy, resource, "Published so by the controller's own project.")
+        return policy
 
     def _pool(
         self,
@@ -202,6 +208,7 @@ class ClusterStack(Stack):
             subnet=network.private_subnets[pool.zone_index],
             security_groups=groups.of_nodes,
             gatekeeper=keeper,
+            lab_tags=self._lab.tags,
         )
 
     def _outputs(self, network: Network, groups: SecurityGroups, control_plane: ControlPlane) -> None:

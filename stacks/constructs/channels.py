@@ -10,6 +10,7 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from stacks.constructs.accepted import accept
 from stacks.names import Names
 
 
@@ -40,3 +41,4 @@ class Channels(Construct):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             retention_period=Duration.days(14),
         )
+        accept(self.dead_letters, "SQS3", "It is the dead-letter queue itself, of schedules and rules.")

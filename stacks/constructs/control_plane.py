@@ -13,6 +13,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from stacks.constructs.accepted import accept_managed_policies
+
 ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 
@@ -41,6 +43,7 @@ class ControlPlane(Construct):
             assumed_by=iam.ServicePrincipal("eks.amazonaws.com"),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonEKSClusterPolicy")],
         )
+        accept_managed_policies(role, {"AmazonEKSClusterPolicy": "What EKS requires of a cluster's role."})
         # EKS would make it by itself, keep it for ever and leave it behind.
         log_group = logs.LogGroup(
             self,

@@ -16,6 +16,8 @@ from constructs import Construct
 
 from lamplighter.lab import Lab
 from stacks import layer
+from stacks.constructs.accepted import accept
+from stacks.constructs.permissions import Leave, give
 from stacks.names import Names
 
 RUNTIME = lambda_.Runtime.PYTHON_3_13
@@ -67,7 +69,7 @@ class Function(Construct):
         names: Names,
         code: FunctionCode,
         environment: Mapping[str, str],
-        permissions: Sequence[iam.PolicyStatement],
+        permissions: Sequence[Leave],
         description: str,
         memory_mib: int,
         timeout: Duration,
@@ -87,8 +89,12 @@ class Function(Construct):
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             description=f"What the function {names.function(name)} may do",
         )
-        policy = iam.Policy(self, "Permissions", roles=[self.role], statements=list(permissions))
-        log_group.grant_write(policy)
+        writing = Leave(
+            ["logs:CreateLogStream", "logs:PutLogEvents"],
+            [log_group.log_group_arn],
+            wide="The streams of the function's own log group; Lambda names them.",
+        )
+        policy = give(self, "Permissions", self.role, [*permissions, writing])
         self.function = lambda_.Function(
             self,
             "Function",
@@ -112,6 +118,11 @@ class Function(Construct):
                 "POWERTOOLS_LOG_LEVEL": "INFO",
                 **environment,
             },
+        )
+        accept(
+            self.function,
+            "L1",
+            "Python 3.13 is the version that the tests and the embedded cloud run with.",
         )
         # A function that is called before its role may do anything fails once and says nothing useful.
         self.function.node.add_dependency(policy)

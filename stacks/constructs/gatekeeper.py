@@ -9,7 +9,7 @@ from constructs import Construct
 
 from lamplighter.lab import Lab
 from stacks.constructs.functions import Function, FunctionCode
-from stacks.constructs.permissions import allow
+from stacks.constructs.permissions import Permissions
 from stacks.names import Names
 
 
@@ -17,7 +17,7 @@ def gatekeeper(
     scope: Construct, construct_id: str, *, lab: Lab, names: Names, code: FunctionCode
 ) -> Function:
     """The function, named `<lab>-gatekeeper`."""
-    groups = [names.nodegroup_arn(lab.nodegroup_name(pool)) for pool in lab.pools]
+    permissions = Permissions(lab, names)
     return Function(
         scope,
         construct_id,
@@ -27,8 +27,8 @@ def gatekeeper(
         code=code,
         environment={},
         permissions=[
-            allow(["eks:DescribeNodegroup"], groups),
-            allow(["dynamodb:GetItem", "dynamodb:Query"], [names.ledger_arn]),
+            permissions.on_nodegroups("DescribeNodegroup"),
+            permissions.reading_the_ledger(),
         ],
         description="At a deploy: the size a pool has, and whether its leases let it be changed",
         memory_mib=256,

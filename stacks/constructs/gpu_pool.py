@@ -6,7 +6,7 @@ a pool as it is sends EKS nothing at all. Before a change the gate asks the ledg
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
@@ -31,10 +31,11 @@ class GpuPool(Construct):
         subnet: ec2.CfnSubnet,
         security_groups: Sequence[str],
         gatekeeper: Function,
+        lab_tags: Mapping[str, str],
     ) -> None:
         super().__init__(scope, construct_id)
         template = LaunchTemplate(self, "LaunchTemplate", spec=spec, security_groups=security_groups)
-        digest = _digest(spec, template.resolved)
+        digest = _digest(spec, template.resolved, lab_tags)
         gate = deploy_step(
             self,
             "Gate",
@@ -67,7 +68,7 @@ class GpuPool(Construct):
         )
 
 
-def _digest(spec: NodeGroupSpec, template: object) -> str:
+def _digest(spec: NodeGroupSpec, template: object, lab_tags: Mapping[str, str]) -> str:
     """Changes when anything of the group changes that a deploy would send to EKS."""
-    document = json.dumps([repr(spec), template], sort_keys=True, default=str)
+    document = json.dumps([repr(spec), template, dict(lab_tags)], sort_keys=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()[:16]

@@ -7,15 +7,18 @@ interface behind when the lab is destroyed. What must run before what is said by
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import CfnResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk.lambda_layer_kubectl_v35 import KubectlV35Layer
 from constructs import Construct
 
+from stacks.constructs.accepted import accept, accept_managed_policies
 from stacks.constructs.control_plane import ControlPlane
 
 # The handler lives 900 s: a Helm time-out as long as that dies with it and leaves `pending-upgrade`.
 HELM_TIMEOUT = Duration.seconds(600)
+# CloudFormation gives up a little after the handler must have answered, instead of after an hour.
+ANSWER_WITHIN = "960"
 
 
 class Kubectl(Construct):
@@ -33,6 +36,7 @@ class Kubectl(Construct):
         )
         if provider.role is None:  # pragma: no cover -- the provider always makes one
             raise TypeError("CDK's kubectl provider has no role")
+        _accept_what_cdk_makes(provider)
         self._admin = control_plane.grant_admin("KubectlAdmin", provider.role.role_arn)
         self._cluster = eks.Cluster.from_cluster_attributes(
             self, "Cluster", cluster_name=name, kubectl_provider=provider
@@ -66,6 +70,9 @@ class Kubectl(Construct):
             atomic=False,
             timeout=HELM_TIMEOUT,
         )
+        resource = installed.node.find_child("Resource").node.default_child
+        if isinstance(resource, CfnResource):
+            resource.add_property_override("ServiceTimeout", ANSWER_WITHIN)
         installed.node.add_dependency(self._admin, *after)
         return installed
 
@@ -76,3 +83,21 @@ class Kubectl(Construct):
         )
         applied.node.add_dependency(self._admin)
         return applied
+
+
+def _accept_what_cdk_makes(provider: eks.KubectlProvider) -> None:
+    why = "CDK's own handler, taken as it comes; it runs at a deploy only."
+    accept(provider, "L1", why)
+    accept_managed_policies(
+        provider,
+        {"service-role/AWSLambdaBasicExecutionRole": why, "AmazonEC2ContainerRegistryReadOnly": why},
+    )
+    stack = Stack.of(provider)
+    handler = stack.get_logical_id(provider.node.find_child("Handler").node.default_child)
+    condition = stack.get_logical_id(provider.node.find_child("Handler").node.find_child("HasEcrPublic"))
+    public = (
+        f'{{"Fn::If":["{condition}",{{"Fn::Join":["",["arn:",{{"Ref":"AWS::Partition"}},'
+        '":iam::aws:policy/AmazonElasticContainerRegistryPublicReadOnly"]]},{"Ref":"AWS::NoValue"}]}'
+    )
+    accept(provider, f"IAM4[Policy::{public}]", why)
+    accept(provider, f"IAM5[Resource::<{handler}.Arn>:*]", "The framework may invoke the handler's versions.")

@@ -7,12 +7,11 @@ lambdas/handlers, under the name of its handler.
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration
-from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from stacks.constructs.channels import Channels
 from stacks.constructs.functions import Function, FunctionCode
-from stacks.constructs.permissions import Permissions, allow
+from stacks.constructs.permissions import Leave, Permissions
 from stacks.constructs.schedules import FAILSAFE, WINDOWS
 from stacks.names import Names
 
@@ -52,6 +51,7 @@ class LabFunctions(Construct):
             "WINDOW_ROLE_ARN": names.role_arn(WINDOWS),
         }
         p = permissions
+        telling = Leave(["sns:Publish"], [notices, pages])
 
         self.leases = self._function(
             "leases",
@@ -62,7 +62,7 @@ class LabFunctions(Construct):
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.seeing_capacity(),
                 p.starting("open", "close"),
-                p.telling(notices, pages),
+                telling,
             ],
         )
         self.nodegroups = self._function(
@@ -72,10 +72,7 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.seeing_capacity(),
-                *p.sizing_by_eks(),
-                p.sizing_by_group(
-                    "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
-                ),
+                *p.sizing(),
             ],
         )
         self.cluster = self._function(
@@ -93,14 +90,11 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.seeing_capacity(),
-                *p.sizing_by_eks(),
-                p.sizing_by_group(
-                    "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
-                ),
+                *p.sizing(),
                 p.ending_strays(),
                 p.reaching_the_cluster(),
                 p.starting("close"),
-                p.telling(notices, pages),
+                telling,
             ],
             memory_mib=HEAVY,
             timeout=Duration.minutes(4),
@@ -113,7 +107,7 @@ class LabFunctions(Construct):
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(WINDOWS),
                 p.starting("open", "close"),
-                p.telling(notices, pages),
+                telling,
             ],
             timeout=Duration.minutes(2),
         )
@@ -121,7 +115,7 @@ class LabFunctions(Construct):
             "notices",
             "Notices: says aloud what happens, on the topics",
             topics,
-            [p.reading_the_ledger(), p.telling(notices, pages)],
+            [p.reading_the_ledger(), telling],
         )
         self.deploy = self._function(
             "deploy",
@@ -135,7 +129,7 @@ class LabFunctions(Construct):
                 p.keeping_the_ledger(),
                 *p.seeing_capacity(),
                 p.starting("close", "last-close"),
-                allow(["lambda:InvokeFunction"], [names.function_arn("planner")]),
+                p.invoking("planner"),
             ],
             timeout=Duration.minutes(3),
         )
@@ -145,7 +139,8 @@ class LabFunctions(Construct):
         name: str,
         description: str,
         environment: Mapping[str, str],
-        permissions: Sequence[iam.PolicyStatement],
+        leaves: Sequence[Leave],
+        *,
         memory_mib: int = LIGHT,
         timeout: Duration | None = None,
     ) -> Function:
@@ -157,7 +152,7 @@ class LabFunctions(Construct):
             names=self._names,
             code=self._code,
             environment=environment,
-            permissions=permissions,
+            permissions=leaves,
             description=description,
             memory_mib=memory_mib,
             timeout=timeout or Duration.minutes(1),

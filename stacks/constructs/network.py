@@ -10,6 +10,8 @@ from aws_cdk import Tags
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from stacks.constructs.accepted import accept, accept_in_template
+
 ANYWHERE = "0.0.0.0/0"
 
 
@@ -33,6 +35,11 @@ class Network(Construct):
             self, "Vpc", cidr_block=cidr, enable_dns_support=True, enable_dns_hostnames=True
         )
         _name(self.vpc, f"{name}-VPC")
+        accept(
+            self.vpc,
+            "VPC7",
+            "The lab keeps no flow logs: a lab's day of them costs more than its controller.",
+        )
         self.vpc_id = self.vpc.attr_vpc_id
 
         gateway = ec2.CfnInternetGateway(self, "InternetGateway")
@@ -94,6 +101,7 @@ class Network(Construct):
             cidr_block=block,
             map_public_ip_on_launch=public,
         )
+        accept_in_template(subnet, "W3010", "The lab names its zones: a pool stays in one of them.")
         _name(subnet, f"{self._name}-{'Public' if public else 'Private'}Subnet")
         role = "kubernetes.io/role/elb" if public else "kubernetes.io/role/internal-elb"
         Tags.of(subnet).add(role, "1")

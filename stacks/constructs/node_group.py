@@ -14,19 +14,20 @@ from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from stacks.constructs.accepted import accept_managed_policies
+
 # EKS names the taint effects of Kubernetes its own way.
 EFFECTS = {
     "NoSchedule": "NO_SCHEDULE",
     "NoExecute": "NO_EXECUTE",
     "PreferNoSchedule": "PREFER_NO_SCHEDULE",
 }
-# SSM instead of SSH: no key pair, no open port, every session recorded under a role.
-NODE_POLICIES = (
-    "AmazonEKSWorkerNodePolicy",
-    "AmazonEC2ContainerRegistryReadOnly",
-    "AmazonEKS_CNI_Policy",
-    "AmazonSSMManagedInstanceCore",
-)
+NODE_POLICIES = {
+    "AmazonEKSWorkerNodePolicy": "What EKS requires of a node's role.",
+    "AmazonEC2ContainerRegistryReadOnly": "Images of add-ons come from Amazon's registry.",
+    "AmazonEKS_CNI_Policy": "The default lab gives it to its nodes, as the Terraform module does.",
+    "AmazonSSMManagedInstanceCore": "SSM instead of SSH: no key pair, no open port, sessions under a role.",
+}
 ROOT_DEVICE = "/dev/xvda"
 
 
@@ -127,6 +128,7 @@ class NodeGroup(Construct):
                 *policies,
             ],
         )
+        accept_managed_policies(self.role, NODE_POLICIES)
         self.resource = eks.CfnNodegroup(
             self,
             "Group",
@@ -152,7 +154,8 @@ class NodeGroup(Construct):
             taints=[
                 eks.CfnNodegroup.TaintProperty(key=taint.key, value=taint.value, effect=EFFECTS[taint.effect])
                 for taint in spec.taints
-            ],
+            ]
+            or None,
             tags=dict(spec.tags) or None,
         )
         self.resource.node.add_dependency(self.role)

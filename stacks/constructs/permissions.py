@@ -1,86 +1,85 @@
 """What each function and role may do, and on what: every resource is named where AWS allows a name.
 
-Calls that only list (`Describe…`, `ListSchedules`) take no resource; they stand apart, under `seeing`.
+A resource with a `*` in it carries the reason, which is also what the checks are told.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from aws_cdk import aws_iam as iam
+from constructs import Construct
 
 from lamplighter.lab import Lab
+from stacks.constructs.accepted import accept_wildcard
 from stacks.names import Names
 
-LEDGER_READS = ["dynamodb:GetItem", "dynamodb:Query"]
-LEDGER_WRITES = [
+LEDGER_READS = ("dynamodb:GetItem", "dynamodb:Query")
+LEDGER_WRITES = (
     "dynamodb:ConditionCheckItem",
     "dynamodb:DeleteItem",
     "dynamodb:PutItem",
     "dynamodb:UpdateItem",
-]
-SEEING_CAPACITY = [
+)
+SEEING_CAPACITY = (
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
     "ec2:DescribeInstances",
-]
+)
 
 
-def allow(
-    actions: Sequence[str],
-    resources: Sequence[str],
-    conditions: Mapping[str, Mapping[str, object]] | None = None,
-) -> iam.PolicyStatement:
-    """Leave to do these actions on these resources."""
-    return iam.PolicyStatement(actions=list(actions), resources=list(resources), conditions=conditions or {})
+@dataclass(frozen=True)
+class Leave:
+    """Leave to do these actions on these resources; `wide` says why a resource has a `*` in it."""
+
+    actions: Sequence[str]
+    resources: Sequence[str]
+    conditions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    wide: str = ""
+
+
+def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Leave]) -> iam.Policy:
+    """Give a role these leaves, as one inline policy."""
+    leaves = list(leaves)
+    policy = iam.Policy(
+        scope,
+        construct_id,
+        roles=[role],
+        statements=[
+            iam.PolicyStatement(
+                actions=list(leave.actions),
+                resources=list(leave.resources),
+                conditions=dict(leave.conditions),
+            )
+            for leave in leaves
+        ],
+    )
+    for leave in leaves:
+        for resource in leave.resources:
+            if "*" in resource:
+                accept_wildcard(policy, resource, leave.wide)
+    return policy
 
 
 class Permissions:
-    """The statements of a lab's functions, by what they are for."""
+    """The leaves of a lab's functions, by what they are for."""
 
     def __init__(self, lab: Lab, names: Names) -> None:
         self._names = names
         self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools]
-        self.nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
+        self._nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
 
-    def reading_the_ledger(self) -> iam.PolicyStatement:
-        return allow(LEDGER_READS, [self._names.ledger_arn])
+    def on_nodegroups(self, *actions: str) -> Leave:
+        """On the pools' own node groups."""
+        return Leave(
+            [f"eks:{action}" for action in actions],
+            self._nodegroups,
+            wide="An ARN of a node group ends in an id that EKS gives; cluster and group are named.",
+        )
 
-    def keeping_the_ledger(self) -> iam.PolicyStatement:
-        return allow([*LEDGER_READS, *LEDGER_WRITES], [self._names.ledger_arn])
-
-    def keeping_schedules(self, *roles: str) -> list[iam.PolicyStatement]:
-        """Schedules of the lab's group, acting with one of these roles and no other."""
-        return [
-            allow(
-                [f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")],
-                [self._names.schedules_arn],
-            ),
-            # ListSchedules knows no resource.
-            allow(["scheduler:ListSchedules"], ["*"]),
-            allow(
-                ["iam:PassRole"],
-                [self._names.role_arn(role) for role in roles],
-                {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}},
-            ),
-        ]
-
-    def seeing_capacity(self) -> list[iam.PolicyStatement]:
-        """Node groups, the Auto Scaling groups behind them, and instances."""
-        return [
-            allow(["eks:DescribeNodegroup"], self.nodegroups),
-            # EC2 and Auto Scaling know no resource for reading.
-            allow(SEEING_CAPACITY, ["*"]),
-        ]
-
-    def sizing_by_eks(self) -> list[iam.PolicyStatement]:
-        return [
-            allow(["eks:UpdateNodegroupConfig"], self.nodegroups),
-            allow(["eks:DescribeUpdate"], [self._names.cluster_arn, *self.nodegroups]),
-        ]
-
-    def sizing_by_group(self, *actions: str) -> iam.PolicyStatement:
-        """On the Auto Scaling groups of the pools only: named by EKS's prefix, and by EKS's own tags."""
-        return allow(
+    def on_groups(self, *actions: str) -> Leave:
+        """On the Auto Scaling groups of the pools: by EKS's prefix for their names, and by its tags."""
+        return Leave(
             [f"autoscaling:{action}" for action in actions],
             [self._names.autoscaling_groups_arn(name) for name in self.nodegroup_names],
             {
@@ -89,11 +88,51 @@ class Permissions:
                     "autoscaling:ResourceTag/eks:nodegroup-name": self.nodegroup_names,
                 }
             },
+            wide="EKS names the group with an id of its own; the condition on its tags names the pool.",
         )
 
-    def ending_strays(self) -> iam.PolicyStatement:
+    def reading_the_ledger(self) -> Leave:
+        return Leave(LEDGER_READS, [self._names.ledger_arn])
+
+    def keeping_the_ledger(self) -> Leave:
+        return Leave([*LEDGER_READS, *LEDGER_WRITES], [self._names.ledger_arn])
+
+    def keeping_schedules(self, *roles: str) -> list[Leave]:
+        """Schedules of the lab's group, acting with one of these roles and no other."""
+        return [
+            Leave(
+                [f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")],
+                [self._names.schedules_arn],
+                wide="The schedules of the lab's own group; which ones there are changes by the hour.",
+            ),
+            Leave(["scheduler:ListSchedules"], ["*"], wide="Listing schedules takes no resource."),
+            Leave(
+                ["iam:PassRole"],
+                [self._names.role_arn(role) for role in roles],
+                {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}},
+            ),
+        ]
+
+    def seeing_capacity(self) -> list[Leave]:
+        """Node groups, the Auto Scaling groups behind them, and instances."""
+        return [
+            self.on_nodegroups("DescribeNodegroup"),
+            Leave(SEEING_CAPACITY, ["*"], wide="EC2 and Auto Scaling take no resource for reading."),
+        ]
+
+    def sizing(self) -> list[Leave]:
+        """Writing a size through EKS, and through the group itself where EKS is stuck."""
+        return [
+            self.on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate"),
+            Leave(["eks:DescribeUpdate"], [self._names.cluster_arn]),
+            self.on_groups(
+                "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
+            ),
+        ]
+
+    def ending_strays(self) -> Leave:
         """Instances with a pool's tags that no group holds any more."""
-        return allow(
+        return Leave(
             ["ec2:TerminateInstances"],
             [self._names.arn("ec2", "instance/*")],
             {
@@ -102,14 +141,15 @@ class Permissions:
                     "ec2:ResourceTag/eks:nodegroup-name": self.nodegroup_names,
                 }
             },
+            wide="Instances come and go; the condition on EKS's tags names the pool they belong to.",
         )
 
-    def reaching_the_cluster(self) -> iam.PolicyStatement:
+    def reaching_the_cluster(self) -> Leave:
         """Where its API is; what may be done there is RBAC's (data/rbac.yaml)."""
-        return allow(["eks:DescribeCluster"], [self._names.cluster_arn])
+        return Leave(["eks:DescribeCluster"], [self._names.cluster_arn])
 
-    def starting(self, *workflows: str) -> iam.PolicyStatement:
-        return allow(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])
+    def starting(self, *workflows: str) -> Leave:
+        return Leave(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])
 
-    def telling(self, *topics: str) -> iam.PolicyStatement:
-        return allow(["sns:Publish"], topics)
+    def invoking(self, *functions: str) -> Leave:
+        return Leave(["lambda:InvokeFunction"], [self._names.function_arn(name) for name in functions])

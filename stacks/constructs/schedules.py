@@ -10,7 +10,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from stacks.constructs.permissions import Permissions, allow
+from stacks.constructs.permissions import Leave, Permissions, give
 from stacks.names import Names
 
 FAILSAFE = "failsafe"
@@ -31,14 +31,14 @@ class Schedules(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.group = scheduler.CfnScheduleGroup(self, "Group", name=names.schedule_group)
-        undelivered = allow(["sqs:SendMessage"], [dead_letters_arn])
+        undelivered = Leave(["sqs:SendMessage"], [dead_letters_arn])
         self.failsafe_role = self._role(
             "FailsafeRole",
             names,
             FAILSAFE,
             [
-                allow(["eks:UpdateNodegroupConfig"], permissions.nodegroups),
-                permissions.sizing_by_group("UpdateAutoScalingGroup"),
+                permissions.on_nodegroups("UpdateNodegroupConfig"),
+                permissions.on_groups("UpdateAutoScalingGroup"),
                 undelivered,
             ],
         )
@@ -48,14 +48,12 @@ class Schedules(Construct):
             WINDOWS,
             [
                 permissions.starting("open", "close"),
-                allow(["lambda:InvokeFunction"], [names.function_arn("notices")]),
+                permissions.invoking("notices"),
                 undelivered,
             ],
         )
 
-    def _role(
-        self, construct_id: str, names: Names, purpose: str, statements: list[iam.PolicyStatement]
-    ) -> iam.Role:
+    def _role(self, construct_id: str, names: Names, purpose: str, leaves: list[Leave]) -> iam.Role:
         role = iam.Role(
             self,
             construct_id,
@@ -72,5 +70,5 @@ class Schedules(Construct):
             ),
             description=f"What the {purpose} schedules of {names.lab} may do",
         )
-        iam.Policy(self, f"{construct_id}Permissions", roles=[role], statements=statements)
+        give(self, f"{construct_id}Permissions", role, leaves)
         return role

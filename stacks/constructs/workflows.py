@@ -4,15 +4,24 @@ The pictures themselves are open_lab.py, close_lab.py and extend.py; last_close.
 destroy goes through. Standard workflows, because they wait for hours and must show their history.
 """
 
+from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from stacks.constructs.accepted import accept
 from stacks.names import Names
 
 
 def state_machine(
-    scope: Construct, construct_id: str, *, workflow: str, names: Names, start: sfn.IChainable, comment: str
+    scope: Construct,
+    construct_id: str,
+    *,
+    workflow: str,
+    names: Names,
+    start: sfn.IChainable,
+    comment: str,
+    timeout: Duration | None = None,
 ) -> sfn.StateMachine:
     """The state machine `<lab>-<workflow>`, with a role of its own."""
     role = iam.Role(
@@ -22,7 +31,7 @@ def state_machine(
         assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
         description=f"What the workflow {names.workflow(workflow)} may do",
     )
-    return sfn.StateMachine(
+    machine = sfn.StateMachine(
         scope,
         construct_id,
         state_machine_name=names.workflow(workflow),
@@ -30,4 +39,8 @@ def state_machine(
         definition_body=sfn.DefinitionBody.from_chainable(start),
         role=role,
         comment=comment,
+        timeout=timeout,
     )
+    accept(machine, "SF1", "Step Functions keeps every step for 90 days, and the ledger what was decided.")
+    accept(machine, "SF2", "Each step is in the history with its time; a trace would cost and say the same.")
+    return machine

@@ -1,0 +1,44 @@
+"""Where a check's advice is not taken: which rule, on what, and the reason, beside the resource itself."""
+
+from collections.abc import Mapping
+
+from aws_cdk import Acknowledgment, Stack, Validations
+from constructs import IConstruct
+
+NAG = "AwsSolutions::AwsSolutions-"
+TEMPLATE = "CloudFormation-Validate::"
+
+
+def accept(resource: IConstruct, rule: str, reason: str) -> None:
+    """Accept a finding of cdk-nag's rule (`SF1`) on a resource and what it contains."""
+    Validations.of(resource).acknowledge(Acknowledgment(id=NAG + rule, reason=reason))
+
+
+def accept_in_template(resource: IConstruct, rule: str, reason: str) -> None:
+    """Accept a finding of CloudFormation's own rules (`W3010`)."""
+    Validations.of(resource).acknowledge(Acknowledgment(id=TEMPLATE + rule, reason=reason))
+
+
+def accept_wildcard(resource: IConstruct, arn: str, reason: str) -> None:
+    """Accept a `*` in a resource of a policy; an empty reason is none, and refused."""
+    if not reason:
+        raise ValueError(f"a resource with a wildcard needs a reason: {arn}")
+    accept(resource, f"IAM5[Resource::{_as_the_check_writes(Stack.of(resource).resolve(arn))}]", reason)
+
+
+def accept_managed_policies(resource: IConstruct, policies: Mapping[str, str]) -> None:
+    """Accept AWS's own policies by name, each with its reason."""
+    for policy, reason in policies.items():
+        accept(resource, f"IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]", reason)
+
+
+def _as_the_check_writes(resolved: object) -> str:
+    """cdk-nag writes a reference as <Name> and an attribute as <Name.Attribute>."""
+    if isinstance(resolved, dict):
+        if "Ref" in resolved:
+            return f"<{resolved['Ref']}>"
+        if "Fn::GetAtt" in resolved:
+            return f"<{'.'.join(resolved['Fn::GetAtt'])}>"
+        if "Fn::Join" in resolved:
+            return "".join(_as_the_check_writes(part) for part in resolved["Fn::Join"][1])
+    return str(resolved)

@@ -1,0 +1,52 @@
+"""ExtendLease, the picture: Extend, Announce. The failsafe moves first, inside Extend."""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from stacks.constructs.workflow_steps import BRIEF, Poll, WorkflowSteps
+from stacks.constructs.workflows import state_machine
+from stacks.names import Names
+
+
+class ExtendLease(Construct):
+    """`workflow` is the state machine `<lab>-extend`; `functions` needs leases and notices."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        functions: Mapping[str, lambda_.IFunction],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        steps = WorkflowSteps(self, functions)
+        extend = steps.step(
+            "Extend", "leases", "Move the failsafe, then the end, or say why not", Poll(2, 60)
+        )
+        announce = steps.step("Announce", "notices", "Say until when, and who asked", BRIEF)
+        extend.add_catch(
+            sfn.Fail(
+                self,
+                "NotExtended",
+                error_path="$.failure.Error",
+                cause_path="$.failure.Cause",
+                comment="The lease ends when it would have ended",
+            ),
+            errors=["States.ALL"],
+            result_path="$.failure",
+        )
+        extend.next(announce)
+        self.workflow = state_machine(
+            self,
+            "Workflow",
+            workflow="extend",
+            names=names,
+            start=extend,
+            comment="Moves the end of a lease, within its bounds",
+            timeout=Duration.hours(1),
+        )

@@ -1,0 +1,65 @@
+"""A step of a workflow: one function of ours, its polls, its retries and where its result goes.
+
+Every step may run twice, late or never, so repeating is always safe; what no repeating changes
+(BadInput, Refused, Stale) is not repeated. Which steps follow each other is the workflows'.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_stepfunctions as sfn
+from aws_cdk import aws_stepfunctions_tasks as tasks
+from constructs import Construct
+
+FINAL = ["BadInput", "Refused", "Stale"]
+NOT_YET = "TryLater"
+# Lambda ends a function long before; this is for an answer that got lost.
+LOST_AFTER = Duration.minutes(15)
+
+
+@dataclass(frozen=True)
+class Poll:
+    """How often a step is asked again while it says TryLater: one transition a try.
+
+    The handler owns its deadline and answers with what it has; `tries` is only a backstop.
+    """
+
+    seconds: int
+    tries: int
+
+
+BRIEF = Poll(5, 60)
+
+
+class WorkflowSteps:
+    """Makes the steps of one workflow: task states whose names are the steps' names."""
+
+    def __init__(self, scope: Construct, functions: Mapping[str, lambda_.IFunction]) -> None:
+        self._scope = scope
+        self._functions = functions
+
+    def step(self, name: str, function: str, comment: str, poll: Poll = BRIEF) -> tasks.LambdaInvoke:
+        """The step `name` of a function; its result lies at `$.results.<name>` afterwards."""
+        task = tasks.LambdaInvoke(
+            self._scope,
+            name,
+            comment=comment,
+            lambda_function=self._functions[function],
+            payload=sfn.TaskInput.from_object({"step": name, "run": sfn.JsonPath.entire_payload}),
+            payload_response_only=True,
+            result_path=f"$.results.{name}",
+            # Ours below cover the service's own errors as well.
+            retry_on_service_exceptions=False,
+            task_timeout=sfn.Timeout.duration(LOST_AFTER),
+        )
+        task.add_retry(errors=FINAL, max_attempts=0)
+        task.add_retry(
+            errors=[NOT_YET],
+            interval=Duration.seconds(poll.seconds),
+            backoff_rate=1,
+            max_attempts=poll.tries,
+        )
+        task.add_retry(errors=["States.ALL"], interval=Duration.seconds(2), backoff_rate=2, max_attempts=5)
+        return task
