@@ -27,8 +27,11 @@ THROTTLED = frozenset(
 )
 
 
-def client(service: str) -> Any:  # noqa: ANN401 -- narrowed to the service's type by the adapter
-    """A boto3 client with our time-outs; endpoint, region and credentials as for any SDK program."""
+def client(service: str, *, read_seconds: int = READ_SECONDS, attempts: int = ATTEMPTS) -> Any:  # noqa: ANN401 -- narrowed to the service's type by the adapter
+    """A boto3 client with our time-outs; endpoint, region and credentials as for any SDK program.
+
+    A longer `read_seconds` is for calls that wait for somebody's work, with one attempt.
+    """
     import boto3  # noqa: PLC0415 -- on first use
     from botocore.config import Config  # noqa: PLC0415
 
@@ -36,8 +39,8 @@ def client(service: str) -> Any:  # noqa: ANN401 -- narrowed to the service's ty
         service,  # type: ignore[call-overload]
         config=Config(
             connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            read_timeout=read_seconds,
+            retries={"mode": "standard", "total_max_attempts": attempts},
         ),
     )
 
@@ -59,7 +62,7 @@ def outside(call: str, subject: str) -> Iterator[None]:
             raise TryLater(f"AWS asks us to slow down: {call} on {subject} ({code})") from error
         if code:
             raise OutsideFailed(f"{call} on {subject} failed: {error}") from error
-        raise OutsideFailed(f"{call} on {subject} got no answer, {ATTEMPTS} attempts: {error}") from error
+        raise OutsideFailed(f"{call} on {subject} got no answer, after retries: {error}") from error
 
 
 def _botocore_errors() -> tuple[type[Exception], ...]:

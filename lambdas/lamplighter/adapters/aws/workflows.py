@@ -16,10 +16,14 @@ class Workflows:
         self._sfn: SFNClient = stepfunctions or client("stepfunctions")
 
     def start(self, start: Start) -> bool:
-        """Start a workflow; False when this very start was made before."""
-        with outside("states:StartExecution", f"{start.workflow}, {start.name}"):
+        """Start a workflow for a command; False when this very start was made before."""
+        return self.start_with(start.workflow, start.name, start.input)
+
+    def start_with(self, workflow: str, name: str, document: str) -> bool:
+        """Start a workflow with any input; False when this very start was made before."""
+        with outside("states:StartExecution", f"{workflow}, {name}"):
             try:
-                self._sfn.start_execution(stateMachineArn=start.workflow, name=start.name, input=start.input)
+                self._sfn.start_execution(stateMachineArn=workflow, name=name, input=document)
             except self._sfn.exceptions.ClientError as error:
                 # Same name with another input, or closed within 90 days: it was started, as wanted.
                 if error_code(error) == "ExecutionAlreadyExists":

@@ -1,0 +1,155 @@
+"""CloudFormation's custom resources: present sizes, the gate, planning, and the last close.
+
+Answers CloudFormation itself and never leaves it waiting: whatever goes wrong is answered with FAILED and
+a one-line reason, which is what the person who deploys reads.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from handlers.deploy_answer import Answer, answer
+from lamplighter import clock
+from lamplighter.domain.instant import clock_time
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused
+
+_logger = logging.getLogger(__name__)
+
+Event: TypeAlias = Mapping[str, object]
+
+
+def handler(event: Event, _context: object) -> dict[str, object]:
+    """Entry point: an event of CloudFormation, or `{"step": "Respond", "run"}` from the last close."""
+    if "step" in event:
+        return _respond(event)
+    found: Answer | None
+    try:
+        found = _kind(event)(event)
+    except LamplighterError as error:
+        _logger.warning("CloudFormation is refused: %s", error)
+        found = Answer(_known_as(event), reason=str(error))
+    except Exception as error:  # CloudFormation would wait an hour for an answer that never comes
+        _logger.exception("CloudFormation is told of an error of ours")
+        found = Answer(_known_as(event), reason=f"{type(error).__name__}: {error}")
+    if found is not None:
+        answer(event, found)
+    return {}
+
+
+def _kind(event: Event) -> Callable[[Event], Answer | None]:
+    kind = _properties(event).get("Kind", "")
+    if kind not in KINDS:
+        raise BadInput(f"Kind: there is no deploy step {kind!r}, there are {', '.join(KINDS)}")
+    return KINDS[kind]
+
+
+def _desired_size(event: Event) -> Answer:
+    """What the node group has now; 0 where there is none yet."""
+    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
+
+    properties = _properties(event)
+    cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
+    name = f"size-of-{cluster}/{nodegroup}"
+    if event["RequestType"] == "Delete":
+        return Answer(name)
+    found = NodeGroups(cluster).read(nodegroup)
+    return Answer(name, data={"DesiredSize": found.desired if found else 0})
+
+
+def _gate(event: Event) -> Answer:
+    """Fail a change of a pool's own resources while somebody holds it.
+
+    The physical id carries the digest that is deployed, so that a rollback to it is no change.
+    """
+    properties = _properties(event)
+    pool = properties["Pool"]
+    name = f"gate-{pool}-{properties['Digest']}"
+    if event["RequestType"] == "Delete":
+        return Answer(_known_as(event))
+    if event["RequestType"] == "Create" or _known_as(event) == name:
+        return Answer(name)
+    holding = [lease for lease in _leases(pool) if _holds(lease)]
+    if holding:
+        last = max(holding, key=lambda lease: lease.closes)
+        raise Refused(
+            f"this deploy would change pool {pool} while {last.called()} ({last.id}) is on it until "
+            f"{clock_time(last.closes)}: deploy after that, or close the lease first"
+        )
+    return Answer(name)
+
+
+def _holds(lease: Lease) -> bool:
+    return lease.in_force(clock.now()) or lease.state is LeaseState.CLOSING
+
+
+def _leases(pool: str) -> list[Lease]:
+    """The pool's leases; none where there is no ledger yet."""
+    from handlers.environment import ENVIRONMENT  # noqa: PLC0415
+    from lamplighter.adapters.aws.calls import error_code  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415
+
+    try:
+        return Ledger(ENVIRONMENT.ledger_table).leases(pool)
+    except OutsideFailed as error:
+        if (
+            isinstance(error.__cause__, Exception)
+            and error_code(error.__cause__) == "ResourceNotFoundException"
+        ):
+            return []
+        raise
+
+
+def _plan(event: Event) -> Answer:
+    """Let the planner run to its end, so that changed windows are in force when the deploy is done."""
+    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- on first use
+
+    if event["RequestType"] != "Delete":
+        Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
+    return Answer("plan")
+
+
+def _last_closed(event: Event) -> Answer | None:
+    """On deletion, hand over to the workflow that closes every pool; it answers, with proof or without."""
+    if event["RequestType"] != "Delete":
+        return Answer("last-closed")
+    from handlers.deploy_last_close import start  # noqa: PLC0415 -- only at a destroy
+
+    start(event, os.environ["LAST_CLOSE_ARN"])
+    return None
+
+
+def _respond(event: Event) -> dict[str, object]:
+    from handlers.deploy_last_close import unproven  # noqa: PLC0415 -- only at a destroy
+
+    run = event.get("run")
+    asked = run.get("event") if isinstance(run, Mapping) else None
+    if not isinstance(run, Mapping) or not isinstance(asked, Mapping):
+        raise BadInput("run.event: Respond needs the event that CloudFormation sent")
+    reason: str | None
+    try:
+        reason = unproven(run)
+    except Exception as error:  # as in handler
+        _logger.exception("the proof of the last close failed")
+        reason = f"zero could not be proven: {error}"
+    answer(asked, Answer(_known_as(asked), reason=reason))
+    return {"zero": reason is None, "reason": reason}
+
+
+def _properties(event: Event) -> dict[str, str]:
+    found = event.get("ResourceProperties")
+    return {key: str(value) for key, value in found.items()} if isinstance(found, Mapping) else {}
+
+
+def _known_as(event: Event) -> str:
+    """The physical id that CloudFormation knows; one of ours for a resource that never came to be."""
+    return str(event.get("PhysicalResourceId") or f"{event.get('LogicalResourceId', 'resource')}-not-created")
+
+
+KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
+    "DesiredSize": _desired_size,
+    "Gate": _gate,
+    "Plan": _plan,
+    "LastClosed": _last_closed,
+}

@@ -1,0 +1,59 @@
+"""The answer to a custom resource: one PUT to the address that CloudFormation gave."""
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lamplighter.errors import OutsideFailed
+
+_logger = logging.getLogger(__name__)
+
+TRIES = 3
+SECONDS = 10
+# CloudFormation takes 4,096 bytes in all and shows a reason on one line.
+LONGEST_REASON = 1000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """SUCCESS, or FAILED where there is a reason."""
+
+    physical_id: str
+    reason: str | None = None
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+def answer(event: Mapping[str, object], found: Answer) -> None:
+    """Tell CloudFormation; OutsideFailed when it cannot be told."""
+    reason = " ".join((found.reason or "done").split())[:LONGEST_REASON]
+    document = {
+        "Status": "SUCCESS" if found.reason is None else "FAILED",
+        "Reason": reason,
+        "PhysicalResourceId": found.physical_id,
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+        "NoEcho": False,
+        "Data": dict(found.data),
+    }
+    _put(str(event["ResponseURL"]), json.dumps(document).encode())
+
+
+def _put(url: str, body: bytes) -> None:
+    from urllib.request import Request, urlopen  # noqa: PLC0415 -- on first use
+
+    # The address is presigned over an empty content type.
+    request = Request(url, data=body, method="PUT", headers={"Content-Type": ""})  # noqa: S310
+    for attempt in range(1, TRIES + 1):
+        try:
+            with urlopen(request, timeout=SECONDS):  # noqa: S310 -- CloudFormation's own address
+                return
+        except OSError as error:
+            _logger.warning("CloudFormation was not told, try %d: %s", attempt, error)
+            if attempt == TRIES:
+                raise OutsideFailed(
+                    f"PUT of the answer to CloudFormation failed after {TRIES} tries: {error}"
+                ) from error
+            time.sleep(1)

@@ -1,0 +1,27 @@
+"""Lambda functions: run another one of the lab's functions and wait for it."""
+
+import json
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.errors import OutsideFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+LONGEST_RUN_SECONDS = 125
+
+
+class Functions:
+    """The functions of the account and region."""
+
+    def __init__(self, lambda_: "LambdaClient | None" = None) -> None:
+        self._lambda: LambdaClient = lambda_ or client("lambda", read_seconds=LONGEST_RUN_SECONDS, attempts=1)
+
+    def run(self, name: str, event: object) -> None:
+        """Run the function to its end; OutsideFailed with its own error when it fails."""
+        with outside("lambda:Invoke", name):
+            reply = self._lambda.invoke(FunctionName=name, Payload=json.dumps(event).encode())
+            said = reply["Payload"].read().decode("utf-8", "replace")
+        if reply.get("FunctionError"):
+            raise OutsideFailed(f"the function {name} failed: {said[:500]}")
