@@ -7,6 +7,7 @@ lambdas/handlers, under the name of its handler.
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from stacks.constructs.channels import Channels
@@ -86,9 +87,10 @@ class LabFunctions(Construct):
         self.guard = self._function(
             "guard",
             "Guard: every 5 minutes, no lease, no GPU node; proves zero",
-            {**doors, **topics, "SCHEDULE_GROUP": names.schedule_group},
+            {**schedules, **doors, **topics},
             [
                 p.keeping_the_ledger(),
+                *p.keeping_schedules(FAILSAFE),
                 *p.seeing_capacity(),
                 *p.sizing(),
                 p.ending_strays(),
@@ -133,6 +135,16 @@ class LabFunctions(Construct):
             ],
             timeout=Duration.minutes(3),
         )
+
+    def by_name(self) -> dict[str, lambda_.IFunction]:
+        """The functions that the workflows' steps run in."""
+        return {
+            "leases": self.leases.function,
+            "nodegroups": self.nodegroups.function,
+            "cluster": self.cluster.function,
+            "guard": self.guard.function,
+            "notices": self.notices.function,
+        }
 
     def _function(
         self,

@@ -116,15 +116,16 @@ class Permissions:
     def seeing_capacity(self) -> list[Leave]:
         """Node groups, the Auto Scaling groups behind them, and instances."""
         return [
-            self.on_nodegroups("DescribeNodegroup"),
+            self.on_nodegroups("DescribeNodegroup", "DescribeUpdate", "ListUpdates"),
+            Leave(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
             Leave(SEEING_CAPACITY, ["*"], wide="EC2 and Auto Scaling take no resource for reading."),
         ]
 
     def sizing(self) -> list[Leave]:
         """Writing a size through EKS, and through the group itself where EKS is stuck."""
         return [
-            self.on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate"),
-            Leave(["eks:DescribeUpdate"], [self._names.cluster_arn]),
+            self.on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate", "ListUpdates"),
+            Leave(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
             self.on_groups(
                 "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
             ),
