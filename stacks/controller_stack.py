@@ -10,22 +10,23 @@ from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
-from aws_cdk import aws_stepfunctions as sfn
-from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
 from lamplighter.lab import Lab
 from stacks.constructs.alarms import Alarms
 from stacks.constructs.channels import Channels
+from stacks.constructs.close_lab import CloseLab
 from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.extend import ExtendLease
 from stacks.constructs.functions import FunctionCode
 from stacks.constructs.lab_functions import LabFunctions
 from stacks.constructs.last_close import LastClose
 from stacks.constructs.ledger import Ledger
+from stacks.constructs.open_lab import OpenLab
 from stacks.constructs.permissions import Permissions
 from stacks.constructs.rules import Rules
 from stacks.constructs.schedules import Schedules
-from stacks.constructs.workflows import state_machine
+from stacks.constructs.workflows import accept_invocations
 from stacks.names import Names
 
 CLAIM = "/lamplighter/claims/{cluster}/{nodegroup}"
@@ -56,10 +57,12 @@ class ControllerStack(Stack):
             permissions=permissions,
             channels=channels,
         )
-        workflows = {
-            workflow: self._workflow(workflow, first, names, functions)
-            for workflow, first in (("open", "Admit"), ("close", "Settle"), ("extend", "Extend"))
-        }
+        steps = functions.by_name()
+        close = CloseLab(self, "CloseLab", names=names, functions=steps)
+        opening = OpenLab(self, "OpenLab", names=names, functions=steps, close_lab=close.workflow)
+        extend = ExtendLease(self, "ExtendLease", names=names, functions=steps)
+        for picture in (close, opening, extend):
+            accept_invocations(picture, steps.values())
         rules = Rules(
             self,
             "Rules",
@@ -75,7 +78,7 @@ class ControllerStack(Stack):
             lab=lab.name,
             guard=functions.guard.function,
             planner=functions.planner.function,
-            close_lab=workflows["close"],
+            close_lab=close.workflow,
             dead_letters=channels.dead_letters,
             pages=channels.pages,
         )
@@ -84,7 +87,7 @@ class ControllerStack(Stack):
             self._access_entry("GuardAccess", names, functions.guard.role, "lamplighter:guard"),
         ]
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
-        everything = [ledger, channels, schedules, functions, *workflows.values(), rules, alarms, *entries]
+        everything = [ledger, channels, schedules, functions, close, opening, extend, rules, alarms, *entries]
 
         plan = deploy_step(
             self,
@@ -100,25 +103,23 @@ class ControllerStack(Stack):
             names=names,
             deploy=functions.deploy,
             pools=list(lab.pools),
-            close_lab=workflows["close"],
+            close_lab=close.workflow,
         )
         # Deleted first, so that all it needs to close the pools stays until it has proof.
         last.closed.node.add_dependency(*everything, *claims, plan)
 
-        self._outputs(lab, names, workflows)
-
-    def _workflow(self, workflow: str, first: str, names: Names, functions: LabFunctions) -> sfn.StateMachine:
-        scope = Construct(self, f"{workflow.capitalize()}Lab")
-        step = tasks.LambdaInvoke(
-            scope,
-            first,
-            lambda_function=functions.leases.function,
-            payload=sfn.TaskInput.from_object({"step": first, "run": sfn.JsonPath.entire_payload}),
-            payload_response_only=True,
-        )
-        return state_machine(
-            scope, "Workflow", workflow=workflow, names=names, start=step, comment="placeholder"
-        )
+        outputs = {
+            "LabName": lab.name,
+            "Region": lab.region,
+            "ClusterName": names.cluster,
+            "LedgerTable": names.ledger,
+            "OpenLabArn": opening.workflow.state_machine_arn,
+            "CloseLabArn": close.workflow.state_machine_arn,
+            "ExtendLeaseArn": extend.workflow.state_machine_arn,
+        }
+        # What the command line looks for.
+        for name, value in outputs.items():
+            CfnOutput(self, name, value=value)
 
     def _access_entry(
         self, construct_id: str, names: Names, role: iam.Role, group: str
@@ -143,17 +144,3 @@ class ControllerStack(Stack):
             value=lab.name,
             description="The lab that guards this node group",
         )
-
-    def _outputs(self, lab: Lab, names: Names, workflows: dict[str, sfn.StateMachine]) -> None:
-        """What the command line looks for."""
-        outputs = {
-            "LabName": lab.name,
-            "Region": lab.region,
-            "ClusterName": names.cluster,
-            "LedgerTable": names.ledger,
-            "OpenLabArn": workflows["open"].state_machine_arn,
-            "CloseLabArn": workflows["close"].state_machine_arn,
-            "ExtendLeaseArn": workflows["extend"].state_machine_arn,
-        }
-        for name, value in outputs.items():
-            CfnOutput(self, name, value=value)

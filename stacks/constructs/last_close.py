@@ -7,14 +7,15 @@ with proof, else the destroy fails and everything stays.
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
+from stacks.constructs.accepted import accept
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions import Function
-from stacks.constructs.workflows import state_machine
+from stacks.constructs.workflows import accept_invocations, state_machine
 from stacks.names import Names
 
 # CloudFormation waits for a custom resource at most an hour; closing a pool takes at most 50 minutes.
@@ -64,6 +65,15 @@ class LastClose(Construct):
             names=names,
             start=each.next(answer),
             comment="Closes every pool before the controller is destroyed, and answers CloudFormation",
+            timeout=Duration.hours(2),
+        )
+        accept_invocations(self, [deploy.function])
+        closings = Stack.of(self).get_logical_id(close_lab.node.default_child)  # type: ignore[arg-type]
+        name = f'{{"Fn::Select":[6,{{"Fn::Split":[":",{{"Ref":"{closings}"}}]}}]}}'
+        accept(
+            self,
+            f"IAM5[Resource::arn:aws:states:{names.region}:<AWS::AccountId>:execution:{name}*]",
+            "The runs of CloseLab that it waits for; their names are given at run time.",
         )
         self.closed = deploy_step(
             self,

@@ -4,8 +4,11 @@ The pictures themselves are open_lab.py, close_lab.py and extend.py; last_close.
 destroy goes through. Standard workflows, because they wait for hours and must show their history.
 """
 
-from aws_cdk import Duration
+from collections.abc import Iterable
+
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
@@ -21,7 +24,7 @@ def state_machine(
     names: Names,
     start: sfn.IChainable,
     comment: str,
-    timeout: Duration | None = None,
+    timeout: Duration,
 ) -> sfn.StateMachine:
     """The state machine `<lab>-<workflow>`, with a role of its own."""
     role = iam.Role(
@@ -41,6 +44,15 @@ def state_machine(
         comment=comment,
         timeout=timeout,
     )
-    accept(machine, "SF1", "Step Functions keeps every step for 90 days, and the ledger what was decided.")
+    accept(machine, "SF1", "Step Functions keeps every step for 90 days; the ledger keeps what was decided.")
     accept(machine, "SF2", "Each step is in the history with its time; a trace would cost and say the same.")
     return machine
+
+
+def accept_invocations(workflow: Construct, functions: Iterable[lambda_.IFunction]) -> None:
+    """CDK lets a workflow that may invoke a function invoke its versions as well."""
+    for function in functions:
+        resource = function.node.default_child
+        if isinstance(resource, lambda_.CfnFunction):
+            arn = f"<{Stack.of(workflow).get_logical_id(resource)}.Arn>"
+            accept(workflow, f"IAM5[Resource::{arn}:*]", "The versions of that one function; it has none.")
