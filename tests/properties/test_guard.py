@@ -1,0 +1,161 @@
+"""The guard may shrink, never grow, and never takes a node that a lease justifies, whatever it sees."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.breach import Action, Rule
+from lamplighter.domain.capacity import Group, Instance, Member, NodeGroup, Update
+from lamplighter.domain.failsafe import failsafe_schedules
+from lamplighter.domain.guard import CLOSING_PATIENCE, PoolFacts, sweep
+from lamplighter.domain.incident import Incident
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+
+NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+MAX_NODES = 4
+minutes = st.integers(-300, 300)
+
+
+def at(offset: int) -> datetime:
+    return NOW + timedelta(minutes=offset)
+
+
+@st.composite
+def leases(draw: st.DrawFn) -> tuple[Lease, ...]:
+    drawn = draw(
+        st.lists(
+            st.tuples(minutes, st.integers(1, 300), st.integers(1, 4), st.sampled_from(LeaseState)),
+            max_size=3,
+        )
+    )
+    return tuple(
+        Lease(
+            id=f"lease-{number}",
+            pool="gpu",
+            nodes=nodes,
+            owner="alice",
+            source="cli",
+            state=state,
+            opens=at(start),
+            closes=at(start + length),
+            hold=Money.of(1, "USD"),
+        )
+        for number, (start, length, nodes, state) in enumerate(drawn)
+    )
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> PoolFacts:
+    """Anything a sweep may see, consistent or not."""
+    lifecycles = st.sampled_from(["Pending", "InService", "Terminating:Wait", "Terminating"])
+    members = tuple(
+        Member(f"i-{number}", "a", lifecycle)
+        for number, lifecycle in enumerate(draw(st.lists(lifecycles, max_size=6)))
+    )
+    states = st.sampled_from(["pending", "running", "shutting-down", "stopped", "terminated"])
+    listed = [Instance(m.instance, "g5.xlarge", "a", "running", at(-60), None, "g", "") for m in members]
+    strays = [
+        Instance(f"i-stray{number}", "g5.xlarge", "a", state, at(launched), None, None, "")
+        for number, (state, launched) in enumerate(
+            draw(st.lists(st.tuples(states, st.integers(-60, 0)), max_size=3))
+        )
+    ]
+    sizes = st.integers(0, 6)
+    nodegroup = NodeGroup(
+        "lab",
+        "gpu",
+        draw(st.sampled_from(["ACTIVE", "DEGRADED", "UPDATING", "CREATING"])),
+        draw(sizes),
+        draw(st.integers(1, 8)),
+        draw(sizes),
+        "g",
+    )
+    update = Update(
+        "u", "VersionUpdate", draw(st.sampled_from(["InProgress", "Successful"])), at(draw(minutes))
+    )
+    found_at = draw(st.none() | minutes)
+    return PoolFacts(
+        pool="gpu",
+        now=NOW,
+        enforcing=draw(st.booleans()),
+        ours=draw(st.booleans()),
+        max_nodes=MAX_NODES,
+        leases=draw(leases()),
+        closing_since=draw(st.none() | st.integers(-30, 0).map(at)),
+        nodegroup=draw(st.none() | st.just(nodegroup)),
+        rolling=draw(st.none() | st.just(update)),
+        group=draw(st.none() | st.just(Group("g", draw(sizes), 6, draw(sizes), members))),
+        instances=(*listed, *strays),
+        kubernetes_nodes=draw(st.none() | st.just(()) | st.just(("node",))),
+        failsafe_wanted=failsafe_schedules("gpu", at(130), "lab", "gpu", "g") if draw(st.booleans()) else (),
+        failsafe_found=() if found_at is None else failsafe_schedules("gpu", at(found_at), "lab", "gpu", "g"),
+        incident=draw(st.none() | st.builds(Incident, st.integers(-600, 0).map(at))),
+    )
+
+
+def justified(facts: PoolFacts) -> int:
+    """An independent reading of the law: nodes of leases granted and in force, at most the maximum."""
+    granted = {LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN}
+    return min(
+        MAX_NODES,
+        sum(each.nodes for each in facts.leases if each.state in granted and each.opens <= NOW < each.closes),
+    )
+
+
+@given(worlds())
+def test_no_breach_ever_asks_for_less_than_the_leases_justify(facts: PoolFacts) -> None:
+    for breach in sweep(facts):
+        if breach.action is Action.CLOSE:
+            assert breach.target == justified(facts)
+
+
+@given(worlds())
+def test_the_guard_never_grows_a_pool(facts: PoolFacts) -> None:
+    """A close is only asked for where more is there than is justified, or a lease or a leak must end."""
+    for breach in sweep(facts):
+        if breach.rule in {Rule.NODE_WITHOUT_LEASE, Rule.MORE_NODES_THAN_LEASES}:
+            assert breach.target is not None
+            assert facts.staying > breach.target
+
+
+@given(worlds())
+def test_ended_strays_leave_at_least_what_the_leases_justify(facts: PoolFacts) -> None:
+    alive = {each.id for each in facts.instances if each.alive}
+    listed = {member.instance for member in facts.group.members} if facts.group else set()
+    for breach in sweep(facts):
+        if breach.action is Action.TERMINATE:
+            assert not set(breach.instances) & listed
+            left = facts.staying + len(alive - listed - set(breach.instances))
+            assert left >= justified(facts)
+
+
+@given(worlds())
+def test_a_pool_that_is_watched_is_never_touched(facts: PoolFacts) -> None:
+    if facts.enforcing:
+        return
+    for breach in sweep(facts):
+        assert breach.action in {Action.SAY, Action.PAGE, Action.RECOVER}
+
+
+@given(worlds())
+def test_a_node_without_a_lease_is_closed_unless_somebody_is_at_it(facts: PoolFacts) -> None:
+    """The other half of the law: what has no justification does not stay unnoticed."""
+    if not facts.enforcing or facts.staying <= justified(facts):
+        return
+    busy = (
+        (facts.closing_since is not None and NOW - facts.closing_since < CLOSING_PATIENCE)
+        or (facts.nodegroup is not None and facts.nodegroup.status == "CREATING")
+        or (facts.rolling is not None and facts.rolling.in_progress)
+        or any(each.granted and each.closes <= NOW for each in facts.leases)
+    )
+    if busy:
+        return
+    assert any(breach.action is Action.CLOSE for breach in sweep(facts))
+
+
+@given(worlds())
+def test_every_breach_has_a_reason_that_names_the_pool(facts: PoolFacts) -> None:
+    for breach in sweep(facts):
+        assert "pool gpu" in breach.reason

@@ -1,0 +1,276 @@
+"""What a sweep finds wrong, and what is to be done about it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.breach import Action, Rule
+from lamplighter.domain.capacity import Group, Instance, Member, NodeGroup, Update
+from lamplighter.domain.failsafe import failsafe_schedules
+from lamplighter.domain.guard import PoolFacts, sweep
+from lamplighter.domain.incident import Incident, next_page, retry_after
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def lease(
+    name: str = "evening",
+    nodes: int = 2,
+    opens: int = -60,
+    closes: int = 120,
+    state: LeaseState = LeaseState.OPEN,
+) -> Lease:
+    return Lease(
+        id=name,
+        pool="gpu",
+        nodes=nodes,
+        owner="alice",
+        source="window",
+        state=state,
+        opens=EIGHT + opens * MINUTE,
+        closes=EIGHT + closes * MINUTE,
+        hold=Money.of(1, "USD"),
+        window=name,
+    )
+
+
+def instance(name: str, minutes: int = -30, group: str | None = "eks-gpu") -> Instance:
+    return Instance(
+        name, "g5.xlarge", "a", "running", EIGHT + minutes * MINUTE, None, group, f"{name}.internal"
+    )
+
+
+def pool(
+    *leases: Lease,
+    running: Sequence[str] = (),
+    leaving: Sequence[str] = (),
+    strays: Sequence[Instance] = (),
+    desired: int | None = None,
+) -> PoolFacts:
+    """A healthy pool with these leases and nodes: sizes as we set them, and the failsafe armed as it should."""
+    members = tuple(Member(name, "a", "InService") for name in running)
+    members += tuple(Member(name, "a", "Terminating:Wait") for name in leaving)
+    wanted = desired if desired is not None else len(running)
+    ends = [each.closes for each in leases if each.granted and each.opens <= EIGHT]
+    failsafe = failsafe_schedules("gpu", max(ends) + 10 * MINUTE, "lab", "gpu", "eks-gpu") if ends else ()
+    return PoolFacts(
+        pool="gpu",
+        now=EIGHT,
+        enforcing=True,
+        ours=True,
+        max_nodes=2,
+        leases=leases,
+        closing_since=None,
+        nodegroup=NodeGroup("lab", "gpu", "ACTIVE", 0, 2, wanted, "eks-gpu"),
+        rolling=None,
+        group=Group("eks-gpu", 0, 2, wanted, members),
+        instances=(*(instance(name) for name in (*running, *leaving)), *strays),
+        kubernetes_nodes=tuple(f"{name}.internal" for name in (*running, *leaving)),
+        failsafe_wanted=failsafe,
+        failsafe_found=failsafe,
+    )
+
+
+def test_a_pool_with_as_many_nodes_as_leases_has_no_breach() -> None:
+    assert sweep(pool(lease(), running=["i-1", "i-2"])) == ()
+
+
+def test_a_pool_at_zero_without_a_lease_has_no_breach() -> None:
+    assert sweep(pool()) == ()
+
+
+def test_a_node_without_a_lease_is_closed_whoever_started_it() -> None:
+    [breach] = sweep(pool(running=["i-1"]))
+
+    assert (breach.rule, breach.action, breach.target) == (Rule.NODE_WITHOUT_LEASE, Action.CLOSE, 0)
+    assert breach.reason == "pool gpu has 1 node and no lease"
+
+
+def test_a_node_that_is_only_ordered_counts_already() -> None:
+    [breach] = sweep(pool(desired=2))
+
+    assert breach.reason == "pool gpu has 2 nodes and no lease"
+
+
+def test_the_reason_names_the_lease_that_ended_last() -> None:
+    [breach] = sweep(
+        pool(lease(closes=-5, state=LeaseState.CLOSED), running=["i-1"]),
+    )
+
+    assert breach.reason == (
+        "pool gpu has 1 node and no lease; the evening lease ended at 19:55 UTC on 2026-11-20"
+    )
+
+
+def test_more_nodes_than_leases_are_shrunk_to_the_target_and_no_further() -> None:
+    [breach] = sweep(pool(lease(nodes=1), running=["i-1", "i-2"]))
+
+    assert (breach.rule, breach.action, breach.target) == (Rule.MORE_NODES_THAN_LEASES, Action.CLOSE, 1)
+    assert "1 more than its leases justify" in breach.reason
+
+
+def test_fewer_nodes_than_leases_are_no_business_of_the_guard() -> None:
+    assert sweep(pool(lease(), running=["i-1"])) == ()
+
+
+def test_what_is_leaving_already_is_not_closed_again() -> None:
+    assert sweep(pool(leaving=["i-1"], desired=0)) == ()
+
+
+def test_a_lease_past_its_end_that_nothing_closes_is_closed_as_that_lease() -> None:
+    [breach] = sweep(pool(lease(closes=-3), running=["i-1", "i-2"]))
+
+    assert (breach.rule, breach.lease, breach.target) == (Rule.LEASE_PAST_ITS_END, "evening", 0)
+
+
+def test_a_close_that_is_about_to_begin_is_waited_for() -> None:
+    assert sweep(pool(lease(closes=-1), running=["i-1", "i-2"])) == ()
+
+
+def test_a_close_under_way_is_waited_for_and_one_that_hangs_is_not() -> None:
+    closing = pool(lease(closes=-5, state=LeaseState.CLOSING), running=["i-1"])
+
+    assert sweep(replace(closing, closing_since=EIGHT - 5 * MINUTE)) == ()
+    [breach] = sweep(replace(closing, closing_since=EIGHT - 10 * MINUTE))
+    assert breach.action is Action.CLOSE
+
+
+@pytest.mark.parametrize("status", ["CREATING", "DELETING"])
+def test_a_group_that_eks_makes_or_deletes_is_waited_for(status: str) -> None:
+    facts = pool(running=["i-1"])
+    assert facts.nodegroup is not None
+
+    assert sweep(replace(facts, nodegroup=replace(facts.nodegroup, status=status))) == ()
+
+
+def test_nodes_that_eks_replaces_are_waited_for_a_quarter_of_an_hour() -> None:
+    facts = pool(running=["i-1"])
+
+    def rolled(minutes: int) -> PoolFacts:
+        update = Update("u", "VersionUpdate", "InProgress", EIGHT - minutes * MINUTE)
+        return replace(facts, rolling=update)
+
+    assert sweep(rolled(14)) == ()
+    assert [breach.rule for breach in sweep(rolled(15))] == [Rule.NODE_WITHOUT_LEASE]
+
+
+def test_watching_says_what_it_would_do_and_does_nothing() -> None:
+    [breach] = sweep(replace(pool(running=["i-1"]), enforcing=False))
+
+    assert breach.action is Action.SAY
+    assert breach.reason == (
+        "pool gpu has 1 node and no lease; watching only, so nothing is done (would close)"
+    )
+
+
+def test_an_instance_with_the_pools_tags_outside_its_group_is_ended() -> None:
+    [breach] = sweep(pool(strays=[instance("i-stray", group=None)]))
+
+    assert (breach.rule, breach.instances) == (Rule.STRAY_INSTANCE, ("i-stray",))
+
+
+def test_an_instance_that_just_started_may_not_be_listed_yet() -> None:
+    assert sweep(pool(strays=[instance("i-new", minutes=-1)])) == ()
+
+
+def test_a_stray_that_a_lease_justifies_is_left_alone() -> None:
+    assert sweep(pool(lease(), running=["i-1"], strays=[instance("i-stray")])) == ()
+
+
+def test_a_missing_failsafe_is_armed_again() -> None:
+    facts = pool(lease(), running=["i-1", "i-2"])
+
+    [breach] = sweep(replace(facts, failsafe_found=facts.failsafe_found[1:]))
+
+    assert breach.action is Action.REARM
+    assert breach.reason.startswith("the failsafe failsafe-gpu-10 of pool gpu is missing, due at 22:10 UTC")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"at": EIGHT + 200 * MINUTE}, "is late, at 23:20"),
+        ({"at": EIGHT + 20 * MINUTE}, "is early, at 20:20"),
+        ({"input": '{"ScalingConfig":{"DesiredSize":2}}'}, "does something else than bring the pool to zero"),
+    ],
+)
+def test_a_failsafe_that_is_late_early_or_wrong_is_armed_again(change: dict[str, object], fault: str) -> None:
+    facts = pool(lease(), running=["i-1", "i-2"])
+    wrong = replace(facts.failsafe_found[0], **change)  # type: ignore[arg-type]
+
+    [breach] = sweep(replace(facts, failsafe_found=(wrong, *facts.failsafe_found[1:])))
+
+    assert breach.action is Action.REARM
+    assert fault in breach.reason
+
+
+def test_a_pool_that_is_about_to_open_may_be_without_a_failsafe_yet() -> None:
+    facts = pool(lease(state=LeaseState.ADMITTED))
+
+    assert sweep(replace(facts, failsafe_found=())) == ()
+
+
+def test_a_failsafe_left_on_a_pool_at_zero_is_taken_away() -> None:
+    left = failsafe_schedules("gpu", EIGHT + 60 * MINUTE, "lab", "gpu", "eks-gpu")
+
+    [breach] = sweep(replace(pool(), failsafe_found=left))
+
+    assert breach.action is Action.DISARM
+
+
+def test_a_failsafe_stays_while_anything_may_be_left() -> None:
+    left = failsafe_schedules("gpu", EIGHT + 60 * MINUTE, "lab", "gpu", "eks-gpu")
+
+    assert sweep(replace(pool(), failsafe_found=left, kubernetes_nodes=None)) == ()
+    assert sweep(replace(pool(leaving=["i-1"], desired=0), failsafe_found=left)) == ()
+
+
+def test_sizes_changed_behind_our_back_are_put_back_on_a_pool_we_own() -> None:
+    facts = pool(lease(), running=["i-1", "i-2"])
+    assert facts.nodegroup is not None
+    changed = replace(facts, nodegroup=replace(facts.nodegroup, minimum=1, maximum=8))
+
+    [breach] = sweep(changed)
+
+    assert breach.action is Action.RESTORE_SIZES
+    assert breach.reason == (
+        "somebody changed the sizes of pool gpu: minimum 1 instead of 0 and maximum 8 instead of 2"
+    )
+    assert sweep(replace(changed, ours=False)) == ()
+
+
+def test_a_leaked_pool_pages_at_once_and_is_closed_again() -> None:
+    leaked = replace(pool(leaving=["i-1"], desired=0), incident=Incident(EIGHT))
+
+    page, close = sweep(leaked)
+
+    assert (page.action, close.action, close.target) == (Action.PAGE, Action.CLOSE, 0)
+    assert "i-1 still in EC2" in page.reason
+
+
+def test_a_leaked_pool_waits_between_closes_and_between_pages() -> None:
+    incident = Incident(EIGHT - 10 * MINUTE, closed_at=EIGHT - 9 * MINUTE, tries=1, pages=1)
+
+    assert sweep(replace(pool(leaving=["i-1"], desired=0), incident=incident)) == ()
+
+
+def test_a_leaked_pool_that_reached_zero_is_leaked_no_longer() -> None:
+    [breach] = sweep(replace(pool(), incident=Incident(EIGHT - 60 * MINUTE)))
+
+    assert breach.action is Action.RECOVER
+
+
+def test_pages_repeat_after_15_minutes_1_hour_4_hours_then_daily() -> None:
+    due = [next_page(Incident(EIGHT, pages=count)) - EIGHT for count in range(7)]
+
+    hours = [at.total_seconds() / 3600 for at in due]
+    assert hours == [0, 0.25, 1, 4, 28, 52, 76]
+
+
+def test_closes_of_a_leaked_pool_back_off_to_an_hour() -> None:
+    assert [retry_after(tries) // MINUTE for tries in range(6)] == [5, 10, 20, 40, 60, 60]
