@@ -77,7 +77,7 @@ class ControlPlane(Construct):
                 )
             ),
         )
-        self.cluster.node.add_dependency(role, log_group)
+        self.cluster.node.add_dependency(log_group)
         self.name = self.cluster.ref
         for index, admin in enumerate(admins, 1):
             self.grant_admin(f"Admin{index}", admin)

@@ -7,10 +7,10 @@ interface behind when the lab is destroyed. What must run before what is said by
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aws_cdk import CfnResource, Duration, RemovalPolicy, Stack
+from aws_cdk import CfnElement, CfnResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk.lambda_layer_kubectl_v35 import KubectlV35Layer
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from stacks.constructs.accepted import accept, accept_managed_policies
 from stacks.constructs.control_plane import ControlPlane
@@ -92,12 +92,21 @@ def _accept_what_cdk_makes(provider: eks.KubectlProvider) -> None:
         provider,
         {"service-role/AWSLambdaBasicExecutionRole": why, "AmazonEC2ContainerRegistryReadOnly": why},
     )
-    stack = Stack.of(provider)
-    handler = stack.get_logical_id(provider.node.find_child("Handler").node.default_child)
-    condition = stack.get_logical_id(provider.node.find_child("Handler").node.find_child("HasEcrPublic"))
+    handler = provider.node.find_child("Handler")
+    condition = handler.node.find_child("HasEcrPublic")
     public = (
-        f'{{"Fn::If":["{condition}",{{"Fn::Join":["",["arn:",{{"Ref":"AWS::Partition"}},'
+        f'{{"Fn::If":["{_logical_id(condition)}",{{"Fn::Join":["",["arn:",{{"Ref":"AWS::Partition"}},'
         '":iam::aws:policy/AmazonElasticContainerRegistryPublicReadOnly"]]},{"Ref":"AWS::NoValue"}]}'
     )
     accept(provider, f"IAM4[Policy::{public}]", why)
-    accept(provider, f"IAM5[Resource::<{handler}.Arn>:*]", "The framework may invoke the handler's versions.")
+    accept(
+        provider,
+        f"IAM5[Resource::<{_logical_id(handler.node.default_child)}.Arn>:*]",
+        "The framework may invoke the handler's versions.",
+    )
+
+
+def _logical_id(element: IConstruct | None) -> str:
+    if not isinstance(element, CfnElement):
+        raise TypeError(f"{element} is nothing that a template names")
+    return Stack.of(element).get_logical_id(element)

@@ -94,7 +94,7 @@ class LaunchTemplate(Construct):
             security_group_ids=list(security_groups),
             user_data=_user_data(spec),
             tag_specifications=[
-                ec2.CfnLaunchTemplate.TagSpecificationProperty(resource_type=kind, tags=tags)  # type: ignore[arg-type]
+                ec2.CfnLaunchTemplate.TagSpecificationProperty(resource_type=kind, tags=tags)
                 for kind in ("instance", "volume")
             ],
         )
@@ -158,7 +158,6 @@ class NodeGroup(Construct):
             or None,
             tags=dict(spec.tags) or None,
         )
-        self.resource.node.add_dependency(self.role)
         Tags.of(self.resource).add("Name", spec.name)
 
 
