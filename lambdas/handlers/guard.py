@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from handlers.capacity import deployed
 from handlers.environment import ENVIRONMENT
 from handlers.guard_acts import act
 from handlers.guard_facts import Watch, gather
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.guard import sweep
 from lamplighter.errors import BadInput, OutsideFailed, TryLater
@@ -76,11 +74,10 @@ def _sweep_pool(watch: Watch, pool: str) -> list[dict[str, object]]:
 @cache
 def _watch() -> Watch:
     """The guard of the lab that this function belongs to."""
+    from handlers.desk import desk  # noqa: PLC0415 -- brings the whole lab with it
+
     return Watch(
-        capacity=deployed(),
-        schedules=Schedules(
-            ENVIRONMENT.schedule_group, ENVIRONMENT.failsafe_role, ENVIRONMENT.failsafe_dead_letters
-        ),
+        desk=desk(),
         workflows=Workflows(),
         pages=Notices(ENVIRONMENT.pages_topic),
         close_lab=ENVIRONMENT.close_lab,

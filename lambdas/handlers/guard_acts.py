@@ -6,12 +6,11 @@ Does what the domain decided, once for each breach, and writes down that it did.
 import logging
 from datetime import datetime, timedelta
 
-from handlers.guard_facts import Watch, found_failsafe, wanted_failsafe
+from handlers.guard_facts import Watch
 from handlers.sizes import Direction, Order, write
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.guard import FAILSAFE_MARGIN
 from lamplighter.domain.schedule import Start
 from lamplighter.errors import OutsideFailed, TryLater
 
@@ -32,10 +31,8 @@ def act(watch: Watch, pool: str, breach: Breach) -> bool:
         case Action.TERMINATE:
             watch.capacity.instances.terminate(breach.instances)
             done = True
-        case Action.REARM:
-            done = _rearm(watch, pool)
-        case Action.DISARM:
-            done = _disarm(watch, pool)
+        case Action.REARM | Action.DISARM:
+            done = _arm(watch, pool)
         case Action.RESTORE_SIZES:
             done = _restore_sizes(watch, pool)
         case Action.RECOVER:
@@ -81,34 +78,18 @@ def _bucket(now: datetime) -> str:
     return f"{start:%Y%m%dT%H%MZ}"
 
 
-def _rearm(watch: Watch, pool: str) -> bool:
+def _arm(watch: Watch, pool: str) -> bool:
     """Put the failsafe where the leases of this very moment want it, nobody else moving it meanwhile."""
     capacity = watch.capacity
     with capacity.ledger.writing(pool, f"guard {pool}", capacity.now()):
-        seen = capacity.see(pool)
-        now = capacity.now()
-        wanted = wanted_failsafe(capacity.ledger.leases(pool), now, pool, seen.nodegroup, seen.group)
         try:
-            for schedule in wanted:
-                if schedule.at > now + FAILSAFE_MARGIN:
-                    watch.schedules.put_and_read_back(schedule)
+            watch.desk.arm(pool)
         except OutsideFailed as error:
             watch.pages.say(
-                f"{capacity.lab.name}: the failsafe of pool {pool} cannot be armed",
-                f"Pool {pool} runs and its failsafe could not be put right: {error}. The next sweep tries again.",
+                f"{capacity.lab.name}: the failsafe of pool {pool} cannot be set",
+                f"The failsafe of pool {pool} could not be put right: {error}. The next sweep tries again.",
             )
             raise
-    return True
-
-
-def _disarm(watch: Watch, pool: str) -> bool:
-    capacity = watch.capacity
-    with capacity.ledger.writing(pool, f"guard {pool}", capacity.now()):
-        seen = capacity.see(pool)
-        if wanted_failsafe(capacity.ledger.leases(pool), capacity.now(), pool, seen.nodegroup, seen.group):
-            return False
-        watch.schedules.delete([schedule.name for schedule in found_failsafe(watch, pool)])
-        capacity.ledger.set_failsafe(pool, None)
     return True
 
 

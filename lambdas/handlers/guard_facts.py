@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from handlers.capacity import Capacity, Seen
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action
@@ -24,6 +23,7 @@ from lamplighter.domain.schedule import Schedule
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
+    from handlers.desk import Desk
     from lamplighter.adapters.kubernetes.connection import Connection
 
 _logger = logging.getLogger(__name__)
@@ -33,12 +33,16 @@ _logger = logging.getLogger(__name__)
 class Watch:
     """All that the guard works with, for one lab."""
 
-    capacity: Capacity
-    schedules: Schedules
+    desk: "Desk"
     workflows: Workflows
     pages: Notices
     close_lab: str
     connect: Callable[[], "Connection"]
+
+    @property
+    def capacity(self) -> Capacity:
+        """What is granted, and what runs."""
+        return self.desk.capacity
 
     def kubernetes(self) -> "Connection | None":
         """The cluster, or None where it does not answer."""
@@ -56,7 +60,7 @@ def gather(watch: Watch, pool: str) -> PoolFacts:
     state = capacity.ledger.pool(pool)
     leases = tuple(capacity.ledger.leases(pool))
     seen = capacity.see(pool)
-    failsafe = found_failsafe(watch, pool)
+    failsafe = _found_failsafe(watch, pool)
     matters = bool(seen.existing or state.leaked_since or failsafe)
     return PoolFacts(
         pool=pool,
@@ -71,13 +75,13 @@ def gather(watch: Watch, pool: str) -> PoolFacts:
         group=seen.group,
         instances=seen.instances,
         kubernetes_nodes=node_names(watch, pool) if matters else (),
-        failsafe_wanted=wanted_failsafe(leases, now, pool, seen.nodegroup, seen.group),
+        failsafe_wanted=_wanted_failsafe(leases, now, pool, seen.nodegroup, seen.group),
         failsafe_found=failsafe,
         incident=_incident(watch, pool, state.leaked_since),
     )
 
 
-def wanted_failsafe(
+def _wanted_failsafe(
     leases: Iterable[Lease], now: datetime, pool: str, nodegroup: NodeGroup | None, group: Group | None
 ) -> tuple[Schedule, ...]:
     """The failsafe that the leases ask for; none without leases or without a group to bring down."""
@@ -87,10 +91,10 @@ def wanted_failsafe(
     return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
 
 
-def found_failsafe(watch: Watch, pool: str) -> tuple[Schedule, ...]:
+def _found_failsafe(watch: Watch, pool: str) -> tuple[Schedule, ...]:
     """The failsafe that Scheduler has."""
-    there = set(watch.schedules.names(f"failsafe-{pool}-")) & set(schedule_names(pool))
-    read = (watch.schedules.read(name) for name in sorted(there))
+    there = set(watch.desk.failsafes.names(f"failsafe-{pool}-")) & set(schedule_names(pool))
+    read = (watch.desk.failsafes.read(name) for name in sorted(there))
     return tuple(schedule for schedule in read if schedule is not None)
 
 
