@@ -70,6 +70,8 @@ class ControllerStack(Stack):
             guard=functions.guard.function,
             planner=functions.planner.function,
             nodegroups=permissions.nodegroup_names,
+            close_lab=close.workflow,
+            pages=channels.pages,
             dead_letters=channels.dead_letters,
         )
         alarms = Alarms(
@@ -77,8 +79,6 @@ class ControllerStack(Stack):
             "Alarms",
             lab=lab.name,
             guard=functions.guard.function,
-            planner=functions.planner.function,
-            close_lab=close.workflow,
             dead_letters=channels.dead_letters,
             pages=channels.pages,
         )

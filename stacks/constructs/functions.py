@@ -12,6 +12,7 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lamplighter.lab import Lab
@@ -73,6 +74,7 @@ class Function(Construct):
         description: str,
         memory_mib: int,
         timeout: Duration,
+        dead_letters: sqs.IQueue | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         log_group = logs.LogGroup(
@@ -110,6 +112,8 @@ class Function(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             memory_size=memory_mib,
             timeout=timeout,
+            # Where an event ends that the function failed on three times.
+            dead_letter_queue=dead_letters,
             environment={
                 "LAB_FILE": "lab.json",
                 "CLUSTER_NAME": names.cluster,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from stacks.constructs.channels import Channels
@@ -80,7 +81,7 @@ class LabFunctions(Construct):
             "cluster",
             "Kubernetes: settings, readiness, GPU checks, draining",
             {},
-            [p.keeping_the_ledger(), p.reaching_the_cluster()],
+            [p.reading_the_ledger(), p.reaching_the_cluster()],
             memory_mib=HEAVY,
             timeout=Duration.minutes(5),
         )
@@ -100,6 +101,7 @@ class LabFunctions(Construct):
             ],
             memory_mib=HEAVY,
             timeout=Duration.minutes(4),
+            dead_letters=channels.dead_letters,
         )
         self.planner = self._function(
             "planner",
@@ -112,6 +114,7 @@ class LabFunctions(Construct):
                 telling,
             ],
             timeout=Duration.minutes(2),
+            dead_letters=channels.dead_letters,
         )
         self.notices = self._function(
             "notices",
@@ -128,7 +131,7 @@ class LabFunctions(Construct):
                 "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
             },
             [
-                p.keeping_the_ledger(),
+                p.reading_the_ledger(),
                 *p.seeing_capacity(),
                 p.starting("close", "last-close"),
                 p.invoking("planner"),
@@ -155,6 +158,7 @@ class LabFunctions(Construct):
         *,
         memory_mib: int = LIGHT,
         timeout: Duration | None = None,
+        dead_letters: sqs.IQueue | None = None,
     ) -> Function:
         return Function(
             self,
@@ -168,4 +172,5 @@ class LabFunctions(Construct):
             description=description,
             memory_mib=memory_mib,
             timeout=timeout or Duration.minutes(1),
+            dead_letters=dead_letters,
         )

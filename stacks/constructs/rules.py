@@ -1,6 +1,7 @@
 """What wakes functions: the guard's sweep, the planner's hour, and Auto Scaling's own events.
 
-The sweep holds the laws; events only make it faster, and losing one loses nothing.
+The sweep holds the laws; events only make it faster, and losing one loses nothing. A closing that failed
+pages without any function of ours.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,9 @@ from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from stacks.names import Names
@@ -19,7 +22,7 @@ PLAN = Duration.hours(1)
 
 
 class Rules(Construct):
-    """Three rules; a sweep that could not be delivered is not delivered late, the next one is near."""
+    """Four rules; a sweep that could not be delivered is not delivered late, the next one is near."""
 
     def __init__(
         self,
@@ -30,6 +33,8 @@ class Rules(Construct):
         guard: lambda_.IFunction,
         planner: lambda_.IFunction,
         nodegroups: Sequence[str],
+        close_lab: sfn.IStateMachine,
+        pages: sns.ITopic,
         dead_letters: sqs.IQueue,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -59,6 +64,21 @@ class Rules(Construct):
                 detail={"AutoScalingGroupName": [{"prefix": f"eks-{name}-"} for name in nodegroups]},
             ),
             targets=[_invoke(guard, dead_letters, SWEEP)],
+        )
+        events.Rule(
+            self,
+            "ClosingFailed",
+            rule_name=f"{names.lab}-closing-failed",
+            description="CloseLab ended without a pool at zero and settled; failsafe and guard go on",
+            event_pattern=events.EventPattern(
+                source=["aws.states"],
+                detail_type=["Step Functions Execution Status Change"],
+                detail={
+                    "stateMachineArn": [close_lab.state_machine_arn],
+                    "status": ["FAILED", "TIMED_OUT", "ABORTED"],
+                },
+            ),
+            targets=[targets.SnsTopic(pages)],
         )
 
 
