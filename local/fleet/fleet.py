@@ -1,0 +1,144 @@
+"""All simulated machines of one cluster: told of instances by EC2 and EKS, seen by everybody else as nodes.
+
+It owns the watches that all machines share, the heartbeats, and what the cloud controller does with nodes
+whose instances are gone.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from local.clock import VirtualClock
+from local.fleet import timings
+from local.fleet.draining import drain
+from local.fleet.kubelet import Kubelet
+from local.fleet.logs import KubeletServer, Logs
+from local.fleet.machine import HEALTHY, Behaviour, Machine
+from local.fleet.operator import POLICIES, Operator
+from local.fleet.settling import Settling
+from local.fleet.stories import Pause, Stories
+from local.fleet.timings import Timings
+from local.fleet.world import Objects, World, path
+from local.kubernetes.api import KubernetesApi, Object
+from local.kubernetes.certificates import Authority
+
+LOG = logging.getLogger(__name__)
+_HEARTBEAT_SECONDS = 10.0
+
+
+class Fleet:
+    """`work` is a folder of its own for the kubelets' certificate; `seed` decides all jitter."""
+
+    def __init__(self, api: KubernetesApi, clock: VirtualClock, work: Path, *, seed: int = 0) -> None:
+        self._api = api
+        self._clock = clock
+        self._stories = Stories(clock)
+        self._settling = Settling(clock)
+        logs = Logs()
+        work.mkdir(parents=True, exist_ok=True)
+        Authority("lamplighter-embedded-kubelets").server("kubelet", ["localhost"]).write(work, "kubelet")
+        self._server = KubeletServer(logs, work / "kubelet.crt", work / "kubelet.key")
+        self._world = World(api, self._stories, Timings(seed), self._server.port, logs)
+        self._operator = Operator(self._world)
+        self._kubelets: dict[str, Kubelet] = {}
+        self._behaviours: dict[str, Behaviour] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Follow the cluster from now on."""
+        self._server.start()
+        self._begin("fleet-heartbeats", self._beat)
+        self._follow("/api/v1/pods", self._world.pods, self._see_pod)
+        self._follow("/api/v1/nodes", self._world.nodes, self._see_other)
+        self._follow("/apis/apps/v1/daemonsets", self._world.daemonsets, self._see_other)
+        self._follow(POLICIES, self._world.policies, self._see_other)
+
+    def stop(self) -> None:
+        """End all stories and watches; the cluster itself may go on or be gone already."""
+        self._stop.set()
+        self._api.hang_up()
+        self._stories.close()
+        self._settling.close()
+        self._server.stop()
+        for thread in self._threads:
+            thread.join(5)
+
+    def behave(self, nodegroup: str, behaviour: Behaviour) -> None:
+        """Machines of the node group that start from now on behave like this."""
+        self._behaviours[nodegroup] = behaviour
+
+    def machine_started(self, machine: Machine) -> None:
+        """Its instance is running."""
+        behaviour = self._behaviours.get(machine.nodegroup, HEALTHY)
+        with self._lock:
+            self._kubelets[machine.instance_id] = Kubelet(machine, behaviour, self._world)
+
+    def machine_stopping(self, instance_id: str) -> None:
+        """Its instance is shutting down: the kubelet falls silent."""
+        kubelet = self._kubelets.get(instance_id)
+        if kubelet and not kubelet.stopped:
+            kubelet.stop()
+
+    def machine_stopped(self, instance_id: str) -> None:
+        """Its instance is gone: the cloud controller will remove the node."""
+        self.machine_stopping(instance_id)
+        with self._lock:
+            kubelet = self._kubelets.pop(instance_id, None)
+        if kubelet:
+            self._stories.tell(self._clear_away(kubelet))
+
+    def drain(self, instance_id: str) -> None:
+        """Cordon and empty the node as EKS does before a scale-in; returns when it is empty or unknown."""
+        kubelet = self._kubelets.get(instance_id)
+        if kubelet and kubelet.registered:
+            drain(self._world, self._clock, kubelet.name)
+
+    def _clear_away(self, kubelet: Kubelet) -> Iterator[Pause]:
+        yield kubelet.delay(timings.CLOUD_CONTROLLER, "remove")
+        self._api.delete(f"/api/v1/nodes/{kubelet.name}")
+        yield kubelet.delay(timings.COLLECT_ORPHANS, "collect")
+        # The real collector would come as well, but it counts real seconds.
+        for pod in self._world.pods_on(kubelet.name):
+            uid = {"uid": pod["metadata"]["uid"]}
+            self._api.delete(path(pod), {"gracePeriodSeconds": 0, "preconditions": uid})
+
+    def _see_pod(self, change: str, pod: Object) -> None:
+        node = pod["spec"].get("nodeName")
+        with self._lock:
+            kubelet = next((one for one in self._kubelets.values() if one.name == node), None)
+        if kubelet:
+            kubelet.see(change, pod)
+        if pod["metadata"].get("labels", {}).get("app") == "gpu-operator":
+            self._operator.notice()
+        self._stories.look_again()
+
+    def _see_other(self, *_: object) -> None:
+        self._operator.notice()
+
+    def _follow(self, address: str, objects: Objects, seen: Callable[[str, Object], None]) -> None:
+        def note(change: str, item: Object) -> None:
+            self._settling.touch()
+            objects.note(change, item)
+            seen(change, item)
+
+        self._begin(f"watch {address}", lambda: self._api.follow(address, note, self._stop))
+
+    def _beat(self) -> None:
+        while not self._stop.wait(_HEARTBEAT_SECONDS):
+            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            with self._lock:
+                kubelets = list(self._kubelets.values())
+            for kubelet in kubelets:
+                try:
+                    kubelet.heartbeat(now)
+                except Exception:  # the next beat tries again
+                    LOG.exception("the heartbeat of %s was not taken", kubelet.name)
+
+    def _begin(self, name: str, what: Callable[[], None]) -> None:
+        thread = threading.Thread(target=what, name=name, daemon=True)
+        thread.start()
+        self._threads.append(thread)

@@ -1,0 +1,59 @@
+"""What an instance type has inside: processors, memory and GPUs, as EC2 says and as NVIDIA's tools name them."""
+
+from dataclasses import dataclass
+
+from moto.ec2.models.instance_types import INSTANCE_TYPES
+
+#: Driver and CUDA of the AL2023 NVIDIA image for Kubernetes 1.35 (amazon-eks-ami v20260714).
+DRIVER_VERSION = "580.159.03"
+CUDA_VERSION = "13.0"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A model as nvidia-smi (`name`) and GPU feature discovery (`product`) print it; memory in MiB."""
+
+    name: str
+    memory_mib: int
+    family: str
+    compute: tuple[int, int]
+    remaps_rows: bool = True
+
+    @property
+    def product(self) -> str:
+        return self.name.replace(" ", "-")
+
+
+#: By the name that EC2 gives to the model.
+_MODELS = {
+    "T4": Gpu("Tesla T4", 15360, "turing", (7, 5), remaps_rows=False),
+    "A10G": Gpu("NVIDIA A10G", 23028, "ampere", (8, 6)),
+    "L4": Gpu("NVIDIA L4", 23034, "ada-lovelace", (8, 9)),
+    "L40S": Gpu("NVIDIA L40S", 46068, "ada-lovelace", (8, 9)),
+    "A100": Gpu("NVIDIA A100-SXM4-40GB", 40960, "ampere", (8, 0)),
+    "H100": Gpu("NVIDIA H100 80GB HBM3", 81559, "hopper", (9, 0)),
+}
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """`gpu` is None where `gpus` is 0."""
+
+    vcpus: int
+    memory_mib: int
+    gpus: int
+    gpu: Gpu | None
+
+
+def hardware(instance_type: str) -> Hardware:
+    """Raises KeyError for a type, or a GPU, that is not known here."""
+    known = INSTANCE_TYPES[instance_type]
+    boards = [
+        board for board in known.get("GpuInfo", {}).get("Gpus", []) if board.get("Manufacturer") == "NVIDIA"
+    ]
+    return Hardware(
+        vcpus=known["VCpuInfo"]["DefaultVCpus"],
+        memory_mib=known["MemoryInfo"]["SizeInMiB"],
+        gpus=sum(board["Count"] for board in boards),
+        gpu=_MODELS[boards[0]["Name"]] if boards else None,
+    )

@@ -1,0 +1,141 @@
+"""The Node that a machine's kubelet registers, as an EKS node looks at each stage before any GPU component."""
+
+from local.fleet.hardware import hardware
+from local.fleet.machine import Machine
+from local.fleet.world import timestamp
+from local.kubernetes.api import Object
+
+KUBELET_VERSION = "v1.35.4-eks-1a2b3c4"
+#: Removed by the cloud controller once it has found the instance.
+UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
+GPU_PRESENT = "nvidia.com/gpu.present"
+_NO_NETWORK = (
+    "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
+    "message:Network plugin returns error: cni plugin not initialized"
+)
+
+
+def node(machine: Machine, kubelet_port: int) -> Object:
+    """As registered: not Ready, with the node group's labels and taints and the cloud's startup taint."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": machine.node_name, "labels": _labels(machine)},
+        "spec": {
+            "providerID": f"aws:///{machine.zone}/{machine.instance_id}",
+            "taints": [
+                *(dict(taint) for taint in machine.taints),
+                {"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"},
+            ],
+        },
+        "status": {
+            **_resources(machine),
+            "addresses": [
+                {"type": "InternalIP", "address": machine.private_ip},
+                # The way to the simulated kubelet; a node in a private subnet has no such address on AWS.
+                {"type": "ExternalIP", "address": "127.0.0.1"},
+                {"type": "InternalDNS", "address": machine.private_dns},
+                {"type": "Hostname", "address": machine.private_dns},
+            ],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet_port}},
+            "conditions": conditions(ready=False),
+            "nodeInfo": _info(machine),
+        },
+    }
+
+
+def conditions(*, ready: bool) -> list[Object]:
+    """A kubelet's conditions, healthy but for the network when it is not ready yet."""
+    at = timestamp()
+    health = [
+        ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+        if ready
+        else (
+            "Ready",
+            "False",
+            "KubeletNotReady",
+            _NO_NETWORK,
+        ),
+    ]
+    return [
+        {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "lastHeartbeatTime": at,
+            "lastTransitionTime": at,
+        }
+        for kind, status, reason, message in health
+    ]
+
+
+def lost() -> Object:
+    """What the node controller writes when a kubelet has fallen silent."""
+    return {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "NodeStatusUnknown",
+        "message": "Kubelet stopped posting node status.",
+        "lastTransitionTime": timestamp(),
+    }
+
+
+def _labels(machine: Machine) -> dict[str, str]:
+    labels = {
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": machine.private_dns,
+        "node.kubernetes.io/instance-type": machine.instance_type,
+        "topology.kubernetes.io/region": machine.region,
+        "topology.kubernetes.io/zone": machine.zone,
+        "k8s.io/cloud-provider-aws": "5e2c3c4f7d1a0b9e8f6d5c4b3a291807",
+        **machine.labels,
+    }
+    if machine.nvidia_image:
+        # nodeadm itself says so from Kubernetes 1.35 on; it is evidence of nothing.
+        labels[GPU_PRESENT] = "true"
+    return labels
+
+
+def _resources(machine: Machine) -> Object:
+    """Capacity, and what is left of it after the reservations that EKS makes (amazon-eks-ami)."""
+    inside = hardware(machine.instance_type)
+    cores = [0.06, 0.01, 0.005, 0.005]
+    reserved_cpu = round(sum([*cores, *[0.0025] * inside.vcpus][: inside.vcpus]) * 1000)
+    memory = inside.memory_mib * 1024 * 96 // 100
+    reserved_memory = (255 + 11 * machine.max_pods + 100) * 1024
+    both = {"pods": str(machine.max_pods), "hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+    return {
+        "capacity": {
+            "cpu": str(inside.vcpus),
+            "memory": f"{memory}Ki",
+            "ephemeral-storage": "104779756Ki",
+            **both,
+        },
+        "allocatable": {
+            "cpu": f"{inside.vcpus * 1000 - reserved_cpu}m",
+            "memory": f"{memory - reserved_memory}Ki",
+            "ephemeral-storage": "95491281146",
+            **both,
+        },
+    }
+
+
+def _info(machine: Machine) -> Object:
+    bottlerocket = machine.ami_type.startswith("BOTTLEROCKET")
+    return {
+        "architecture": "amd64",
+        "bootID": f"boot-{machine.instance_id}",
+        "containerRuntimeVersion": "containerd://2.1.4",
+        "kernelVersion": "6.12.40-63.114.amzn2023.x86_64",
+        "kubeProxyVersion": "",
+        "kubeletVersion": KUBELET_VERSION,
+        "machineID": machine.instance_id,
+        "operatingSystem": "linux",
+        "osImage": "Bottlerocket OS 1.50.0" if bottlerocket else "Amazon Linux 2023.8.20260714",
+        "systemUUID": machine.instance_id,
+    }

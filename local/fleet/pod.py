@@ -1,0 +1,187 @@
+"""The life of one pod on its node: admission, image pulls, init containers, containers, restarts, deletion.
+
+What a container prints, for how long it runs and how it exits is its program's business (programs.py).
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from local.fleet import timings
+from local.fleet.container import ContainerRun
+from local.fleet.images import pull_seconds, size_bytes
+from local.fleet.stories import Pause, Story, Until
+from local.fleet.world import gpus_of, path, timestamp
+from local.kubernetes.api import Object
+
+if TYPE_CHECKING:
+    from local.fleet.kubelet import Kubelet
+
+_GRACE_CODE = 143
+"""The exit status of a program that ends by the signal TERM."""
+
+
+class PodRun:
+    """One pod, by uid, from the moment its kubelet sees it."""
+
+    def __init__(self, kubelet: "Kubelet", pod: Object) -> None:
+        self.kubelet = kubelet
+        self.world = kubelet.world
+        self.pod = pod
+        self.holds_devices = False
+        self._lock = threading.RLock()
+        self._leaving = False
+        self._started = timestamp()
+        self._at_end: list[Callable[[], None]] = []
+        self.init_containers = [ContainerRun(self, spec) for spec in pod["spec"].get("initContainers", [])]
+        self._main = [ContainerRun(self, spec) for spec in pod["spec"]["containers"]]
+        self._stories: list[Story] = []
+        if "deletionTimestamp" not in pod["metadata"]:
+            self._stories.append(self.world.stories.tell(self._live()))
+
+    @property
+    def name(self) -> str:
+        return str(self.pod["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.pod["metadata"]["namespace"])
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that the pod holds."""
+        return gpus_of(self.pod)
+
+    def at_end(self, undo: Callable[[], None]) -> None:
+        """Have something undone when the pod stops running."""
+        self._at_end.append(undo)
+
+    def changed(self, pod: Object) -> None:
+        self.pod = pod
+        if "deletionTimestamp" in pod["metadata"] and not self._leaving:
+            self._leaving = True
+            self._halt()
+            self.world.stories.tell(self._leave())
+
+    def vanished(self) -> None:
+        """The pod was deleted without waiting, or its machine is gone."""
+        self._leaving = True
+        self._halt()
+        self.world.logs.forget(self.namespace, self.name)
+
+    def pull(self, image: str) -> Iterator[Pause]:
+        """Wait for an image; a node pulls each only once."""
+        if image in self.kubelet.images:
+            self.world.event(self.pod, "Pulled", f'Container image "{image}" already present on machine')
+            return
+        self.world.event(self.pod, "Pulling", f'Pulling image "{image}"')
+        seconds = self.kubelet.delay(pull_seconds(image), "pull", image)
+        yield seconds
+        self.kubelet.images.add(image)
+        took = f"{seconds:.3f}s"
+        self.world.event(
+            self.pod,
+            "Pulled",
+            f'Successfully pulled image "{image}" in {took} ({took} including waiting). '
+            f"Image size: {size_bytes(image)} bytes.",
+        )
+
+    def post(self) -> None:
+        """Write the pod's status as its containers are now."""
+        with self._lock:
+            if self._leaving:
+                return
+            self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
+
+    def _live(self) -> Iterator[Pause]:
+        if not self.kubelet.admits(self.pod):
+            self._refuse()
+            return
+        self.holds_devices = True
+        if not self.pod["spec"].get("hostNetwork"):
+            yield Until(lambda: self.kubelet.ready)
+        for container in self.init_containers:
+            yield from container.life()
+            if not container.succeeded:
+                self._finish()
+                return
+        for container in self._main:
+            self._stories.append(self.world.stories.tell(container.life()))
+        yield Until(lambda: all(container.ended for container in self._main))
+        self._finish()
+
+    def _finish(self) -> None:
+        self.holds_devices = False
+        self._undo()
+        self.world.stories.look_again()
+
+    def _refuse(self) -> None:
+        wanted = "nvidia.com/gpu"
+        available = self.kubelet.allocatable.get(wanted, 0)
+        message = (
+            "Allocate failed due to requested number of devices unavailable for "
+            f"{wanted}. Requested: 1, Available: {available}, which is unexpected"
+        )
+        status = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": message}
+        self.world.api.amend(path(self.pod) + "/status", {"status": status})
+        self.world.event(self.pod, "UnexpectedAdmissionError", message, warning=True)
+
+    def _leave(self) -> Iterator[Pause]:
+        """Stop what runs within the grace period, report it, and let the API server forget the pod."""
+        grace = self.pod["metadata"].get("deletionGracePeriodSeconds", 0)
+        yield min(grace, self.kubelet.delay(timings.STOP_CONTAINER, "stop", self.name))
+        for container in [*self.init_containers, *self._main]:
+            container.interrupt(_GRACE_CODE)
+        self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
+        uid = {"uid": self.pod["metadata"]["uid"]}
+        self.world.api.delete(path(self.pod), {"gracePeriodSeconds": 0, "preconditions": uid})
+
+    def _halt(self) -> None:
+        for story in self._stories:
+            story.stop()
+        self.holds_devices = False
+        self._undo()
+        self.world.stories.look_again()
+
+    def _undo(self) -> None:
+        while self._at_end:
+            self._at_end.pop()()
+
+    def _phase(self) -> str:
+        if all(container.ended for container in self._main):
+            return "Succeeded" if all(container.succeeded for container in self._main) else "Failed"
+        if any(container.ended and not container.succeeded for container in self.init_containers):
+            return "Failed"
+        return "Running" if any(container.began for container in self._main) else "Pending"
+
+    def _status(self) -> Object:
+        phase, at = self._phase(), timestamp()
+        initialized = all(container.succeeded for container in self.init_containers)
+        ready = initialized and all(container.running for container in self._main)
+        truth = {
+            "PodReadyToStartContainers": True,
+            "Initialized": initialized,
+            "Ready": ready,
+            "ContainersReady": ready,
+            "PodScheduled": True,
+        }
+        completed = {"reason": "PodCompleted"} if phase == "Succeeded" else {}
+        return {
+            "phase": phase,
+            "startTime": self._started,
+            "hostIP": self.kubelet.machine.private_ip,
+            "hostIPs": [{"ip": self.kubelet.machine.private_ip}],
+            "podIP": self.kubelet.machine.private_ip,
+            "podIPs": [{"ip": self.kubelet.machine.private_ip}],
+            "conditions": [
+                {
+                    "type": kind,
+                    "status": str(value),
+                    "lastTransitionTime": at,
+                    **(completed if kind in ("Ready", "ContainersReady") else {}),
+                }
+                for kind, value in truth.items()
+            ],
+            "initContainerStatuses": [container.status() for container in self.init_containers],
+            "containerStatuses": [container.status() for container in self._main],
+        }
