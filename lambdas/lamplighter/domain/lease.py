@@ -57,6 +57,10 @@ class Lease:
     ordered: datetime | None = None
     ready: datetime | None = None
     closed: datetime | None = None
+    """When zero was proven after it, or no more than others justify."""
+    node_seconds: int | None = None
+    cost: Money | None = None
+    """What it came to, once it is closed."""
 
     @property
     def granted(self) -> bool:
@@ -102,12 +106,14 @@ class Lease:
             "ordered": _written(self.ordered),
             "ready": _written(self.ready),
             "closed": _written(self.closed),
+            "node_seconds": self.node_seconds,
+            "cost": self.cost.to_json() if self.cost else None,
         }
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Self:
         """Reads what to_json wrote; keys that later versions add are left alone."""
-        hold = found["hold"]
+        hold, cost = found["hold"], found.get("cost")
         if not isinstance(hold, Mapping):
             raise TypeError(f"the hold of lease {found.get('id')} is {hold!r}, not an amount and a currency")
         return cls(
@@ -131,6 +137,8 @@ class Lease:
             ordered=_read(found.get("ordered")),
             ready=_read(found.get("ready")),
             closed=_read(found.get("closed")),
+            node_seconds=int(str(found["node_seconds"])) if found.get("node_seconds") is not None else None,
+            cost=Money.from_json(cost) if isinstance(cost, Mapping) else None,
         )
 
 

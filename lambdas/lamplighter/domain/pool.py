@@ -36,6 +36,8 @@ class PoolState:
     """`enforce` once a person armed a pool that began in watch; None: as the lab says."""
     leaked_since: datetime | None = None
     leaked_because: str | None = None
+    metered_until: datetime | None = None
+    """Up to here, what ran without a lease has been counted as spent."""
 
 
 @dataclass(frozen=True, slots=True)

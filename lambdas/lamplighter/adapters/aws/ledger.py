@@ -6,7 +6,7 @@ ledger_changes.py. Every method says in its name what it is for; nobody else wri
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
@@ -181,6 +181,17 @@ class Ledger(LedgerChanges):
         sort_key = f"{items.RECEIPT}{items.sortable(closed)}#{lease_id}"
         self._table.put(
             items.item(items.pool_key(pool), sort_key, {"document": json.dumps(receipt, sort_keys=True)})
+        )
+
+    def keep_verdicts(self, lease: Lease, verdicts: Sequence[object]) -> None:
+        """Keep what the GPU checks said, for the receipt."""
+        self._table.put(
+            items.item(
+                items.pool_key(lease.pool),
+                items.VERDICTS + lease.id,
+                {"document": json.dumps(verdicts, sort_keys=True)},
+                until=lease.closes + items.KEEP_CLOSED,
+            )
         )
 
     def put_document(self, document: str, at: datetime) -> None:

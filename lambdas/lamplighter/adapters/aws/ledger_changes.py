@@ -100,22 +100,22 @@ class LedgerChanges(LedgerReads):
         ]
         self._table.transact([*writes, self._next_generation(pool, None, Phase.CLOSING), self._entry(why)])
 
-    def settle(self, lease: Lease, closed: datetime, cost: Money, budget: Budget, why: Entry) -> Lease:
-        """Close a lease for good: its hold goes back, what it cost is spent. Twice is the same as once.
+    def settle(self, settled: Lease, budget: Budget, why: Entry) -> None:
+        """Close a lease for good: its hold goes back, its cost is spent; `budget` as it was read.
 
-        Conflict when the budget moved since it was read.
+        Conflict when the lease is not being closed any more, or the budget moved.
         """
-        settled = replace(lease, state=LeaseState.CLOSED, closed=closed)
+        cost = settled.cost or Money.zero(settled.hold.currency)
+        closed = replace(settled, state=LeaseState.CLOSED)
         self._table.transact(
             [
                 self._table.put_in_transaction(
-                    items.lease_item(settled), "#state = :closing", closing=LeaseState.CLOSING.value
+                    items.lease_item(closed), "#state = :closing", closing=LeaseState.CLOSING.value
                 ),
-                self._budget(budget.freeing(lease.hold).paying(cost)),
+                self._budget(budget.freeing(settled.hold).paying(cost)),
                 self._entry(why),
             ]
         )
-        return settled
 
     def rehold(self, before: Lease, after: Lease, budget: Budget, why: Entry) -> None:
         """Change what is held for a lease whose nodes are missing, or came after all.
@@ -137,9 +137,21 @@ class LedgerChanges(LedgerReads):
             ]
         )
 
-    def charge(self, cost: Money, budget: Budget, why: Entry) -> None:
-        """Count as spent what ran past or without a lease; Conflict when the budget moved."""
-        self._table.transact([self._budget(budget.paying(cost)), self._entry(why)])
+    def charge(self, cost: Money, pool: PoolState, until: datetime, budget: Budget, why: Entry) -> None:
+        """Count as spent what ran without a lease up to `until`.
+
+        Conflict when the budget moved, or somebody else counted since the pool was read.
+        """
+        before = pool.metered_until
+        counted = self._table.update_in_transaction(
+            items.pool_key(pool.name),
+            items.STATE,
+            "SET #metered_until = :until",
+            "#metered_until = :before" if before else "attribute_not_exists(#metered_until)",
+            until=items.milliseconds(until),
+            **({"before": items.milliseconds(before)} if before else {}),
+        )
+        self._table.transact([counted, self._budget(budget.paying(cost)), self._entry(why)])
 
     def _next_generation(self, pool: PoolState, fence: Fence | None, phase: Phase) -> Any:  # noqa: ANN401
         condition, given = _SAME_GENERATION, {"generation": pool.generation, "zero": 0}

@@ -23,6 +23,7 @@ LEASE = "LEASE#"
 COMMAND = "COMMAND#"
 RECEIPT = "RECEIPT#"
 AUDIT = "AUDIT#"
+VERDICTS = "VERDICTS#"
 LAB = "LAB"
 DOCUMENT = "DOCUMENT"
 BUDGET = "BUDGET#"
@@ -94,7 +95,7 @@ def values(found: Mapping[str, Any]) -> dict[str, Value]:
 
 def milliseconds(at: datetime) -> int:
     """An instant as a number that DynamoDB can compare."""
-    return int(at.timestamp() * 1000)
+    return round(at.timestamp() * 1000)
 
 
 def at_milliseconds(value: Value) -> datetime | None:
@@ -128,6 +129,7 @@ def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
         mode=_text(said.get("mode")),
         leaked_since=at_milliseconds(said.get("leaked_since")),
         leaked_because=_text(said.get("leaked_because")),
+        metered_until=at_milliseconds(said.get("metered_until")),
     )
 
 

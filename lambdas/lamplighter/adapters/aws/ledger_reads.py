@@ -73,6 +73,12 @@ class LedgerReads:
         found = self._table.query(items.pool_key(pool), items.RECEIPT, items.RECEIPT + _AFTER_ALL, newest)
         return [json.loads(str(items.values(item)["document"])) for item in found]
 
+    def verdicts(self, pool: str, lease_id: str) -> list[dict[str, Any]]:
+        """What the GPU checks of a lease said last; empty when none were made."""
+        found = self._table.get(items.pool_key(pool), items.VERDICTS + lease_id)
+        verdicts: list[dict[str, Any]] = json.loads(str(items.values(found)["document"])) if found else []
+        return verdicts
+
     def document(self) -> str | None:
         """The lab as it was deployed last, as `Lab.to_json` wrote it."""
         found = self._table.get(items.LAB, items.DOCUMENT)

@@ -1,0 +1,124 @@
+"""What the lease steps work with: the lab, its ledger, its schedules; and the one way to move the failsafe.
+
+Owns the order that keeps the laws: the failsafe is moved and read back first, the ledger written then.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from handlers.capacity import Capacity, deployed
+from handlers.environment import ENVIRONMENT
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.commands import Command
+from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.schedule import NEAREST, Doors, close_schedule, open_schedule, warn_schedule
+from lamplighter.domain.terms import Terms, terms
+from lamplighter.errors import BadInput, TryLater
+
+LOOKS = 3
+
+
+@dataclass
+class Desk:
+    """One lab's leases, and the schedules that follow from them."""
+
+    capacity: Capacity
+    failsafes: Schedules
+    windows: Schedules
+    doors: Doors
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.capacity.ledger
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return self.capacity.now()
+
+    def terms(self, pool: str) -> Terms:
+        """The terms of a pool; what an adopted pool leaves out is read from AWS."""
+        lab = self.capacity.lab
+        if lab.pools[pool].max_nodes:
+            return terms(lab, pool)
+        return terms(lab, pool, self.capacity.nodegroup(pool).maximum)
+
+    def budgets(self, pool_terms: Terms, at: datetime) -> dict[str, Budget]:
+        """The budget of the period of an instant, and of the one after it."""
+        this = pool_terms.period(at)
+        currency = pool_terms.budget.currency
+        keys = (this.key, pool_terms.period(this.ends).key)
+        return {key: self.ledger.budget(key, currency) for key in keys}
+
+    def arm(self, pool: str, also: Lease | None = None) -> tuple[datetime | None, tuple[str, ...]]:
+        """Set the failsafe to what the pool's leases need, `also` included, and read it back.
+
+        The caller is the pool's writer. Gives the first instant and the names of the schedules.
+        """
+        for _ in range(LOOKS):
+            generation = self.ledger.pool(pool).generation
+            leases = [lease for lease in self.ledger.leases(pool) if also is None or lease.id != also.id]
+            now = self.now()
+            first = failsafe_instant([*leases, *([also] if also else [])], now)
+            names = schedule_names(pool)
+            if first is None:
+                self.failsafes.delete(names)
+            else:
+                self._put_failsafe(pool, first, now)
+            self.ledger.set_failsafe(pool, first)
+            # Schedules know no generation: look again whether it still is what it was set for.
+            if self.ledger.pool(pool).generation == generation:
+                return first, (() if first is None else names)
+        raise TryLater(f"the leases of pool {pool} keep changing while its failsafe is set")
+
+    def schedule_end(self, lease: Lease) -> tuple[str, ...]:
+        """Put the schedules that warn before the end of a lease and close it; gives their names."""
+        put = []
+        for schedule in (close_schedule(lease, self.doors), warn_schedule(lease, self.doors)):
+            if schedule.at > self.now() + NEAREST:
+                self.windows.put(schedule)
+                put.append(schedule.name)
+        return tuple(put)
+
+    def schedule_opening(self, lease: Lease) -> None:
+        """Put the schedule that opens a lease granted ahead of its time."""
+        self.windows.put(open_schedule(lease, self.doors))
+
+    def unschedule(self, lease: Lease) -> None:
+        """Take away whatever would still open, warn or close a lease."""
+        self.windows.delete(f"{what}-{lease.id}" for what in ("open", "warn", "close"))
+
+    def _put_failsafe(self, pool: str, first: datetime, now: datetime) -> None:
+        nodegroup = self.capacity.nodegroup(pool)
+        group = self.capacity.group_of(nodegroup)
+        if group is None:
+            raise TryLater(f"node group {nodegroup.name} has no Auto Scaling group yet")
+        shots = failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
+        for shot in shots:
+            # A nearer one was armed before and is about to fire; Scheduler takes none in the past.
+            if shot.at > now + NEAREST:
+                self.failsafes.put_and_read_back(shot)
+
+
+@cache
+def desk() -> Desk:
+    """The desk of the lab that this function belongs to."""
+    group, dead_letters = ENVIRONMENT.schedule_group, ENVIRONMENT.failsafe_dead_letters
+    return Desk(
+        capacity=deployed(),
+        failsafes=Schedules(group, ENVIRONMENT.failsafe_role, dead_letters),
+        windows=Schedules(group, ENVIRONMENT.window_role, dead_letters),
+        doors=ENVIRONMENT.doors,
+    )
+
+
+def command_of(run: Mapping[str, object]) -> Command:
+    """The command that started a run; BadInput when there is none."""
+    found = run.get("command")
+    if not isinstance(found, Mapping):
+        raise BadInput("command: a run needs the command that started it")
+    return Command.from_json(found)

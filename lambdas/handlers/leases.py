@@ -1,0 +1,32 @@
+"""The leases function: admits, extends, hands over, settles, and keeps the failsafe armed."""
+
+from collections.abc import Callable, Mapping
+
+from handlers.desk import Desk, desk
+from handlers.leases_closing import disarm, receipt, restore_experiments, settle
+from handlers.leases_granting import admit, arm_failsafe, extend
+from handlers.logs import logger
+from lamplighter.errors import BadInput
+
+STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] = {
+    "Admit": admit,
+    "ArmFailsafe": arm_failsafe,
+    "Extend": extend,
+    "RestoreExperiments": restore_experiments,
+    "Settle": settle,
+    "Disarm": disarm,
+    "Receipt": receipt,
+}
+
+
+def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+    """Entry point: `{"step", "run"}` from the workflows."""
+    name, run = event.get("step"), event.get("run")
+    step = STEPS.get(str(name))
+    if step is None or not isinstance(run, Mapping):
+        raise BadInput(f"step: leases has no step {name!r} or was given no run; it has {', '.join(STEPS)}")
+    done = step(run, desk())
+    logger().info(
+        "step done", extra={"step": name, "outcome": done.get("outcome"), "reason": done.get("reason")}
+    )
+    return done

@@ -1,0 +1,244 @@
+"""RestoreExperiments, Settle, Disarm and Receipt: a lease ends, is paid for and leaves its receipt.
+
+A lease that begins as another ends takes the nodes over before the first one lets go. Every step looks
+at the ledger, not at what an earlier try did, and may run again.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from handlers.capacity import pool_of, result
+from handlers.desk import LOOKS, Desk, command_of
+from handlers.leases_granting import admitted
+from lamplighter.adapters.aws.ledger import Conflict
+from lamplighter.domain import closing, instant
+from lamplighter.domain import receipt as receipts
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.commands import Decision
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.metering import Grant, Metered, meter, runs
+from lamplighter.domain.money import Money, cost_of
+from lamplighter.domain.pool import Phase
+from lamplighter.domain.schedule import open_command
+from lamplighter.domain.target import due, target_at
+from lamplighter.domain.terms import Terms
+from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+
+_logger = logging.getLogger(__name__)
+ACTIVITY_PAGES = 10
+FIRST_LOOK_BACK = timedelta(hours=1)
+"""How far back the first close of a pool without any lease looks for what ran."""
+
+
+def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step RestoreExperiments: hand over to what opens now, end the leases, move the failsafe nearer.
+
+    No experiment exists yet, so there is none to undo.
+    """
+    pool = pool_of(run, desk.capacity.lab)
+    command = command_of(run)
+    _hand_over(pool, desk)
+    opened = desk.ledger.command(pool, command.opened_by) if command.opened_by else None
+    for _ in range(LOOKS):
+        state, leases, now = desk.ledger.pool(pool), desk.ledger.leases(pool), desk.now()
+        decided = closing.decide(command, opened.lease if opened else None, leases, now)
+        why = Entry(
+            at=now,
+            pool=pool,
+            kind="closing",
+            who=command.by,
+            what=f"closes {' and '.join(lease.called() for lease in decided.leases) or f'pool {pool}'}",
+            why=decided.reason,
+            lease=decided.leases[0].id if decided.leases else None,
+        )
+        try:
+            desk.ledger.begin_closing(decided.leases, state, now, why)
+        except Conflict:
+            continue
+        break
+    else:
+        raise TryLater(f"the leases of pool {pool} keep changing; closing again")
+    answer = Decision(command.id, "over" if decided.over else "closing", decided.over or decided.reason, now)
+    desk.ledger.decide(pool, answer)
+    if decided.over:
+        _keep_the_moved_end(command.lease, leases, desk)
+    else:
+        with desk.ledger.writing(pool, f"RestoreExperiments {command.id}", desk.now()):
+            desk.arm(pool)
+    return {
+        "restored": [],
+        "closing": [lease.id for lease in decided.leases],
+        "over": decided.over is not None,
+        "reason": decided.over or decided.reason,
+    }
+
+
+def settle(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Settle: what ran is metered and counts as spent, the hold goes back, the lease is closed."""
+    pool = pool_of(run, desk.capacity.lab)
+    at = result(run, "ProveZero").get("at")
+    closed = instant.read(str(at)) if at else desk.now()
+    terms = desk.terms(pool)
+    for _ in range(LOOKS):
+        try:
+            unleased = _settle_once(pool, closed, terms, desk)
+        except Conflict:
+            continue
+        break
+    else:
+        raise TryLater(f"the budget keeps changing while pool {pool} is settled")
+    leases = _ended(run, pool, desk)
+    cost = sum((lease.cost for lease in leases if lease.cost), Money.zero(terms.budget.currency))
+    return {
+        "node_seconds": sum(lease.node_seconds or 0 for lease in leases),
+        "cost": cost.to_json(),
+        "unleased_seconds": int(unleased.total_seconds()),
+    }
+
+
+def disarm(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Disarm: the failsafe is set to the leases that remain, or taken away where there are none."""
+    pool = pool_of(run, desk.capacity.lab)
+    with desk.ledger.writing(pool, f"Disarm {command_of(run).id}", desk.now()):
+        first, _ = desk.arm(pool)
+    for lease in _ended(run, pool, desk):
+        desk.unschedule(lease)
+    target = target_at(desk.ledger.leases(pool), desk.now(), desk.terms(pool).max_nodes)
+    desk.ledger.set_phase(pool, Phase.OPEN if target.nodes else Phase.CLOSED)
+    if first is None:
+        desk.ledger.append_audit(
+            Entry(
+                at=desk.now(),
+                pool=pool,
+                kind="failsafe-disarmed",
+                who="leases",
+                what=f"took away the failsafe of pool {pool}",
+                why="zero is proven and no lease is left",
+            )
+        )
+    return {"at": instant.written(first) if first else None}
+
+
+def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Receipt: keep one receipt for each lease that ended, and one for what ran without any."""
+    pool = pool_of(run, desk.capacity.lab)
+    proof = result(run, "ProveZero")
+    made: list[dict[str, object]] = []
+    for lease in _ended(run, pool, desk):
+        document = receipts.receipt(lease, desk.ledger.verdicts(pool, lease.id), proof)
+        desk.ledger.put_receipt(pool, lease.closed or lease.closes, lease.id, document)
+        desk.ledger.append_audit(
+            Entry(
+                at=desk.now(),
+                pool=pool,
+                kind="receipt",
+                who="leases",
+                what=f"{lease.called()} came to {lease.cost}",
+                why=f"{lease.node_seconds} node-seconds",
+                lease=lease.id,
+                nodes=lease.nodes,
+            )
+        )
+        made.append(document)
+    ran = timedelta(seconds=int(str(result(run, "Settle").get("unleased_seconds", 0))))
+    if ran:
+        terms, closed = desk.terms(pool), desk.now()
+        cost = cost_of(ran, terms.price_per_hour, terms.budget.currency)
+        at = instant.read(str(proof["at"])) if proof.get("at") else closed
+        document = receipts.unleased_receipt(pool, at, ran, cost, proof)
+        desk.ledger.put_receipt(pool, at, "unleased", document)
+        made.append(document)
+    return {**made[0], "also": made[1:]} if made else {"lease": None, "pool": pool, "also": []}
+
+
+def _hand_over(pool: str, desk: Desk) -> None:
+    """Grant what opens at this very moment, so that its nodes are kept; then nobody is bounced."""
+    leases = desk.ledger.leases(pool)
+    closing.wait_for_successor(leases, desk.now())
+    for planned in due(leases, desk.now()):
+        try:
+            admitted(open_command(planned), desk)
+        except (TryLater, OutsideFailed):
+            raise
+        except LamplighterError as error:
+            _logger.warning("%s is not handed over to: %s", planned.id, error)
+
+
+def _keep_the_moved_end(lease_id: str | None, leases: list[Lease], desk: Desk) -> None:
+    """A close that came for an end since moved: see that the new end has its schedules."""
+    for lease in leases:
+        if lease.id == lease_id and lease.in_force(desk.now()):
+            desk.schedule_end(lease)
+
+
+def _ended(run: Mapping[str, object], pool: str, desk: Desk) -> list[Lease]:
+    """The leases that this run ended, as the ledger has them now."""
+    named = result(run, "RestoreExperiments").get("closing")
+    names = {str(name) for name in named} if isinstance(named, list) else set()
+    return [lease for lease in desk.ledger.leases(pool) if lease.id in names]
+
+
+def _settle_once(pool: str, closed: datetime, terms: Terms, desk: Desk) -> timedelta:
+    """Close every lease that is being closed, then count what ran without one. Gives the latter's time."""
+    state, leases = desk.ledger.pool(pool), desk.ledger.leases(pool)
+    # One that began to close after the proof has a close, and a proof, of its own.
+    ending = [lease for lease in leases if lease.state is LeaseState.CLOSING and lease.closes <= closed]
+    begun = min((lease.opens for lease in ending), default=closed - FIRST_LOOK_BACK)
+    counted = state.metered_until or begun
+    metered = _metered(pool, leases, min(begun, counted), closed, desk)
+    for lease in ending:
+        _settle_lease(lease, metered.of_lease(lease.id), closed, terms, desk)
+    return _charge_unleased(pool, leases, terms, desk, since=counted, until=closed)
+
+
+def _settle_lease(lease: Lease, ran: timedelta, closed: datetime, terms: Terms, desk: Desk) -> None:
+    cost = cost_of(ran, terms.price_per_hour, terms.budget.currency)
+    settled = replace(lease, closed=closed, node_seconds=round(ran.total_seconds()), cost=cost)
+    why = Entry(
+        at=desk.now(),
+        pool=lease.pool,
+        kind="closed",
+        who="leases",
+        what=f"closed {lease.called()}",
+        why=f"it ran {settled.node_seconds} node-seconds for {cost}; of its hold {lease.hold} is free again",
+        lease=lease.id,
+        nodes=lease.nodes,
+    )
+    budget = desk.ledger.budget(lease.period, terms.budget.currency)
+    desk.ledger.settle(settled, budget, why)
+
+
+def _charge_unleased(
+    pool: str, leases: list[Lease], terms: Terms, desk: Desk, *, since: datetime, until: datetime
+) -> timedelta:
+    """What ran without a lease, or past the end of one that was closed before, since it was last counted."""
+    if until <= since:
+        return timedelta()
+    metered = _metered(pool, leases, since, until, desk)
+    past = [lease.id for lease in leases if lease.state is LeaseState.CLOSED]
+    ran = metered.unleased + sum((metered.overrun.get(name, timedelta()) for name in past), timedelta())
+    cost = cost_of(ran, terms.price_per_hour, terms.budget.currency)
+    why = Entry(
+        at=desk.now(),
+        pool=pool,
+        kind="metered",
+        who="leases",
+        what=f"counted {round(ran.total_seconds())} node-seconds without a lease",
+        why=f"they cost {cost} and count as spent",
+    )
+    budget = desk.ledger.budget(terms.period(until).key, terms.budget.currency)
+    desk.ledger.charge(cost, desk.ledger.pool(pool), until, budget, why)
+    return ran
+
+
+def _metered(pool: str, leases: list[Lease], since: datetime, until: datetime, desk: Desk) -> Metered:
+    seen = desk.capacity.see(pool)
+    activities = desk.capacity.autoscaling.activities(seen.group.name, ACTIVITY_PAGES) if seen.group else ()
+    grants = [
+        Grant(lease.id, lease.nodes, lease.opens, lease.closes)
+        for lease in leases
+        if lease.granted or lease.state in {LeaseState.CLOSING, LeaseState.CLOSED}
+    ]
+    return meter(runs(activities, seen.instances, until), grants, since, until)

@@ -1,0 +1,225 @@
+"""Admit, ArmFailsafe and Extend: a lease is granted or lengthened only behind an armed failsafe.
+
+The rules are in domain/grant.py and domain/extension.py; here is the order: decide, move the failsafe,
+write all at once, and look again when somebody wrote in between. The same command gets the same answer.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from handlers.capacity import pool_of, result
+from handlers.desk import LOOKS, Desk, command_of
+from lamplighter.adapters.aws.ledger import Conflict
+from lamplighter.domain import extension, grant, instant
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.commands import Command, Decision
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.pool import Fence
+from lamplighter.errors import BadInput, TryLater
+
+SOON = timedelta(minutes=2)
+"""An opening that near is waited for; a later one gets a schedule of its own."""
+
+
+def admit(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Admit: grant the lease that the command asks for, or say why not and when it would be."""
+    pool_of(run, desk.capacity.lab)
+    return admitted(command_of(run), desk)
+
+
+def admitted(command: Command, desk: Desk) -> dict[str, object]:
+    """The answer to an open command; the one it got the first time, if there was one."""
+    ahead = command.opens - desk.now() if command.opens else timedelta()
+    if timedelta() < ahead <= SOON:
+        raise TryLater(f"the lease opens in {ahead.seconds} s")
+    decision = desk.ledger.command(command.pool, command.id) or _decide_opening(command, desk)
+    lease = desk.ledger.lease(command.pool, decision.lease) if decision.lease else None
+    # A little late is now: only what is really ahead is left to a schedule.
+    later = decision.outcome == "granted" and lease is not None and lease.opens > desk.now() + SOON
+    if later and lease is not None:
+        desk.schedule_opening(lease)
+    return {
+        "outcome": decision.outcome,
+        "reason": decision.reason,
+        "lease": lease.to_json() if lease else None,
+        "earliest": instant.written(decision.earliest) if decision.earliest else None,
+        "later": later,
+    }
+
+
+def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step ArmFailsafe: what brings the pool to zero without us is there, read back, before any node."""
+    command = command_of(run)
+    pool = pool_of(run, desk.capacity.lab)
+    with desk.ledger.writing(pool, f"ArmFailsafe {command.id}", desk.now()):
+        first, names = desk.arm(pool)
+    granted = result(run, "Admit").get("lease")
+    lease = desk.ledger.lease(pool, str(granted["id"])) if isinstance(granted, Mapping) else None
+    if lease is not None and lease.granted:
+        names += desk.schedule_end(lease)
+    if first is not None:
+        desk.ledger.append_audit(
+            Entry(
+                at=desk.now(),
+                pool=pool,
+                kind="failsafe-armed",
+                who="leases",
+                what=f"armed the failsafe of pool {pool} for {instant.clock_time(first)}",
+                why="it fires ten minutes after the last running lease ends, whatever becomes of us",
+                lease=lease.id if lease else None,
+                details={"at": instant.written(first)},
+            )
+        )
+    return {"at": instant.written(first) if first else None, "schedules": list(names)}
+
+
+def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Extend: move the failsafe, then the end of a lease, then its schedules; or say why not."""
+    pool = pool_of(run, desk.capacity.lab)
+    command = command_of(run)
+    decision = desk.ledger.command(pool, command.id) or _decide_extension(command, desk)
+    lease = desk.ledger.lease(pool, decision.lease) if decision.lease else None
+    if decision.outcome == "extended" and lease is not None and lease.granted:
+        desk.schedule_end(lease)
+    return {
+        "outcome": decision.outcome,
+        "reason": decision.reason,
+        "lease": lease.to_json() if lease else None,
+    }
+
+
+def _decide_opening(command: Command, desk: Desk) -> Decision:
+    with desk.ledger.writing(command.pool, f"Admit {command.id}", desk.now()) as fence:
+        for look in range(LOOKS):
+            try:
+                decision = _open_once(command, desk, fence)
+            except Conflict:
+                continue
+            if look and decision.outcome != "granted":
+                # It was moved for a lease that was then not granted.
+                desk.arm(command.pool)
+            return decision
+    raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
+
+
+def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
+    pool = desk.ledger.pool(command.pool)
+    leases = desk.ledger.leases(command.pool)
+    now = desk.now()
+    try:
+        terms = desk.terms(command.pool)
+    except BadInput as unknown:
+        return _refuse(command, grant.Answer("refused", str(unknown)), leases, desk)
+    budgets = desk.budgets(terms, command.opens or now)
+    answer = grant.decide(command, terms, leases, budgets, now=now, generation=pool.generation)
+    if answer.outcome != "granted" or answer.lease is None:
+        return _refuse(command, answer, leases, desk)
+    decision = _decision(command, answer, now)
+    lease = answer.lease
+    if any(known.id == lease.id and known.granted for known in leases):
+        desk.ledger.decide(command.pool, decision)
+        return decision
+    desk.arm(command.pool, also=lease)
+    desk.ledger.grant(
+        lease,
+        decision,
+        pool=pool,
+        budget=budgets[lease.period],
+        fence=fence,
+        why=_entry(lease, "lease-granted", command.by, f"granted {lease.called()}", answer.reason, now),
+    )
+    if lease.window is not None:
+        because = f"window {lease.window} opens at {terms.clock(lease.opens)}"
+        desk.ledger.append_audit(
+            _entry(lease, "window-opens", f"window {lease.window}", f"opens pool {lease.pool}", because, now)
+        )
+    return decision
+
+
+def _refuse(command: Command, answer: grant.Answer, leases: list[Lease], desk: Desk) -> Decision:
+    now = desk.now()
+    decision = _decision(command, answer, now)
+    planned = next(
+        (each for each in leases if each.id == command.lease_id and each.state is LeaseState.PLANNED), None
+    )
+    why = Entry(
+        at=now,
+        pool=command.pool,
+        kind="refused",
+        who=command.by,
+        what=f"asked to open pool {command.pool}: {answer.outcome}",
+        why=answer.reason,
+        lease=decision.lease,
+    )
+    desk.ledger.refuse(command.pool, decision, why, planned)
+    return decision
+
+
+def _decision(command: Command, answer: grant.Answer, now: datetime) -> Decision:
+    return Decision(
+        command=command.id,
+        outcome=answer.outcome,
+        reason=answer.reason,
+        at=now,
+        lease=answer.lease.id if answer.lease else None,
+        earliest=answer.earliest,
+    )
+
+
+def _decide_extension(command: Command, desk: Desk) -> Decision:
+    with desk.ledger.writing(command.pool, f"Extend {command.id}", desk.now()) as fence:
+        for look in range(LOOKS):
+            try:
+                decision = _extend_once(command, desk, fence)
+            except Conflict:
+                continue
+            if look and decision.outcome != "extended":
+                desk.arm(command.pool)
+            return decision
+    raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
+
+
+def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
+    pool = desk.ledger.pool(command.pool)
+    leases = desk.ledger.leases(command.pool)
+    now = desk.now()
+    terms = desk.terms(command.pool)
+    meant = extension.meant(command, leases, now)
+    budget = desk.ledger.budget(meant.period, terms.budget.currency) if meant else None
+    answer = extension.decide(command, terms, leases, budget, now=now, generation=pool.generation)
+    decision = Decision(
+        command=command.id,
+        outcome=answer.outcome,
+        reason=answer.reason,
+        at=now,
+        lease=answer.before.id if answer.before else None,
+    )
+    if answer.before is None or answer.after is None or budget is None:
+        why = Entry(
+            at=now,
+            pool=command.pool,
+            kind="refused",
+            who=command.by,
+            what=f"asked to extend pool {command.pool}",
+            why=answer.reason,
+            lease=decision.lease,
+        )
+        desk.ledger.decide(command.pool, decision, why)
+        return decision
+    desk.arm(command.pool, also=answer.after)
+    desk.ledger.extend(
+        answer.before,
+        answer.after,
+        decision,
+        pool=pool,
+        budget=budget,
+        fence=fence,
+        why=_entry(
+            answer.after, "extended", command.by, f"extended {answer.after.called()}", answer.reason, now
+        ),
+    )
+    return decision
+
+
+def _entry(lease: Lease, kind: str, who: str, what: str, why: str, now: datetime) -> Entry:  # noqa: PLR0917
+    return Entry(now, lease.pool, kind, who, what, why, lease=lease.id, nodes=lease.nodes)

@@ -1,0 +1,146 @@
+"""The notices function: Announce says what came of a run, Warn that a lease ends soon.
+
+Notes in the ledger that GPUs are proven, and what the checks said. A notice that cannot be sent fails
+nothing: the ledger has it, and the next one says where things stand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from handlers import environment
+from handlers.capacity import pool_of, result
+from handlers.desk import command_of
+from handlers.logs import logger
+from lamplighter import clock
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.domain import announcement, closing
+from lamplighter.domain.announcement import Announcement
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.pool import Phase
+from lamplighter.errors import BadInput
+
+if TYPE_CHECKING:
+    from lamplighter.lab import Lab
+
+
+@dataclass
+class Voice:
+    """The lab, its ledger and where it speaks."""
+
+    lab: "Lab"
+    ledger: Ledger
+    notices: Notices
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The lab's own clock."""
+        return ZoneInfo(self.lab.time_zone)
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return clock.now()
+
+
+def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+    """Entry point: `{"step", "run"}` from the workflows and from the schedules that warn."""
+    step, run = STEPS.get(str(event.get("step"))), event.get("run")
+    if step is None or not isinstance(run, Mapping):
+        raise BadInput(
+            f"step: notices has no step {event.get('step')!r} or was given no run; it has {', '.join(STEPS)}"
+        )
+    done = step(run, _voice())
+    logger().info("step done", extra={"step": event["step"], **done})
+    return done
+
+
+def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
+    """Step Announce: say what came of the run, once; nothing when it was said or is no longer true."""
+    pool, command = pool_of(run, voice.lab), command_of(run)
+    match command.verb:
+        case Verb.OPEN:
+            said = _opening(pool, run, voice)
+        case Verb.CLOSE:
+            said = _closing(pool, command, voice)
+        case Verb.EXTEND:
+            lease = _lease(pool, result(run, "Extend"), voice)
+            said = announcement.of_extending(pool, lease, result(run, "Extend"), voice.zone)
+    before = result(run, "Announce").get("subject")
+    if said is None or said.subject == before:
+        return {"announced": False, "kind": said.kind if said else None, "subject": before}
+    lease = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
+    about = str(lease["id"]) if isinstance(lease, Mapping) else command.lease
+    return {**_say(pool, said, about, voice), "subject": said.subject}
+
+
+def warn(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
+    """Step Warn: a lease ends soon. Says nothing when it was moved or is over."""
+    pool, command = pool_of(run, voice.lab), command_of(run)
+    lease = voice.ledger.lease(pool, command.lease) if command.lease else None
+    if lease is None or not lease.in_force(voice.now()) or lease.closes != command.closes:
+        return {"announced": False, "kind": None}
+    return _say(pool, announcement.of_warning(lease, voice.now(), voice.zone), lease.id, voice)
+
+
+def _opening(pool: str, run: Mapping[str, object], voice: Voice) -> Announcement | None:
+    admit = result(run, "Admit")
+    lease = _lease(pool, admit, voice)
+    opened = admit.get("outcome") == "granted" and not admit.get("later")
+    if opened and (lease is None or not lease.in_force(voice.now())):
+        return None
+    steps = ("Admit", "ApplyGpuSettings", "AwaitNodes", "AwaitGpus", "Validate")
+    said = announcement.of_opening(pool, lease, {step: result(run, step) for step in steps}, voice.zone)
+    if opened and lease is not None:
+        verdicts = result(run, "Validate").get("verdicts")
+        voice.ledger.keep_verdicts(lease, verdicts if isinstance(verdicts, list) else [])
+        if said.kind == "open":
+            voice.ledger.advance(pool, lease.id, LeaseState.OPEN, voice.now())
+        voice.ledger.set_phase(pool, Phase.OPEN)
+    return said
+
+
+def _closing(pool: str, command: Command, voice: Voice) -> Announcement | None:
+    opened = voice.ledger.command(pool, command.opened_by) if command.opened_by else None
+    leases = voice.ledger.leases(pool)
+    decided = closing.decide(command, opened.lease if opened else None, leases, voice.now())
+    if decided.over:
+        return None
+    return announcement.of_closing(pool, decided.leases, decided.reason)
+
+
+def _lease(pool: str, found: Mapping[str, object], voice: Voice) -> Lease | None:
+    """The lease of an earlier step's result, as the ledger has it now."""
+    lease = found.get("lease")
+    return voice.ledger.lease(pool, str(lease["id"])) if isinstance(lease, Mapping) else None
+
+
+def _say(pool: str, said: Announcement, lease: str | None, voice: Voice) -> dict[str, object]:
+    sent = voice.notices.say(f"{voice.lab.name}: {said.subject}", said.text)
+    voice.ledger.append_audit(
+        Entry(
+            at=voice.now(),
+            pool=pool,
+            kind="warned" if said.kind == "warned" else "announced",
+            who="notices",
+            what=said.subject,
+            why=said.text,
+            lease=lease,
+            details={"notice": said.kind, "sent": "yes" if sent else "no"},
+        )
+    )
+    return {"announced": sent, "kind": said.kind}
+
+
+@cache
+def _voice() -> Voice:
+    set_up = environment.ENVIRONMENT
+    return Voice(environment.lab(), Ledger(set_up.ledger_table), Notices(set_up.notices_topic))
+
+
+STEPS = {"Announce": announce, "Warn": warn}

@@ -1,0 +1,122 @@
+"""What the lab says aloud about a run, in words a student understands; or nothing, when nothing is new.
+
+Owns the sentences; sending them is the notices adapter's. Times are by the lab's own clock.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from lamplighter.domain import instant
+from lamplighter.domain.lease import Lease
+
+Result = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """One notice: its kind (open, degraded, refused, closing, extended, warned), a subject and a text."""
+
+    kind: str
+    subject: str
+    text: str
+
+
+def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result], zone: ZoneInfo) -> Announcement:
+    """What came of an open command."""
+    admit = results.get("Admit", {})
+    reason = _sentence(str(admit.get("reason", "")))
+    if admit.get("outcome") == "already-open":
+        return Announcement("already-open", f"Pool {pool} is open already", reason)
+    if admit.get("outcome") != "granted" or lease is None:
+        return Announcement("refused", f"Pool {pool} stays closed", f"{reason}{_earliest(admit, zone)}")
+    if admit.get("later"):
+        return Announcement("planned", f"Pool {pool} opens at {_clock(lease.opens, zone)}", reason)
+    return _of_gpus(pool, lease, results, zone)
+
+
+def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result], zone: ZoneInfo) -> Announcement:
+    ready = [node for node in _rows(results, "AwaitGpus", "nodes") if node.get("ready")]
+    until = f"until {_clock(lease.closes, zone)}"
+    shortage = results.get("AwaitNodes", {}).get("shortage")
+    troubles = [_sentence(str(shortage))] if shortage else []
+    troubles += [
+        f"{node.get('name')} is not ready: {node.get('why')}."
+        for node in _rows(results, "AwaitGpus", "not_ready")
+    ]
+    troubles += [
+        f"{verdict.get('check')} {_said(verdict.get('verdict'))} on {verdict.get('node')}: {verdict.get('reason')}."
+        for verdict in _rows(results, "Validate", "verdicts")
+        if verdict.get("verdict") != "passed"
+    ]
+    if results.get("ApplyGpuSettings", {}).get("state") == "differs":
+        troubles += [
+            f"The GPU setting {each.get('path')} is {each.get('cluster')} in the cluster, not {each.get('lab')}."
+            for each in _rows(results, "ApplyGpuSettings", "differs")
+        ]
+    if not troubles and len(ready) >= lease.nodes:
+        return Announcement(
+            "open",
+            f"Pool {pool} is open {until}",
+            f"{len(ready)} of {lease.nodes} nodes are ready and their GPUs are proven, for {lease.owner}.",
+        )
+    if shortage:
+        troubles.append("It is tried again every five minutes until the lease ends.")
+    return Announcement(
+        "degraded",
+        f"Pool {pool} is open with {len(ready)} of {lease.nodes} nodes {until}",
+        " ".join(troubles),
+    )
+
+
+def of_closing(pool: str, leases: Sequence[Lease], reason: str) -> Announcement:
+    """That a close begins, and why."""
+    names = " and ".join(lease.called() for lease in leases)
+    return Announcement(
+        "closing", f"Pool {pool} is closing", _sentence(f"{names} ends: {reason}" if names else reason)
+    )
+
+
+def of_extending(pool: str, lease: Lease | None, extend: Result, zone: ZoneInfo) -> Announcement:
+    """What came of an extend command."""
+    reason = _sentence(str(extend.get("reason", "")))
+    if extend.get("outcome") != "extended" or lease is None:
+        return Announcement("refused", f"Pool {pool} is not extended", reason)
+    return Announcement("extended", f"Pool {pool} stays open until {_clock(lease.closes, zone)}", reason)
+
+
+def of_warning(lease: Lease, now: datetime, zone: ZoneInfo) -> Announcement:
+    """That a lease ends soon, and what to do about it."""
+    minutes = max(1, round((lease.closes - now) / timedelta(minutes=1)))
+    return Announcement(
+        "warned",
+        f"Pool {lease.pool} closes in {minutes} minutes",
+        f"{_sentence(f'{lease.called()} ends at {_clock(lease.closes, zone)}')} Save your work, or extend it: "
+        f"lamplighter extend {lease.pool} 1h, or /gpu extend 1h.",
+    )
+
+
+def _earliest(admit: Result, zone: ZoneInfo) -> str:
+    earliest = admit.get("earliest")
+    return f" It would be granted at {_clock(instant.read(str(earliest)), zone)}." if earliest else ""
+
+
+def _rows(results: Mapping[str, Result], step: str, key: str) -> list[Result]:
+    rows = results.get(step, {}).get(key)
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) else []
+
+
+def _said(verdict: object) -> str:
+    return "failed" if verdict == "failed" else "is not proven"
+
+
+def _clock(at: datetime, zone: ZoneInfo) -> str:
+    return f"{at.astimezone(zone):%H:%M} ({zone.key})"
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    if not text:
+        return ""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

@@ -1,0 +1,72 @@
+"""The receipt: what a closed lease leaves, in the contract's words.
+
+Puts together what is known; metering, proving and keeping are others'.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from lamplighter.domain import instant
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.money import Money
+
+Proof = Mapping[str, object]
+
+
+def receipt(lease: Lease, verdicts: Sequence[Mapping[str, object]], proof: Proof) -> dict[str, object]:
+    """The receipt of a lease that is closed and settled."""
+    return {
+        "lease": lease.id,
+        "pool": lease.pool,
+        "owner": lease.owner,
+        "source": lease.source,
+        "opened": instant.written(lease.opens),
+        "closed": instant.written(lease.closed or lease.closes),
+        "nodes": lease.nodes,
+        "node_seconds": lease.node_seconds or 0,
+        "minutes_to_ready": _minutes(lease.opens, lease.ready),
+        "verdicts": [_verdict(verdict) for verdict in verdicts],
+        "cost": (lease.cost or Money.zero(lease.hold.currency)).to_json(),
+        "proof_of_zero": proof_of_zero(proof),
+        "window": lease.window,
+        "by": lease.by,
+        "because": lease.because,
+    }
+
+
+def unleased_receipt(
+    pool: str, closed: datetime, ran: timedelta, cost: Money, proof: Proof
+) -> dict[str, object]:
+    """What a close leaves when nodes ran that no lease justified."""
+    return {
+        "lease": None,
+        "pool": pool,
+        "owner": None,
+        "source": "guard",
+        "opened": None,
+        "closed": instant.written(closed),
+        "nodes": 0,
+        "node_seconds": int(ran.total_seconds()),
+        "minutes_to_ready": None,
+        "verdicts": [],
+        "cost": cost.to_json(),
+        "proof_of_zero": proof_of_zero(proof),
+    }
+
+
+def proof_of_zero(proof: Proof) -> dict[str, object]:
+    """When nothing was left, as it was read; with other leases in force, what they justified."""
+    return {
+        "at": proof.get("at"),
+        "desired": proof.get("desired", 0),
+        "instances": proof.get("instances", []),
+        "kubernetes_nodes": proof.get("kubernetes_nodes", []),
+    }
+
+
+def _minutes(opens: datetime, ready: datetime | None) -> float | None:
+    return None if ready is None else round((ready - opens).total_seconds() / 60, 1)
+
+
+def _verdict(verdict: Mapping[str, object]) -> dict[str, object]:
+    return {key: verdict.get(key) for key in ("check", "node", "verdict", "reason", "measurements")}
