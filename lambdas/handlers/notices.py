@@ -74,8 +74,8 @@ def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
     before = result(run, "Announce").get("subject")
     if said is None or said.subject == before:
         return {"announced": False, "kind": said.kind if said else None, "subject": before}
-    lease = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
-    about = str(lease["id"]) if isinstance(lease, Mapping) else command.lease
+    document = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
+    about = str(document["id"]) if isinstance(document, Mapping) else command.lease
     return {**_say(pool, said, about, voice), "subject": said.subject}
 
 
