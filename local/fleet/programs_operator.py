@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from local.fleet.container import ContainerRun
 
 Program = Generator[Pause, None, int]
-_STEP_SECONDS = 2.0
+_STEP_SECONDS = 4.0
 _CUDA_SECONDS = 5.0
 VALIDATED = "all validations are successful"
 

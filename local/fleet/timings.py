@@ -13,11 +13,11 @@ CNI = 9.0
 #: The cloud controller's round in which it finds a new or a vanished instance.
 CLOUD_CONTROLLER = 3.0
 #: The operator's reaction to a change of its policy, its nodes or its DaemonSets.
-RECONCILE = 3.0
+RECONCILE = 5.0
 #: A discovery worker's first look at the PCI bus, GPU feature discovery's at the driver.
 DISCOVER = 4.0
-#: A device plugin's registration with the kubelet and the first list of devices.
-REGISTER_DEVICES = 4.0
+#: A device plugin's way from its start to the first list of devices (a restored plugin is back after 40 s).
+REGISTER_DEVICES = 16.0
 #: From a kill signal to a gone container that has nothing to finish.
 STOP_CONTAINER = 1.0
 #: Pods of a vanished node are collected by Kubernetes' garbage collector after 40 seconds at the earliest.

@@ -110,7 +110,7 @@ def _compile(go: Path, work: Path, output: Path, progress: Progress) -> None:
     # Two compilers at a time keep the peak near 2 GB, which small laptops have.
     environment = os.environ | {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod -p=2"}
     tail: list[str] = []
-    with subprocess.Popen(  # noqa: S603  a program we found or built
+    with subprocess.Popen(
         command, cwd=work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         assert process.stdout is not None  # noqa: S101  asked for above

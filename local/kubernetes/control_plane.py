@@ -104,7 +104,7 @@ class ControlPlane:
         self._port = ports.apiserver
         self._write_files()
         self._ended.clear()
-        self._supervisor = subprocess.Popen(  # noqa: S603  a program we found or built
+        self._supervisor = subprocess.Popen(
             [sys.executable, "-I", "-S", str(Path(__file__).with_name("supervisor.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

