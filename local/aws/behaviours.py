@@ -15,6 +15,7 @@ from local.aws.eks_nodes import Fleet, Nodes
 from local.aws.eks_updates import Updates
 from local.aws.own_services import application
 from local.aws.server import Server
+from local.aws.stepfunctions import StepFunctions
 from local.aws.surroundings import Surroundings
 
 
@@ -43,10 +44,12 @@ class Behaviours:
         lives.listen(self._nodes.instance_changed)
         access = Access(surroundings, self._clusters)
         addons = Addons(surroundings, self._agenda, self._clusters, updates)
+        self._workflows = StepFunctions(surroundings, self._agenda, seed)
         lives.install()
         server.application.services |= {
             "eks": application("eks", self._clusters, nodegroups, updates, access, addons),
             "autoscaling": application("autoscaling", autoscaling),
+            "states": application("states", self._workflows),
         }
 
     def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
@@ -57,5 +60,10 @@ class Behaviours:
         """Who plays the machines behind the instances of node groups."""
         self._nodes.fleet = fleet
 
+    def transitions(self) -> dict[str, int]:
+        """State transitions of every execution so far, by its ARN."""
+        return self._workflows.transitions()
+
     def close(self) -> None:
+        self._workflows.stop_all()
         self._agenda.close()

@@ -9,6 +9,9 @@ from moto.moto_api._internal.models import moto_api_backend
 
 from local.aws import iam, virtual_time
 from local.aws.assets import Assets
+from local.aws.behaviours import Behaviours
+from local.aws.cloudformation.custom_resources import CustomResources
+from local.aws.cloudformation.service import CloudFormation
 from local.aws.destinations import Destinations
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
@@ -36,7 +39,12 @@ class EmbeddedAws:
         self.assets = Assets()
         self.runtime = Runtime(self.server, clock, work, {"PYTHONPYCACHEPREFIX": str(work / "pycache")})
         later = AsyncInvoker(clock, self.runtime, Destinations(self.around).deliver)
-        LambdaService(self.runtime, later, self.assets, work).install()
+        self.functions = LambdaService(self.runtime, later, self.assets, work)
+        self.functions.install()
+        custom = CustomResources(self.server, self.functions)
+        self.stacks = CloudFormation(self.around, custom, self.assets)
+        self.server.own("cloudformation", self.stacks)
+        self.behaviours = Behaviours(self.server, self.around)
 
     @property
     def endpoint(self) -> str:
@@ -48,5 +56,6 @@ class EmbeddedAws:
 
     def stop(self) -> None:
         """End every worker and close the port."""
+        self.behaviours.close()
         self.runtime.close()
         self.server.stop()

@@ -1,0 +1,23 @@
+"""How an execution goes wrong: an error with its name and cause, and being stopped from outside."""
+
+
+class StatesError(Exception):
+    """What Retry and Catch look at: `error` is the name that ErrorEquals compares."""
+
+    def __init__(self, error: str, cause: str = "") -> None:
+        super().__init__(f"{error}: {cause}")
+        self.error = error
+        self.cause = cause
+
+    def matches(self, names: list[str]) -> bool:
+        """Whether an ErrorEquals list names it."""
+        if self.error in names:
+            return True
+        if "States.ALL" in names:
+            return self.error not in ("States.Runtime", "States.DataLimitExceeded")
+        failed = not self.error.startswith("States.") or self.error == "States.TaskFailed"
+        return "States.TaskFailed" in names and failed
+
+
+class Stopped(Exception):
+    """The execution, or the branch, is over for a reason that lies elsewhere."""
