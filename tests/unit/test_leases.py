@@ -1,0 +1,375 @@
+"""The lease steps on a real table and real schedules: grants, extensions, hand-overs, receipts."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from handlers.desk import Desk
+from handlers.leases import STEPS
+from handlers.notices import Voice, announce, warn
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.domain import instant
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.schedule import close_command, open_command
+from lamplighter.errors import OutsideFailed, TryLater
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+MINUTE = timedelta(minutes=1)
+OPENING = {"opens": None, "closes": None, "lease": None, "for_seconds": 7200, "nodes": 2}
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def desk(lab: LabOnMoto) -> Desk:
+    made: Desk = lab.watch.desk
+    return made
+
+
+def ledger(lab: LabOnMoto) -> Ledger:
+    return lab.capacity.ledger
+
+
+def step(lab: LabOnMoto, name: str, command: Mapping[str, object], **results: object) -> dict[str, Any]:
+    return STEPS[name]({"command": command, "results": results}, desk(lab))
+
+
+def asks(lab: LabOnMoto, name: str = "open-1", **more: object) -> dict[str, object]:
+    return {**lab.command(), **OPENING, "id": name, **more}
+
+
+def opened(lab: LabOnMoto, **more: Any) -> Lease:
+    """A lease as Admit and ArmFailsafe leave it."""
+    command = asks(lab, **more)
+    admitted = step(lab, "Admit", command)
+    assert admitted["outcome"] == "granted", admitted
+    step(lab, "ArmFailsafe", command, Admit=admitted)
+    lease = ledger(lab).lease("gpu", admitted["lease"]["id"])
+    assert lease is not None
+    return lease
+
+
+def closed(lab: LabOnMoto, command: Mapping[str, object]) -> dict[str, Any]:
+    """Runs the lease steps of CloseLab; gives the receipt."""
+    restored = step(lab, "RestoreExperiments", command)
+    proof = {
+        "zero": True,
+        "at": instant.written(lab.capacity.now()),
+        "desired": 0,
+        "instances": [],
+        "kubernetes_nodes": [],
+    }
+    results = {"RestoreExperiments": restored, "ProveZero": proof}
+    results["Settle"] = step(lab, "Settle", command, **results)
+    step(lab, "Disarm", command, **results)
+    return step(lab, "Receipt", command, **results)
+
+
+def planned(lab: LabOnMoto, name: str, opens: int, closes: int) -> Lease:
+    """A window's lease-to-be, in the ledger; minutes after eight."""
+    terms = desk(lab).terms("gpu")
+    begins, ends = EIGHT + opens * MINUTE, EIGHT + closes * MINUTE
+    lease = Lease(
+        id=f"{name}-2026-11-20",
+        pool="gpu",
+        nodes=2,
+        owner=f"{name}-class",
+        source="window",
+        state=LeaseState.PLANNED,
+        opens=begins,
+        closes=ends,
+        hold=terms.hold(2, begins, ends),
+        window=name,
+        date="2026-11-20",
+        period=terms.period(begins).key,
+    )
+    ledger(lab).plan(lease)
+    return lease
+
+
+def schedules() -> dict[str, str]:
+    scheduler = boto3.client("scheduler")
+    found = scheduler.list_schedules(GroupName="lab")["Schedules"]
+    return {
+        each["Name"]: scheduler.get_schedule(GroupName="lab", Name=each["Name"])["ScheduleExpression"]
+        for each in found
+    }
+
+
+def held(lab: LabOnMoto) -> Money:
+    return ledger(lab).budget("2026-11", "USD").held
+
+
+def test_a_person_gets_nodes_the_money_is_held_and_the_failsafe_is_armed_first(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+
+    assert (lease.nodes, lease.state, lease.closes) == (2, LeaseState.ADMITTED, EIGHT + 120 * MINUTE)
+    assert held(lab) == lease.hold == Money.of(desk(lab).terms("gpu").price_per_hour * 4, "USD")
+    assert schedules() == {
+        "failsafe-gpu-10": "at(2026-11-20T22:10:00)",
+        "failsafe-gpu-20": "at(2026-11-20T22:20:00)",
+        "failsafe-gpu-30": "at(2026-11-20T22:30:00)",
+        "failsafe-gpu-40": "at(2026-11-20T22:40:00)",
+        f"close-{lease.id}": "at(2026-11-20T22:00:00)",
+        f"warn-{lease.id}": "at(2026-11-20T21:45:00)",
+    }
+
+
+def test_without_an_armed_failsafe_nobody_gets_a_lease(lab: LabOnMoto) -> None:
+    nowhere = boto3.client(
+        "scheduler", endpoint_url="http://127.0.0.1:9", config=Config(retries={"total_max_attempts": 1})
+    )
+    lame = replace(desk(lab), failsafes=Schedules("lab", "role", "queue", nowhere))
+
+    with pytest.raises(OutsideFailed, match="scheduler:CreateSchedule on lab/failsafe-gpu-10"):
+        STEPS["Admit"]({"command": asks(lab), "results": {}}, lame)
+
+    assert ledger(lab).leases("gpu") == []
+    assert held(lab) == Money.zero("USD")
+
+
+def test_the_same_command_gets_the_same_lease_and_holds_once(lab: LabOnMoto) -> None:
+    first = step(lab, "Admit", asks(lab))
+    lab.at(3)
+    second = step(lab, "Admit", asks(lab))
+
+    assert second["lease"]["id"] == first["lease"]["id"]
+    assert held(lab) == Money.from_json(first["lease"]["hold"])
+    assert ledger(lab).pool("gpu").generation == 1
+
+
+def test_an_open_pool_says_until_when_and_adds_nodes_only_on_request(lab: LabOnMoto) -> None:
+    opened(lab, nodes=1)
+
+    again = step(lab, "Admit", asks(lab, "open-2", nodes=1))
+    added = step(lab, "Admit", asks(lab, "open-3", nodes=1, add=True, owner="bob"))
+
+    assert again["outcome"] == "already-open"
+    assert "until 07:00 on 2026-11-21 (Asia/Seoul)" in again["reason"]
+    assert added["outcome"] == "granted"
+
+
+def test_a_full_pool_refuses_and_says_when_it_would_grant(lab: LabOnMoto) -> None:
+    opened(lab)
+
+    refused = step(lab, "Admit", asks(lab, "open-2", add=True))
+
+    assert (refused["outcome"], refused["earliest"]) == ("refused", "2026-11-20T22:00:00Z")
+    assert "would be 4 of 2 nodes" in refused["reason"]
+
+
+def test_a_person_gives_way_to_a_planned_window(lab: LabOnMoto) -> None:
+    planned(lab, "evening", 60, 240)
+
+    refused = step(lab, "Admit", asks(lab))
+
+    assert refused["outcome"] == "refused"
+    assert "the evening lease (2)" in refused["reason"]
+    assert refused["earliest"] == "2026-11-21T00:00:00Z"
+
+
+def test_an_expired_command_is_refused_however_late(lab: LabOnMoto) -> None:
+    refused = step(lab, "Admit", asks(lab, expires="2026-11-20T20:00:00Z"))
+
+    assert refused["outcome"] == "refused"
+    assert "was good until 20:00 UTC" in refused["reason"]
+
+
+def test_a_command_for_another_generation_is_refused(lab: LabOnMoto) -> None:
+    lab.generation_moves()
+
+    refused = step(lab, "Admit", asks(lab, generation=0))
+
+    assert refused["outcome"] == "refused"
+    assert "state 0" in refused["reason"]
+
+
+def test_the_last_dollar_is_given_away_once(lab: LabOnMoto) -> None:
+    state = ledger(lab).pool("gpu")
+    budget = ledger(lab).budget("2026-11", "USD")
+    dear = Money.of("118", "USD")
+    ledger(lab).charge(dear, state, EIGHT, budget, _any_entry())
+
+    first = step(lab, "Admit", asks(lab, nodes=1, for_seconds=3600))
+    second = step(lab, "Admit", asks(lab, "open-2", nodes=1, for_seconds=3600, add=True))
+
+    assert (first["outcome"], second["outcome"]) == ("granted", "refused")
+    assert "is left until 00:00 on 2026-12-01" in second["reason"]
+    assert second["earliest"] == "2026-11-30T15:00:00Z"
+
+
+def test_extending_moves_the_failsafe_the_end_and_the_hold(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(60)
+
+    extended = step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=3600))
+
+    assert extended["outcome"] == "extended"
+    assert extended["lease"]["closes"] == "2026-11-20T23:00:00Z"
+    assert held(lab) == Money(lease.hold.amount * 3 / 2, "USD")
+    found = schedules()
+    assert found["failsafe-gpu-10"] == "at(2026-11-20T23:10:00)"
+    assert found[f"close-{lease.id}"] == "at(2026-11-20T23:00:00)"
+
+
+def test_the_close_of_an_end_that_was_moved_closes_nothing(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    stale = close_command(lease).to_json()
+    step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=3600))
+    lab.at(120)
+
+    done = step(lab, "RestoreExperiments", stale)
+
+    assert done["over"] is True
+    assert "was moved to 23:00" in done["reason"]
+    kept = ledger(lab).lease("gpu", lease.id)
+    assert kept is not None
+    assert kept.in_force(lab.capacity.now())
+
+
+def test_a_lease_is_not_extended_beyond_the_longest(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+
+    refused = step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=7 * 3600))
+
+    assert refused["outcome"] == "refused"
+    assert "until 13:00" in refused["reason"]
+
+
+def test_a_close_ends_the_lease_pays_for_it_and_leaves_a_receipt(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(30)
+
+    receipt = closed(lab, lab.command("close", lease=lease.id))
+
+    assert receipt["lease"] == lease.id
+    assert receipt["proof_of_zero"] == {
+        "at": "2026-11-20T20:30:00Z",
+        "desired": 0,
+        "instances": [],
+        "kubernetes_nodes": [],
+    }
+    assert held(lab) == Money.zero("USD")
+    assert schedules() == {}
+    assert ledger(lab).receipts("gpu") == [{key: receipt[key] for key in receipt if key != "also"}]
+
+
+def test_every_closing_step_may_run_twice(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(120)
+    command = close_command(lease).to_json()
+
+    first = closed(lab, command)
+    ledger_after = ledger(lab).budget("2026-11", "USD")
+    restored = step(lab, "RestoreExperiments", command)
+
+    assert first["lease"] == lease.id
+    assert restored["over"] is True
+    assert ledger(lab).budget("2026-11", "USD") == ledger_after
+
+
+def test_while_it_closes_early_the_failsafe_moves_nearer(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(30)
+
+    step(lab, "RestoreExperiments", lab.command("close", lease=lease.id))
+
+    assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T20:40:00)"
+
+
+def test_a_window_that_begins_as_another_ends_takes_its_nodes_over(lab: LabOnMoto) -> None:
+    first = planned(lab, "early", 0, 60)
+    second = planned(lab, "late", 60, 120)
+    step(lab, "Admit", open_command(first).to_json())
+    lab.at(60)
+
+    step(lab, "RestoreExperiments", close_command(first).to_json())
+
+    now = ledger(lab).lease("gpu", second.id)
+    assert now is not None
+    assert now.in_force(lab.capacity.now())
+    assert lab.capacity.target("gpu", None).nodes == 2
+    assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T22:10:00)"
+    again = step(lab, "Admit", open_command(second).to_json())
+    assert again["outcome"] == "granted"
+
+
+def test_a_close_right_before_a_window_waits_for_it(lab: LabOnMoto) -> None:
+    lease = opened(lab, for_seconds=1800)
+    planned(lab, "evening", 31, 120)
+    lab.at(30.5)
+
+    with pytest.raises(TryLater, match="takes over"):
+        step(lab, "RestoreExperiments", close_command(lease).to_json())
+
+
+def test_a_failed_opening_is_closed_by_its_command_alone(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    cause = '{"errorMessage": "the validator is stuck", "errorType": "OutsideFailed"}'
+
+    done = step(
+        lab,
+        "RestoreExperiments",
+        lab.command(
+            "close", lease=None, opened_by="open-1", source="guard", because=f"OutsideFailed: {cause}"
+        ),
+    )
+
+    assert done["closing"] == [lease.id]
+    assert done["reason"] == "OutsideFailed: the validator is stuck"
+
+
+def test_proven_gpus_are_announced_and_stand_in_the_receipt(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(7)
+    verdict = {"check": "vectorAdd", "node": "n1", "verdict": "passed", "reason": "ok", "measurements": {}}
+    run = {
+        "command": asks(lab),
+        "results": {
+            "Admit": {"outcome": "granted", "lease": lease.to_json(), "later": False},
+            "AwaitNodes": {"wanted": 2, "instances": [], "shortage": None},
+            "AwaitGpus": {"nodes": [{"name": "n1", "ready": True}, {"name": "n2", "ready": True}]},
+            "Validate": {"verdict": "passed", "verdicts": [verdict]},
+        },
+    }
+
+    said = announce(run, voice(lab))
+    lab.at(120)
+    receipt = closed(lab, close_command(lease).to_json())
+
+    assert said["subject"] == "Pool gpu is open until 07:00 (Asia/Seoul)"
+    assert receipt["minutes_to_ready"] == 7.0
+    assert receipt["verdicts"] == [verdict]
+
+
+def test_a_warning_for_an_end_that_was_moved_is_not_said(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(105)
+    run = {"command": close_command(lease).to_json(), "results": {}}
+
+    assert warn(run, voice(lab))["announced"] is True
+    step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=3600))
+    assert warn(run, voice(lab))["announced"] is False
+
+
+def voice(lab: LabOnMoto) -> Voice:
+    topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
+    return Voice(lab.lab, ledger(lab), Notices(topic))
+
+
+def _any_entry() -> Any:
+    from lamplighter.domain.audit import Entry  # noqa: PLC0415
+
+    return Entry(EIGHT, "gpu", "metered", "test", "spent most of it", "to leave little")
