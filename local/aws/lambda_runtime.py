@@ -33,6 +33,7 @@ class Runtime:
         self._clock = clock
         self._logs = work / "logs"
         self._logs.mkdir(parents=True, exist_ok=True)
+        self._scratch = work / "scratch"
         self._variables = {
             **variables,
             "AWS_ENDPOINT_URL": server.endpoint,
@@ -108,6 +109,7 @@ class Runtime:
             iam.assume(spec.role, spec.name, spec.region),
             variables=self._variables,
             log=self._logs / f"{spec.name}.log",
+            scratch=self._scratch,
             runtime_api=f"127.0.0.1:{self._server.port}{PAGE}",
             ended=self._ended,
         )

@@ -17,7 +17,8 @@ import moto.awslambda.models as moto_lambda
 from local.aws.assets import Assets, extract
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
-from local.aws.lambda_worker import FunctionSpec
+from local.aws.lambda_worker import FunctionSpec, Outcome
+from local.aws.layer_tools import LayerTools
 
 
 class LambdaService:
@@ -25,6 +26,7 @@ class LambdaService:
 
     def __init__(self, runtime: Runtime, later: AsyncInvoker, assets: Assets, work: Path) -> None:
         self.runtime = runtime
+        self.tools = LayerTools(work)
         self.later = later
         self._assets = assets
         self._code = work / "code"
@@ -43,8 +45,17 @@ class LambdaService:
             setattr(model, update, _changed(self, plain[update]))
         model.__init__ = _created(plain["created"])  # type: ignore[method-assign]
 
+    def run(self, function_arn: str, payload: bytes) -> Outcome:
+        """Run a function now, by its ARN, in nobody's name."""
+        return self.runtime.invoke(self.specification(self._function(function_arn)), payload)
+
+    def logs(self, function_arn: str) -> str:
+        """All that the function has written."""
+        return self.runtime.logs(self._function(function_arn).function_name)
+
     def specification(self, function: Any) -> FunctionSpec:
         """What a worker of this function of moto's needs."""
+        tools = self.tools.variables(self._layers(function))
         return FunctionSpec(
             name=function.function_name,
             arn=function.function_arn,
@@ -57,8 +68,19 @@ class LambdaService:
             version=str(function.version)
             if ":" in function.function_arn.split(":function:")[1]
             else "$LATEST",
-            environment={key: str(value) for key, value in (function.environment_vars or {}).items()},
+            environment={**(function.environment_vars or {}), **tools},
+            scratch_in=("HOME", "TMPDIR", *(["TEST_OUTDIR"] if tools else [])),
         )
+
+    def _function(self, arn: str) -> Any:
+        _, _, _, region, account, *_ = arn.split(":")
+        return moto_lambda.lambda_backends[account][region].get_function(arn)
+
+    def _layers(self, function: Any) -> list[Path]:
+        backend = moto_lambda.lambda_backends[function.account_id][function.region]
+        versions = [backend.layers_versions_by_arn(layer["Arn"]) for layer in function.layers]
+        folders = [self._assets.folder(version.content.get("S3Key", "")) for version in versions if version]
+        return [folder for folder in folders if folder]
 
     def _folder(self, function: Any) -> Path:
         folder = self._assets.folder(function.code.get("S3Key", ""))

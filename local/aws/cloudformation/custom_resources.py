@@ -1,0 +1,142 @@
+"""Custom resources: the function behind a ServiceToken is asked, and answers at an address of ours.
+
+The answer may come from anywhere and much later, in virtual time up to the resource's ServiceTimeout. The
+CDK's provider framework (a Node.js function) is stood in for: it only passes the question on to the
+function of its USER_ON_EVENT_FUNCTION_ARN and answers with what that returns.
+"""
+
+import json
+import logging
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical
+from local.aws.lambda_worker import Outcome
+from local.aws.server import Request, Response, Server
+from local.clock import ClockEvent
+
+LOG = logging.getLogger(__name__)
+PAGE = "/_lamplighter/cloudformation-response"
+#: Seconds that CloudFormation waits where the resource says nothing.
+SERVICE_TIMEOUT = 3600.0
+
+
+class Functions(Protocol):
+    """What is asked of Lambda: run one function now, with the tools it expects of its layers."""
+
+    def run(self, function_arn: str, payload: bytes) -> Outcome: ...
+
+    def logs(self, function_arn: str) -> str: ...
+
+
+@dataclass
+class _Pending:
+    answered: ClockEvent
+    answer: dict[str, Any]
+
+
+class CustomResources:
+    """All questions under way of one embedded cloud."""
+
+    def __init__(self, server: Server, functions: Functions) -> None:
+        self._functions = functions
+        self._endpoint = server.endpoint
+        self._pending: dict[str, _Pending] = {}
+        server.page(PAGE, self._receive)
+        self.kind = Kind(self._create, self._update, self._delete, frozenset({"ServiceToken"}))
+
+    def _create(self, order: Order) -> Physical:
+        return self._ask(order, {"RequestType": "Create"})
+
+    def _update(self, order: Order, physical: Physical) -> Physical:
+        old = {"OldResourceProperties": _texts(order.old), "PhysicalResourceId": physical.id}
+        return self._ask(order, {"RequestType": "Update", **old})
+
+    def _delete(self, order: Order, physical: Physical) -> None:
+        self._ask(order, {"RequestType": "Delete", "PhysicalResourceId": physical.id})
+
+    def _ask(self, order: Order, question: Mapping[str, Any]) -> Physical:
+        token = secrets.token_urlsafe(16)
+        request = {
+            **question,
+            "ServiceToken": order.get("ServiceToken"),
+            "ResponseURL": f"{self._endpoint}{PAGE}/{token}",
+            "StackId": order.stack_id,
+            "RequestId": str(uuid.uuid4()),
+            "ResourceType": order.type,
+            "LogicalResourceId": order.logical_id,
+            "ResourceProperties": _texts(order.properties),
+        }
+        handler = _framework_handler(order)
+        answer = self._through(handler, request) if handler else self._direct(order, token, request)
+        physical = Physical(
+            str(
+                answer.get("PhysicalResourceId") or request.get("PhysicalResourceId") or request["RequestId"]
+            ),
+            answer.get("Data") or {},
+        )
+        if answer.get("Status") != "SUCCESS":
+            reason = f"Received response status [FAILED] from custom resource. Message returned: {answer.get('Reason')}"
+            raise Failed(reason, physical)
+        return physical
+
+    def _direct(self, order: Order, token: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Hand the question to the function and wait for whoever answers."""
+        clock = order.around.clock
+        pending = _Pending(clock.event(), {})
+        self._pending[token] = pending
+        function = order.get("ServiceToken")
+        event = json.dumps(request).encode()
+        try:
+            order.call("lambda", "invoke", FunctionName=function, InvocationType="Event", Payload=event)
+            if not pending.answered.wait(float(order.get("ServiceTimeout", SERVICE_TIMEOUT))):
+                last = self._functions.logs(function)[-600:]
+                raise Failed(
+                    "CloudFormation did not receive a response from your Custom Resource. Please check your logs"
+                    f" for requestId [{request['RequestId']}]. The function's last words: {last}"
+                )
+            return pending.answer
+        finally:
+            del self._pending[token]
+
+    def _through(self, handler: str, request: dict[str, Any]) -> dict[str, Any]:
+        """What the CDK's framework does: call the user's function, and answer in its name."""
+        outcome = self._functions.run(handler, json.dumps(request).encode())
+        result = json.loads(outcome.payload) or {}
+        if outcome.failed:
+            reason = f"{result.get('errorMessage')} {self._functions.logs(handler)[-1500:]}"
+            return {"Status": "FAILED", "Reason": reason}
+        return {"Status": "SUCCESS", **result}
+
+    def _receive(self, request: Request) -> Response:
+        """The answer of a function, by PUT as to a presigned S3 address; the first counts."""
+        pending = self._pending.get(request.path.strip("/"))
+        if request.method != "PUT" or pending is None:
+            return Response(status=403)
+        pending.answer = json.loads(request.body)
+        pending.answered.set()
+        return Response()
+
+
+def _framework_handler(order: Order) -> str | None:
+    """The user's function behind the CDK's provider framework; None for any other function."""
+    name = order.get("ServiceToken")
+    configuration = order.call("lambda", "get_function_configuration", FunctionName=name)
+    variables = (configuration.get("Environment") or {}).get("Variables") or {}
+    if "USER_IS_COMPLETE_FUNCTION_ARN" in variables:
+        raise Failed("the embedded cloud does not know providers with an isComplete function")
+    return variables.get("USER_ON_EVENT_FUNCTION_ARN")
+
+
+def _texts(value: Any) -> Any:
+    """CloudFormation hands numbers and booleans to custom resources as texts."""
+    if isinstance(value, Mapping):
+        return {key: _texts(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_texts(inner) for inner in value]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

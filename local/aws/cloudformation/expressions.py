@@ -1,0 +1,157 @@
+"""Evaluates the expressions of a template: references, intrinsic functions, conditions, dynamic references.
+
+What exists is given from outside; a function that is not known here is refused, never passed through.
+"""
+
+import base64
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from local.aws.cloudformation.template import PLACEHOLDER, InvalidTemplate, Template
+
+_DYNAMIC = re.compile(r"\{\{resolve:([a-z-]+):([^}]+)\}\}")
+
+
+class _NoValue:
+    """AWS::NoValue: the property or element is left out."""
+
+
+NO_VALUE = _NoValue()
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What an expression can see of the world outside its template."""
+
+    pseudo: Mapping[str, str]  # AWS::Region and its like
+    zones: Callable[[str], list[str]]  # of a region
+    imported: Callable[[str], str]  # the value of an export
+    stack_output: Callable[[str, str], str]  # of a stack by name, an output by name
+    dynamic: Callable[[str, str], str]  # service and the rest of {{resolve:service:rest}}
+
+
+@dataclass
+class Scope:
+    """One evaluation: the template, its parameters' values, and what has been made so far."""
+
+    template: Template
+    parameters: Mapping[str, Any]
+    surface: Surface
+    ref: Callable[[str], Any]
+    attribute: Callable[[str, str], Any]
+    _conditions: dict[str, bool] = field(default_factory=dict)
+
+    def value(self, expression: Any) -> Any:
+        """The expression's value; keys and elements that come to AWS::NoValue are left out."""
+        if isinstance(expression, list):
+            values = [self.value(element) for element in expression]
+            return [value for value in values if value is not NO_VALUE]
+        if isinstance(expression, str):
+            return _DYNAMIC.sub(lambda found: self.surface.dynamic(found[1], found[2]), expression)
+        if not isinstance(expression, dict):
+            return expression
+        if len(expression) == 1:
+            (name, argument), *_ = expression.items()
+            if name in {"Ref", "Condition"} or name.startswith("Fn::"):
+                return self._function(name, argument)
+        members = {key: self.value(inner) for key, inner in expression.items()}
+        return {key: value for key, value in members.items() if value is not NO_VALUE}
+
+    def holds(self, condition: str) -> bool:
+        """Whether a named condition holds."""
+        if condition not in self._conditions:
+            self._conditions[condition] = bool(self.value(self.template.conditions[condition]))
+        return self._conditions[condition]
+
+    def _function(self, name: str, argument: Any) -> Any:
+        match name:
+            case "Ref":
+                return self._reference(argument)
+            case "Condition":
+                return self.holds(argument)
+            case "Fn::If":
+                condition, yes, no = argument
+                return self.value(yes if self.holds(condition) else no)
+            case "Fn::GetAtt":
+                owner, attribute = argument if isinstance(argument, list) else argument.split(".", 1)
+                return self.attribute(owner, self.value(attribute))
+            case "Fn::Sub":
+                return self._substitute(argument)
+            case _:
+                plain = _FUNCTIONS.get(name)
+                if plain is None:
+                    raise InvalidTemplate(f"{name} is not known to the embedded cloud")
+                return plain(self, self.value(argument))
+
+    def _reference(self, name: str) -> Any:
+        if name == "AWS::NoValue":
+            return NO_VALUE
+        if name in self.surface.pseudo:
+            return self.surface.pseudo[name]
+        if name in self.parameters:
+            return self.parameters[name]
+        return self.ref(name)
+
+    def _substitute(self, argument: Any) -> str:
+        text, names = argument if isinstance(argument, list) else (argument, {})
+        given = self.value(names)
+
+        def replaced(found: re.Match[str]) -> str:
+            name = found[1].strip()
+            if name in given:
+                return str(given[name])
+            owner, dot, attribute = name.partition(".")
+            return str(self.attribute(owner, attribute) if dot else self._reference(name))
+
+        return PLACEHOLDER.sub(replaced, text).replace("${!", "${")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _cidr(argument: list[Any]) -> list[str]:
+    block, count, bits = [*argument, 8][:3]
+    network = ipaddress.ip_network(block)
+    subnets = network.subnets(new_prefix=network.max_prefixlen - int(bits))
+    return [str(next(subnets)) for _ in range(int(count))]
+
+
+def _found(scope: Scope, argument: list[Any]) -> Any:
+    name, first, second, *rest = argument
+    try:
+        return scope.template.mappings[name][first][second]
+    except KeyError:
+        if rest and "DefaultValue" in rest[0]:
+            return rest[0]["DefaultValue"]
+        raise InvalidTemplate(f"the mapping {name} has no {first}, {second}") from None
+
+
+def _output(scope: Scope, argument: Mapping[str, str]) -> str:
+    return scope.surface.stack_output(argument["StackName"], argument["OutputName"])
+
+
+_FUNCTIONS: dict[str, Callable[[Scope, Any], Any]] = {
+    "Fn::Join": lambda _, a: _text(a[0]).join(_text(part) for part in a[1]),
+    "Fn::Select": lambda _, a: a[1][int(a[0])],
+    "Fn::Split": lambda _, a: a[1].split(a[0]),
+    "Fn::Base64": lambda _, a: base64.b64encode(a.encode()).decode(),
+    "Fn::Cidr": lambda _, a: _cidr(a),
+    "Fn::GetAZs": lambda scope, a: scope.surface.zones(a or scope.surface.pseudo["AWS::Region"]),
+    "Fn::FindInMap": _found,
+    "Fn::ImportValue": lambda scope, a: scope.surface.imported(a),
+    "Fn::GetStackOutput": _output,
+    "Fn::ToJsonString": lambda _, a: json.dumps(a, separators=(",", ":")),
+    "Fn::Length": lambda _, a: len(a),
+    "Fn::Equals": lambda _, a: _text(a[0]) == _text(a[1]),
+    "Fn::Not": lambda _, a: not a[0],
+    "Fn::And": lambda _, a: all(a),
+    "Fn::Or": lambda _, a: any(a),
+    "Fn::Contains": lambda _, a: a[1] in a[0],
+}

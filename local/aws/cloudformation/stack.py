@@ -1,0 +1,91 @@
+"""A stack as CloudFormation remembers it: what is installed, its outputs, and everything that happened."""
+
+import threading
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from local.aws.cloudformation.kinds import Physical, Properties
+from local.aws.cloudformation.template import Resource, Template
+from local.clock import VirtualClock
+
+
+@dataclass(frozen=True)
+class Installed:
+    """One resource that exists, with the properties it was made or last changed with."""
+
+    resource: Resource
+    properties: Properties
+    physical: Physical
+    needs: frozenset[str] = frozenset()  # logical ids that must outlive it
+
+
+@dataclass
+class Stack:
+    """State of one stack; its methods only record."""
+
+    name: str
+    id: str
+    clock: VirtualClock
+    template: Template
+    parameters: Mapping[str, str]
+    tags: Mapping[str, str]
+    created: datetime
+    updated: datetime | None = None
+    deleted: datetime | None = None
+    status: str = "REVIEW_IN_PROGRESS"
+    reason: str = ""
+    installed: dict[str, Installed] = field(default_factory=dict)
+    #: Logical id -> status, for resources of which work is or was under way.
+    statuses: dict[str, tuple[str, str, datetime]] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    exports: dict[str, str] = field(default_factory=dict)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    settled: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def becomes(self, status: str, reason: str = "") -> None:
+        """The stack's own status changes; with a final one, whoever waits for it goes on."""
+        with self._lock:
+            self.status, self.reason = status, reason
+        self._event(self.name, "AWS::CloudFormation::Stack", self.id, status, reason)
+        if status.endswith("IN_PROGRESS"):
+            self.settled.clear()
+        else:
+            self.settled.set()
+
+    def resource(self, resource: Resource, status: str, reason: str = "", physical_id: str = "") -> None:
+        """The status of one resource changes."""
+        with self._lock:
+            self.statuses[resource.logical_id] = (status, reason, self.clock.now())
+        self._event(resource.logical_id, resource.type, physical_id, status, reason)
+
+    def physical_id(self, logical_id: str) -> str:
+        installed = self.installed.get(logical_id)
+        return installed.physical.id if installed else ""
+
+    def failure(self) -> str:
+        """The first resource that failed in the last operation, with its reason; empty when none did."""
+        for event in self.events:
+            if event["ResourceStatus"].endswith("_FAILED") and event["LogicalResourceId"] != self.name:
+                return (
+                    f"{event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
+                )
+        return self.reason
+
+    def _event(self, logical_id: str, kind: str, physical_id: str, status: str, reason: str) -> None:
+        event = {
+            "StackId": self.id,
+            "EventId": str(uuid.uuid4()),
+            "StackName": self.name,
+            "LogicalResourceId": logical_id,
+            "PhysicalResourceId": physical_id or self.physical_id(logical_id),
+            "ResourceType": kind,
+            "Timestamp": self.clock.now(),
+            "ResourceStatus": status,
+            "ResourceStatusReason": reason,
+        }
+        with self._lock:
+            self.events.append(event)

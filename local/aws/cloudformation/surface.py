@@ -1,0 +1,111 @@
+"""What templates see of the world outside: pseudo parameters, zones, other stacks, parameters in SSM."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from local.aws.cloudformation.expressions import Surface
+from local.aws.cloudformation.stack import Stack
+from local.aws.cloudformation.template import InvalidTemplate, Template
+from local.aws.surroundings import Surroundings
+
+#: What `cdk bootstrap` leaves behind; our assemblies ask for it.
+BOOTSTRAP = {"/cdk-bootstrap/hnb659fds/version": "30"}
+
+
+def surface(around: Surroundings, stack: Stack, stacks: Mapping[str, Stack]) -> Surface:
+    """What the expressions of one stack see."""
+
+    def imported(name: str) -> str:
+        for other in stacks.values():
+            if name in other.exports and other.deleted is None:
+                return other.exports[name]
+        raise InvalidTemplate(f"No export named {name} found.")
+
+    def stack_output(name: str, output: str) -> str:
+        for other in stacks.values():
+            if name in {other.name, other.id} and other.deleted is None and output in other.outputs:
+                return other.outputs[output]
+        raise InvalidTemplate(f"stack {name} has no output {output}")
+
+    def zones(region: str) -> list[str]:
+        filters = [{"Name": "region-name", "Values": [region]}]
+        found = around.call("ec2", "describe_availability_zones", {"Filters": filters})["AvailabilityZones"]
+        return [zone["ZoneName"] for zone in found]
+
+    return Surface(
+        pseudo={
+            "AWS::AccountId": around.account_id,
+            "AWS::Region": around.region,
+            "AWS::Partition": "aws",
+            "AWS::URLSuffix": "amazonaws.com",
+            "AWS::StackName": stack.name,
+            "AWS::StackId": stack.id,
+        },
+        zones=zones,
+        imported=imported,
+        stack_output=stack_output,
+        dynamic=lambda service, rest: dynamic(around, service, rest),
+    )
+
+
+def parameters(around: Surroundings, template: Template, given: Mapping[str, str]) -> dict[str, Any]:
+    """Values of the template's parameters; InvalidTemplate for one that is missing or not known."""
+    unknown = sorted(set(given) - set(template.parameters))
+    if unknown:
+        raise InvalidTemplate(f"Parameters: [{', '.join(unknown)}] do not exist in the template")
+    missing = sorted(n for n, p in template.parameters.items() if n not in given and "Default" not in p)
+    if missing:
+        raise InvalidTemplate(f"Parameters: [{', '.join(missing)}] must have values")
+    return {
+        name: _typed(around, declared, str(given.get(name, declared.get("Default"))))
+        for name, declared in template.parameters.items()
+    }
+
+
+def _typed(around: Surroundings, declared: Mapping[str, Any], value: str) -> Any:
+    kind = declared.get("Type", "String")
+    if kind.startswith("AWS::SSM::Parameter::Value"):
+        return from_ssm(around, value)
+    if kind == "CommaDelimitedList" or kind.startswith("List<"):
+        return [part.strip() for part in value.split(",")]
+    return value
+
+
+def dynamic(around: Surroundings, service: str, rest: str) -> str:
+    """The value of {{resolve:service:rest}}."""
+    if service in {"ssm", "ssm-secure"}:
+        return from_ssm(around, rest.rsplit(":", 1)[0] if rest.rsplit(":", 1)[-1].isdigit() else rest)
+    if service != "secretsmanager":
+        raise InvalidTemplate(f"{{{{resolve:{service}:…}}}} is not known to the embedded cloud")
+    secret, _, what = rest.partition(":SecretString")
+    text: str = around.call("secretsmanager", "get_secret_value", {"SecretId": secret})["SecretString"]
+    key = what.strip(":").split(":")[0]
+    return str(json.loads(text)[key]) if key else text
+
+
+def from_ssm(around: Surroundings, name: str) -> str:
+    """A parameter of the account, or one of those that AWS or the CDK's bootstrap publish."""
+    if name in BOOTSTRAP:
+        return BOOTSTRAP[name]
+    try:
+        value: str = around.call("ssm", "get_parameter", {"Name": name})["Parameter"]["Value"]
+    except ClientError as error:
+        if not name.startswith("/aws/service/") or not name.endswith("/image_id"):
+            raise InvalidTemplate(f"Unable to fetch parameters [{name}] from parameter store") from error
+        return _published_image(around, name)
+    return value
+
+
+def _published_image(around: Surroundings, name: str) -> str:
+    """AWS's image for this name: one of those that exist here, the same each time, named after it."""
+    filters = [{"Name": "name", "Values": [name]}]
+    found = around.call("ec2", "describe_images", {"Filters": filters})["Images"]
+    if not found:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:17]
+        image = around.call("ec2", "register_image", {"Name": name, "Architecture": "x86_64"})
+        return str(image.get("ImageId", f"ami-{digest}"))
+    return str(found[0]["ImageId"])

@@ -1,0 +1,128 @@
+"""Lambda resources: functions, layers, permissions, versions, asynchronous invocation."""
+
+import io
+import zipfile
+from typing import Any
+
+from local.aws.cloudformation.kinds import Kind, Order, Physical, removed, tolerant
+from local.aws.cloudformation.shapes import fitted
+
+#: Where Lambda writes by itself, or what has no meaning here.
+LEFT_OUT = (
+    "FunctionName",
+    "Code",
+    "LoggingConfig",
+    "ReservedConcurrentExecutions",
+    "RuntimeManagementConfig",
+)
+
+
+def _code(order: Order) -> dict[str, Any]:
+    code = dict(order.get("Code"))
+    text = code.pop("ZipFile", None)
+    if text is None:
+        return code
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as content:
+        content.writestr("index.py" if "python" in order.get("Runtime", "") else "index.js", text)
+    return {"ZipFile": archive.getvalue()}
+
+
+def _function(order: Order) -> Physical:
+    name = order.name("FunctionName")
+    reply = order.shaped("lambda", "create_function", *LEFT_OUT, FunctionName=name, Code=_code(order))
+    return Physical(name, {"Arn": reply["FunctionArn"]})
+
+
+def _function_changed(order: Order, physical: Physical) -> Physical:
+    changed = order.changed()
+    if "Code" in changed:
+        order.call("lambda", "update_function_code", FunctionName=physical.id, **_code(order))
+    if changed - {"Code", "Tags", *LEFT_OUT}:
+        leave = (*LEFT_OUT, "Tags", "Architectures", "PackageType")
+        order.shaped("lambda", "update_function_configuration", *leave, FunctionName=physical.id)
+    if "Tags" in changed:
+        tags = fitted("lambda", "tag_resource", "Tags", order.get("Tags"))
+        order.call("lambda", "tag_resource", Resource=physical.attribute("Arn"), Tags=tags)
+    return physical
+
+
+def _layer(order: Order) -> Physical:
+    name = order.name("LayerName")
+    reply = order.shaped("lambda", "publish_layer_version", "LayerName", LayerName=name)
+    arn = reply["LayerVersionArn"]
+    return Physical(arn, {"LayerVersionArn": arn})
+
+
+def _layer_deleted(order: Order, physical: Physical) -> None:
+    layer, _, version = physical.id.rpartition(":")
+    tolerant(order, "lambda", "delete_layer_version", LayerName=layer, VersionNumber=int(version))
+
+
+def _permission(order: Order) -> Physical:
+    statement = order.name("StatementId", 100)
+    order.shaped("lambda", "add_permission", StatementId=statement)
+    return Physical(statement, {"Id": statement})
+
+
+def _permission_deleted(order: Order, physical: Physical) -> None:
+    request = {"FunctionName": order.get("FunctionName"), "StatementId": physical.id}
+    tolerant(order, "lambda", "remove_permission", **request)
+
+
+def _invoke_config(order: Order) -> Physical:
+    _put_invoke_config(order)
+    return Physical(f"{order.get('FunctionName')}|{order.get('Qualifier')}")
+
+
+def _put_invoke_config(order: Order) -> None:
+    order.shaped("lambda", "put_function_event_invoke_config", "Qualifier")
+
+
+def _invoke_config_changed(order: Order, physical: Physical) -> Physical:
+    _put_invoke_config(order)
+    return physical
+
+
+def _invoke_config_deleted(order: Order, _: Physical) -> None:
+    tolerant(order, "lambda", "delete_function_event_invoke_config", FunctionName=order.get("FunctionName"))
+
+
+def _version(order: Order) -> Physical:
+    reply = order.shaped("lambda", "publish_version", "ProvisionedConcurrencyConfig", "RuntimePolicy")
+    return Physical(reply["FunctionArn"], {"Version": reply["Version"], "FunctionArn": reply["FunctionArn"]})
+
+
+def _alias(order: Order) -> Physical:
+    reply = order.shaped("lambda", "create_alias", "ProvisionedConcurrencyConfig")
+    return Physical(reply["AliasArn"], {"AliasArn": reply["AliasArn"]})
+
+
+def _alias_changed(order: Order, physical: Physical) -> Physical:
+    order.shaped("lambda", "update_alias", "ProvisionedConcurrencyConfig")
+    return physical
+
+
+def _alias_deleted(order: Order, _: Physical) -> None:
+    tolerant(order, "lambda", "delete_alias", FunctionName=order.get("FunctionName"), Name=order.get("Name"))
+
+
+KINDS = {
+    "AWS::Lambda::Function": Kind(
+        _function,
+        _function_changed,
+        removed("lambda", "delete_function", "FunctionName"),
+        frozenset({"FunctionName", "PackageType"}),
+        "map",
+    ),
+    "AWS::Lambda::LayerVersion": Kind(_layer, None, _layer_deleted),
+    "AWS::Lambda::Permission": Kind(_permission, None, _permission_deleted),
+    "AWS::Lambda::EventInvokeConfig": Kind(
+        _invoke_config,
+        _invoke_config_changed,
+        _invoke_config_deleted,
+        frozenset({"FunctionName", "Qualifier"}),
+    ),
+    "AWS::Lambda::Version": Kind(_version),
+    "AWS::Lambda::Alias": Kind(_alias, _alias_changed, _alias_deleted, frozenset({"FunctionName", "Name"})),
+}

