@@ -16,13 +16,14 @@ from lamplighter.lab_channels import Notify, Slack
 from lamplighter.lab_cluster import Cluster
 from lamplighter.lab_gpu import GpuOperator
 from lamplighter.lab_guard import Guard, Mode
-from lamplighter.lab_pools import POOL_NAME, Pool
+from lamplighter.lab_names import ADMIN_ARN, LAB_NAME, POOL_NAME
+from lamplighter.lab_pools import Pool
 from lamplighter.lab_types import Day, Part, one_or_more, unit
 from lamplighter.lab_windows import Window
 
 DEFAULT_TAGS = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
 PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
-RoleArn = Annotated[str, StringConstraints(pattern="^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$")]
+RoleArn = Annotated[str, StringConstraints(pattern=ADMIN_ARN)]
 
 
 class SecurityGroups(Part):
@@ -58,7 +59,7 @@ class Lab(Part):
     """One deployment: a cluster, its pools, windows, guard and channels."""
 
     name: str = Field(
-        pattern="^[a-z][a-z0-9-]{0,39}$",
+        pattern=LAB_NAME,
         description="The lab's name and the beginning of every name it gives.",
         examples=["gpu-lab"],
     )

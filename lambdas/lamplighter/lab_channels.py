@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from lamplighter.lab_names import EMAIL, MEMBER, SECRET_ARN, SLACK_CHANNEL, SLACK_COMMAND
 from lamplighter.lab_types import Duration, Part, unit
 
 Action = Literal["open", "extend", "close", "skip"]
-Member = Annotated[str, Field(pattern="^[USW][A-Z0-9]{1,30}$")]
+Member = Annotated[str, Field(pattern=MEMBER)]
 
 
 class Role(Part):
@@ -39,19 +40,17 @@ class Role(Part):
 class Slack(Part):
     """The Slack app of the lab."""
 
-    command: str = Field(
-        "gpu", pattern="^[a-z0-9][a-z0-9_-]{0,30}$", description="The slash command, without its slash."
-    )
+    command: str = Field("gpu", pattern=SLACK_COMMAND, description="The slash command, without its slash.")
     channel: str | None = Field(
         None,
-        pattern="^[CG][A-Z0-9]{1,30}$",
+        pattern=SLACK_CHANNEL,
         description="Where openings, closings and findings are announced.",
         examples=["C0123456789"],
         json_schema_extra=unit("Slack channel id"),
     )
     secret_arn: str | None = Field(
         None,
-        pattern="^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$",
+        pattern=SECRET_ARN,
         description="The secret with signing_secret and bot_token; left out: the Slack stack makes one.",
         examples=["arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:gpu-lab-slack-AbCdEf"],
         json_schema_extra=unit("ARN in Secrets Manager"),
@@ -68,7 +67,7 @@ class Notify(Part):
 
     email: str | None = Field(
         None,
-        pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
+        pattern=EMAIL,
         max_length=254,
         description="An address that SNS writes to when something needs a person.",
         examples=["oncall@example.com"],

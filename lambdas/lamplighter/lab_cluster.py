@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from lamplighter.lab_names import AMI_TYPE, CLUSTER_NAME, INSTANCE_TYPE, KUBERNETES_VERSION
 from lamplighter.lab_pools import PACKAGES, Taint
 from lamplighter.lab_types import Part, Version, unit
 
@@ -51,9 +52,7 @@ class Endpoint(Part):
 class SystemNodes(Part):
     """The node group that runs everything but GPU work; it is not under guard."""
 
-    instance_type: str = Field(
-        "t3.medium", pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$", description="The EC2 instance type."
-    )
+    instance_type: str = Field("t3.medium", pattern=INSTANCE_TYPE, description="The EC2 instance type.")
     min_nodes: int = Field(1, ge=0, description="Never fewer.", json_schema_extra=unit("nodes"))
     nodes: int = Field(2, ge=0, description="How many to begin with.", json_schema_extra=unit("nodes"))
     max_nodes: int = Field(4, ge=1, description="Never more.", json_schema_extra=unit("nodes"))
@@ -68,7 +67,7 @@ class SystemNodes(Part):
         json_schema_extra=unit("pods"),
     )
     ami_type: str = Field(
-        "AL2023_x86_64_STANDARD", pattern="^[A-Za-z0-9_]+$", description="The kind of EKS-optimised image."
+        "AL2023_x86_64_STANDARD", pattern=AMI_TYPE, description="The kind of EKS-optimised image."
     )
     labels: dict[str, str] = Field(
         default_factory=lambda: {"tier": "primary"}, description="Labels on its nodes."
@@ -92,11 +91,11 @@ class Cluster(Part):
 
     existing: str | None = Field(
         None,
-        pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$",
+        pattern=CLUSTER_NAME,
         description="A cluster that exists already; then only the controller is deployed.",
         examples=["my-cluster"],
     )
-    kubernetes_version: Annotated[Version, Field(pattern=r"^1\.[0-9]{2}$")] = Field(
+    kubernetes_version: Annotated[Version, Field(pattern=KUBERNETES_VERSION)] = Field(
         "1.35", description="The Kubernetes version of the control plane and the nodes."
     )
     zones: list[str] = Field(

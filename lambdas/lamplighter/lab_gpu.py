@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, JsonValue
 
+from lamplighter.lab_names import CHART_REPOSITORY, CHART_VERSION, NAMESPACE
 from lamplighter.lab_types import Part
 
 VALUES: dict[str, JsonValue] = {
@@ -35,15 +36,11 @@ class GpuOperator(Part):
     """The Helm release that turns a node with a GPU into one that pods can use."""
 
     enabled: bool = Field(True, description="Install it with the cluster.")
-    version: str = Field(
-        "v26.3.1", pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$", description="The chart's version, always pinned."
-    )
-    namespace: str = Field(
-        "gpu-operator", pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="Where it is installed."
-    )
+    version: str = Field("v26.3.1", pattern=CHART_VERSION, description="The chart's version, always pinned.")
+    namespace: str = Field("gpu-operator", pattern=NAMESPACE, description="Where it is installed.")
     repository: str = Field(
         "https://helm.ngc.nvidia.com/nvidia",
-        pattern="^https://[^ ]+$",
+        pattern=CHART_REPOSITORY,
         description="Where the chart comes from.",
     )
     values: Annotated[dict[str, JsonValue], BeforeValidator(lambda given: completed(given, VALUES))] = Field(

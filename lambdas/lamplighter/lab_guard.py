@@ -2,10 +2,11 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from lamplighter.lab_names import CURRENCY
 from lamplighter.lab_types import Amount, Duration, Part, unit
 
 Mode = Literal["watch", "enforce"]
@@ -22,7 +23,7 @@ class Budget(Part):
     )
     currency: str = Field(
         "USD",
-        pattern="^[A-Z]{3}$",
+        pattern=CURRENCY,
         description="The currency of the amount and of all prices.",
         json_schema_extra=unit("ISO 4217 code"),
     )
@@ -42,7 +43,7 @@ class Guard(Part):
     )
     default_lease: Duration = Field(
         timedelta(hours=1),
-        description="What `open` grants when no time is given.",
+        description="What `open` grants when no time is given; never more than longest_lease.",
         json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
     )
     mode: Mode | None = Field(
@@ -51,3 +52,9 @@ class Guard(Part):
         " left out: enforce for a pool we create, watch for one we adopt.",
         examples=["enforce"],
     )
+
+    @model_validator(mode="after")
+    def _default_within_longest(self) -> Self:
+        if "default_lease" not in self.model_fields_set and self.default_lease > self.longest_lease:
+            object.__setattr__(self, "default_lease", self.longest_lease)
+        return self

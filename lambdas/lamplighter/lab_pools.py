@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from lamplighter.lab_names import AMI_TYPE, INSTANCE_TYPE, NODEGROUP_NAME
 from lamplighter.lab_types import Amount, Part, unit
 
-POOL_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
@@ -36,13 +36,13 @@ class Pool(Part):
 
     existing: str | None = Field(
         None,
-        pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$",
+        pattern=NODEGROUP_NAME,
         description="A node group that exists already, to adopt; what is then left out is read from AWS.",
         examples=["my-gpu-nodes"],
     )
     instance_type: str = Field(
         "g5.xlarge",
-        pattern=r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$",
+        pattern=INSTANCE_TYPE,
         description="The EC2 instance type of its nodes.",
     )
     max_nodes: int = Field(
@@ -60,7 +60,7 @@ class Pool(Part):
     )
     ami_type: str = Field(
         "AL2023_x86_64_NVIDIA",
-        pattern="^[A-Za-z0-9_]+$",
+        pattern=AMI_TYPE,
         description="The kind of EKS-optimised image; it brings the NVIDIA driver and container toolkit.",
     )
     disk_gib: int = Field(

@@ -31,8 +31,8 @@ class Number(Decimal):
 
     written: str
 
-    def __new__(cls, written: str) -> Self:
-        number = super().__new__(cls, written)
+    def __new__(cls, written: str, value: str | None = None) -> Self:
+        number = super().__new__(cls, value or written)
         number.written = written
         return number
 

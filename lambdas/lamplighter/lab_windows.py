@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from lamplighter.lab_names import WINDOW_NAME
 from lamplighter.lab_types import MINUTES_A_DAY, Day, End, Part, Start, one_or_more, unit
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -18,7 +19,6 @@ DAY_WORDS = {
     "weekends": (5, 6),
 }
 DayWord = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun", "daily", "weekdays", "weekends"]
-WINDOW_NAME = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$"
 
 
 class Window(Part):

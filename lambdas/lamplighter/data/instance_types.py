@@ -1,0 +1,70 @@
+"""What EC2 says of an instance type: vCPUs, architecture, GPUs; see instance_types.json.
+
+A type that is not in the table is unknown, which is no fault of the lab: tables age.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """One GPU instance type."""
+
+    name: str
+    vcpus: int
+    architecture: str
+    gpus: int
+    model: str
+
+
+def _document() -> dict[str, dict[str, dict[str, str | int]]]:
+    text = (Path(__file__).parent / "instance_types.json").read_text("utf-8")
+    document: dict[str, dict[str, dict[str, str | int]]] = json.loads(text)
+    return document
+
+
+@cache
+def _gpu_types() -> dict[str, InstanceType]:
+    return {
+        name: InstanceType(
+            name, int(row["vcpus"]), str(row["architecture"]), int(row["gpus"]), str(row["model"])
+        )
+        for name, row in _document()["types"].items()
+    }
+
+
+@cache
+def _families() -> dict[str, str]:
+    listed = _document()["families"]
+    return {family: architecture for architecture, names in listed.items() for family in str(names).split()}
+
+
+def gpu_type(name: str) -> InstanceType | None:
+    """A type with NVIDIA GPUs; None where it is unknown or has none."""
+    return _gpu_types().get(name)
+
+
+def gpu_type_names() -> list[str]:
+    """Every type with NVIDIA GPUs in the table."""
+    return list(_gpu_types())
+
+
+def has_no_gpu(name: str) -> bool:
+    """Whether the type is known to have no NVIDIA GPU."""
+    return name.partition(".")[0] in _families()
+
+
+def architecture(name: str) -> str | None:
+    """x86_64 or arm64; None for an unknown type."""
+    known = gpu_type(name)
+    return known.architecture if known else _families().get(name.partition(".")[0])
+
+
+def quota(name: str) -> str | None:
+    """Which of the lab's quotas a GPU type counts against."""
+    if name.startswith(("g", "vt")):
+        return "g_and_vt_vcpus"
+    return "p_vcpus" if name.startswith("p") else None

@@ -1,0 +1,120 @@
+"""Which of the planned windows get their nodes and their money, in one pass over all pools.
+
+Earlier opening first, then the order in the file. A window that would pass its pool's nodes or its
+period's budget is refused whole and holds neither. One lease at a time, on what the ledger holds, is grant's.
+"""
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import date
+from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
+
+from lamplighter.domain import zones
+from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow
+from lamplighter.domain.money import Money
+from lamplighter.lab import Lab
+
+SECONDS_AN_HOUR = 3600
+
+
+class Admission(NamedTuple):
+    """Who was admitted, in the order of opening, and who was refused, with the reason."""
+
+    admitted: list[PlannedWindow]
+    refused: list[SkippedWindow]
+
+
+def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
+    """Admits windows as though nothing else had been spent and no lease were running."""
+    tariff = _Tariff(lab)
+    rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
+    held: defaultdict[str, int] = defaultdict(int)
+    admission = Admission([], [])
+    for window in sorted(windows, key=lambda one: (one.opening, one.order)):
+        room = rooms[window.pool]
+        taken = room.taken(window.opening)
+        period = tariff.period(window.opening)
+        hold = tariff.hold(window)
+        if taken + window.nodes > room.most:
+            admission.refused.append(_refused(window, Code.POOL_FULL, _full(window, taken, room.most)))
+        elif held[period] + hold > tariff.budget:
+            reason = tariff.too_dear(hold, held[period], period)
+            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
+        else:
+            held[period] += hold
+            room.take(window)
+            admission.admitted.append(window)
+    return admission
+
+
+class _Room:
+    """The nodes of a pool, asked for by openings that only go forward in time."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._running: list[tuple[int, int]] = []  # closing, nodes; by closing
+
+    def taken(self, at: int) -> int:
+        # What runs at an opening is the most there will be until something closes: later openings come later.
+        while self._running and self._running[0][0] <= at:
+            del self._running[0]
+        return sum(nodes for _, nodes in self._running)
+
+    def take(self, window: PlannedWindow) -> None:
+        insort(self._running, (window.closing, window.nodes))
+
+
+class _Tariff:
+    """Money in whole numbers of one unit so small that every price and the budget are whole in it."""
+
+    def __init__(self, lab: Lab) -> None:
+        prices = {name: Fraction(lab.price(name)) for name in lab.pools}
+        budget = Fraction(lab.guard.budget.amount)
+        self._unit = lcm(budget.denominator, *(price.denominator for price in prices.values()))
+        self._prices = {name: int(price * self._unit) for name, price in prices.items()}
+        self._currency = lab.guard.budget.currency
+        self._per = lab.guard.budget.period
+        self._steady = zones.steady_days(lab.time_zone)
+        self._name = _PERIODS[self._per]
+        self.budget = int(budget * self._unit) * SECONDS_AN_HOUR
+
+    def hold(self, window: PlannedWindow) -> int:
+        return window.nodes * (window.closing - window.opening) * self._prices[window.pool]
+
+    def period(self, opening: int) -> str:
+        return self._name(date.fromordinal(self._steady.local_day(opening)))
+
+    def too_dear(self, hold: int, held: int, period: str) -> str:
+        left = self._money(self.budget - held)
+        return (
+            f"it would cost {self._money(hold)}, but of the {self._money(self.budget)}"
+            f" for the {self._per} {period} only {left} are left"
+        )
+
+    def _money(self, units: int) -> str:
+        money = Money(Fraction(units, self._unit * SECONDS_AN_HOUR), self._currency)
+        return f"{money.rounded():f} {self._currency}"
+
+
+def _week(day: date) -> str:
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02}"
+
+
+_PERIODS: dict[str, Callable[[date], str]] = {
+    "day": date.isoformat,
+    "week": _week,
+    "month": lambda day: f"{day.year:04}-{day.month:02}",
+}
+
+
+def _full(window: PlannedWindow, taken: int, most: int) -> str:
+    asked = f"{window.nodes} node" + ("s" if window.nodes > 1 else "")
+    return f"it asks for {asked}, but {taken} of the {most} of pool {window.pool} are taken as it opens"
+
+
+def _refused(window: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
+    return SkippedWindow(window.window, window.pool, window.date, code, reason, window.order)

@@ -1,0 +1,160 @@
+"""From the windows of a lab to instants: which windows there are, when each opens and closes in UTC.
+
+Owns wall clock, zones, gaps and overlaps, exceptions and vanishing windows. Whether a window gets
+its nodes and its money is for admission.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from lamplighter.domain import zones
+from lamplighter.domain.wall_clock import Opening, opening
+from lamplighter.lab import Lab
+from lamplighter.lab_windows import Window
+
+# A window lasts at most a day by the clock on the wall; a change of the clocks has moved it by a day at most.
+DAYS_BEFORE, DAYS_AFTER = 3, 2
+
+
+class Code(StrEnum):
+    """Why a window is skipped; where several apply, the first."""
+
+    EXCEPTED = "excepted"
+    VANISHES = "vanishes"
+    POOL_FULL = "pool-full"
+    OVER_BUDGET = "over-budget"
+
+
+class PlannedWindow(NamedTuple):
+    """One opening of a window: what it asks for, and when, in seconds since 1970."""
+
+    window: str
+    pool: str
+    date: date
+    """The date that the calendar names, in the window's zone."""
+    nodes: int
+    opening: int
+    closing: int
+    notes: tuple[str, ...]
+    owner: str
+    order: int
+    """The window's place in the file, from 0."""
+
+    @property
+    def opens(self) -> datetime:
+        """When it opens, in UTC."""
+        return zones.instant(self.opening)
+
+    @property
+    def closes(self) -> datetime:
+        """When it closes, in UTC; the window is [opens, closes)."""
+        return zones.instant(self.closing)
+
+
+class SkippedWindow(NamedTuple):
+    """An opening that does not happen, and why, in words."""
+
+    window: str
+    pool: str
+    date: date
+    code: Code
+    reason: str
+    order: int
+
+
+class Expansion(NamedTuple):
+    """What a lab's windows are in a range: those that ask to open, in the file's order, and the rest."""
+
+    windows: list[PlannedWindow]
+    skipped: list[SkippedWindow]
+
+
+class Range(NamedTuple):
+    """A half-open range of whole seconds since 1970 that meets what [start, end) meets."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def between(cls, start: datetime, end: datetime) -> "Range":
+        """The range between two instants."""
+        return cls(_seconds(start), -((zones.EPOCH - end.astimezone(UTC)) // _SECOND))
+
+    def meets(self, opening: int, closing: int) -> bool:
+        """Whether an opening, an empty one included, belongs to the range."""
+        if closing <= opening:
+            return self.start <= opening < self.end
+        return opening < self.end and closing > self.start
+
+
+def expand(lab: Lab, start: datetime, end: datetime) -> Expansion:
+    """Every window that meets [start, end), before anyone asks for nodes and money."""
+    wanted = Range.between(start, end)
+    expansion = Expansion([], [])
+    for order, window in enumerate(lab.windows):
+        _expand(lab, window, order, wanted, expansion)
+    return expansion
+
+
+def _expand(lab: Lab, window: Window, order: int, wanted: Range, expansion: Expansion) -> None:
+    pool, nodes, owner = lab.pool_of(window), lab.nodes_of(window), lab.owner_of(window)
+    where = lab.zone_of(window)
+    excepted = {day.toordinal() for day in lab.exceptions_of(window)}
+    begins = window.start * 60
+    lasts = int(window.length.total_seconds())
+    steady = zones.steady_days(where)
+    add, name = expansion.windows.append, window.name
+    for ordinal in _ordinals(window, wanted):
+        offset = steady.offset(ordinal)
+        if offset is not None and ordinal not in excepted:
+            opens = (ordinal - zones.EPOCH_ORDINAL) * zones.DAY + begins - offset
+            if opens < wanted.end and opens + lasts > wanted.start:
+                day = date.fromordinal(ordinal)
+                add(PlannedWindow(name, pool, day, nodes, opens, opens + lasts, (), owner, order))
+            continue
+        day = date.fromordinal(ordinal)
+        try:
+            found = opening(day, window.start, window.length, zones.zone(where))
+        except OverflowError:
+            continue  # outside the years that a calendar of ours can count
+        if not wanted.meets(found.opens, found.closes):
+            continue
+        if ordinal in excepted or found.closes <= found.opens:
+            expansion.skipped.append(_skipped(lab, window, order, day, found))
+        else:
+            add(PlannedWindow(name, pool, day, nodes, found.opens, found.closes, found.notes, owner, order))
+
+
+def _ordinals(window: Window, wanted: Range) -> Iterator[int]:
+    """The start dates that may matter, as ordinals, in order."""
+    first = max(wanted.start // zones.DAY + zones.EPOCH_ORDINAL - DAYS_BEFORE, 1)
+    last = min(wanted.end // zones.DAY + zones.EPOCH_ORDINAL + DAYS_AFTER, date.max.toordinal())
+    if window.from_ is not None:
+        first = max(first, window.from_.toordinal())
+    if window.until is not None:
+        last = min(last, window.until.toordinal())
+    if window.days is None:
+        yield from (day for day in map(date.toordinal, window.start_dates) if first <= day <= last)
+        return
+    weekdays = window.weekdays
+    # Ordinal 1, the first of January of year 1, was a Monday.
+    yield from (ordinal for ordinal in range(first, last + 1) if (ordinal - 1) % 7 in weekdays)
+
+
+def _skipped(lab: Lab, window: Window, order: int, day: date, found: Opening) -> SkippedWindow:
+    if day in window.except_:
+        code, reason = Code.EXCEPTED, f"{day} is among the exceptions of {window.name}"
+    elif day in lab.except_:
+        code, reason = Code.EXCEPTED, f"{day} is among the lab's exceptions"
+    else:
+        code, reason = Code.VANISHES, found.notes[0]
+    return SkippedWindow(window.name, lab.pool_of(window), day, code, reason, order)
+
+
+def _seconds(at: datetime) -> int:
+    return (at.astimezone(UTC) - zones.EPOCH) // _SECOND
+
+
+_SECOND = zones.instant(1) - zones.EPOCH

@@ -1,0 +1,24 @@
+"""The forms of the names in lab.yaml, as patterns that the JSON Schema shows too.
+
+Lengths follow from what is made of a name: `<lab>-ng-<pool>` has at most 63 characters, and
+`close-<window>-<date>` at most 64.
+"""
+
+LAB_NAME = "^[a-z][a-z0-9-]{0,39}$"
+POOL_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
+WINDOW_NAME = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$"
+NODEGROUP_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"
+CLUSTER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+INSTANCE_TYPE = r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$"
+AMI_TYPE = "^[A-Za-z0-9_]+$"
+KUBERNETES_VERSION = r"^1\.[0-9]{2}$"
+CHART_VERSION = r"^v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
+CHART_REPOSITORY = "^https://[^ ]+$"
+NAMESPACE = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+CURRENCY = "^[A-Z]{3}$"
+ADMIN_ARN = "^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$"
+MEMBER = "^[USW][A-Z0-9]{1,30}$"
+SLACK_COMMAND = "^[a-z0-9][a-z0-9_-]{0,30}$"
+SLACK_CHANNEL = "^[CG][A-Z0-9]{1,30}$"
+SECRET_ARN = "^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$"  # noqa: S105 - a form, no secret
+EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"

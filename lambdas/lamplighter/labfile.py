@@ -1,0 +1,141 @@
+"""A lab file -> the lab, or everything that is wrong with it, with the line of each.
+
+Only the command line and synthesis read files; functions get the normalised lab as JSON.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from pydantic import ValidationError
+
+from lamplighter import lab_rules, lab_rules_cluster, lab_yaml
+from lamplighter.errors import BadInput
+from lamplighter.lab import Lab
+from lamplighter.lab_keys import Path
+from lamplighter.lab_repair import cleaned, culprit, repaired
+from lamplighter.lab_sentences import sentence
+from lamplighter.lab_types import shown
+
+LARGEST = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a lab file; as text it is one line."""
+
+    file: str
+    line: int
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.key}: {self.text}"
+
+
+def load(path: FilePath | str) -> Lab:
+    """The lab in a file. BadInput with every problem, a line each."""
+    found = read(path)
+    if isinstance(found, Lab):
+        return found
+    raise BadInput("\n".join(str(problem) for problem in found))
+
+
+def read(path: FilePath | str) -> Lab | list[Problem]:
+    """The lab in a file, or its problems in the order of the file's lines."""
+    name = "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in os.fspath(path))
+    try:
+        with FilePath(path).open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        return [Problem(name, 1, "lab", _unreadable(error))]
+    if len(content) > LARGEST:
+        return [Problem(name, 1, "lab", "is larger than 256 KiB, keep it smaller")]
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        return [Problem(name, line, "lab", f"is not UTF-8 at byte {error.start}, save it as UTF-8")]
+    return parse(text, name)
+
+
+def parse(text: str, name: str = "lab.yaml") -> Lab | list[Problem]:
+    """The lab that a text describes, or its problems."""
+    document = lab_yaml.read(text)
+    lab, found = _judge(document)
+    if lab is not None and not found and not document.faults:
+        return lab
+    told = [(fault.line, fault.path, fault.text) for fault in document.faults]
+    told += [(document.line(path), path, said) for path, said in found]
+    ordered = sorted(set(told), key=lambda one: (one[0], [str(step) for step in one[1]]))
+    return [Problem(name, line, _key(path), said) for line, path, said in ordered]
+
+
+def _judge(document: lab_yaml.Document) -> tuple[Lab | None, list[tuple[Path, str]]]:
+    """The lab where it can be read at all, and what is wrong with keys, values and their fit."""
+    if document.value is None and document.faults:
+        return None, []
+    value = {} if document.value is None else cleaned(document.value)
+    if not isinstance(value, dict):
+        return None, [((), f"is {shown(value)}, write a mapping of keys such as name and pools")]
+    try:
+        lab = Lab.model_validate(value)
+    except ValidationError as error:
+        wrong = [
+            (_written(detail["loc"], document), sentence(detail, _path(detail["loc"])))
+            for detail in error.errors()
+        ]
+        bad = {culprit(detail["loc"]) for detail in error.errors()}
+        mended = repaired(value, error)
+        return None, wrong + (_misfits(mended, bad) if mended is not None else [])
+    return lab, _misfits(lab, set())
+
+
+def _misfits(lab: Lab, bad: Iterable[Path]) -> list[tuple[Path, str]]:
+    """What does not fit, but for what was found by reading a value that is wrong itself."""
+    wrong = set(bad)
+
+    def sound(path: Path) -> bool:
+        return not any(path[:length] in wrong for length in range(len(path) + 1))
+
+    return [
+        (misfit.path, misfit.text)
+        for rules in (lab_rules, lab_rules_cluster)
+        for misfit in rules.misfits(lab)
+        if sound(misfit.path) and all(sound(path) for path in misfit.reads)
+    ]
+
+
+def _path(location: tuple[str | int, ...]) -> Path:
+    return tuple(step for step in location if step != "[key]")
+
+
+def _written(location: tuple[str | int, ...], document: lab_yaml.Document) -> Path:
+    """The path of an error, without the index of an item that was written as a single word."""
+    path = _path(location)
+    return path[:-1] if path and isinstance(path[-1], int) and path not in document.lines else path
+
+
+def _key(path: Path) -> str:
+    if not path:
+        return "lab"
+    return ".".join(
+        str(step)
+        if isinstance(step, int) or (step and all(mark.isalnum() or mark in "_-/" for mark in step))
+        else shown(step)
+        for step in path
+    )
+
+
+def _unreadable(error: OSError | ValueError) -> str:
+    match error:
+        case FileNotFoundError():
+            return "is missing, name a lab file with --lab"
+        case IsADirectoryError():
+            return "is a folder, name a lab file with --lab"
+        case PermissionError():
+            return "cannot be read, give it read permission or name another file with --lab"
+        case _:
+            reason = getattr(error, "strerror", None) or str(error)
+            return f"cannot be read ({reason}), name a lab file with --lab"
