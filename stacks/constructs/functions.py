@@ -41,7 +41,12 @@ class FunctionCode(Construct):
         self.layer = lambda_.LayerVersion(
             self,
             "Dependencies",
-            code=lambda_.Code.from_asset(str(layer.ensure()), exclude=["digest", ".ready"]),
+            code=lambda_.Code.from_asset(
+                str(layer.ensure()),
+                exclude=["digest", ".ready"],
+                # What is in it is known without reading 88 MB.
+                asset_hash=layer.digest(),
+            ),
             compatible_runtimes=[RUNTIME],
             compatible_architectures=[ARCHITECTURE],
             description="lambdas/requirements.txt for Lambda",

@@ -131,7 +131,7 @@ class LabFunctions(Construct):
                 "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
             },
             [
-                p.reading_the_ledger(),
+                p.keeping_the_ledger(),
                 *p.seeing_capacity(),
                 p.starting("close", "last-close"),
                 p.invoking("planner"),

@@ -1,0 +1,226 @@
+"""The templates of the default lab hold the Terraform lab, value for value.
+
+The values are typed from the document (lab-sources 004), not taken from the model.
+"""
+
+import json
+
+from tests.infra.conftest import Template
+
+ZONES = ["ap-northeast-2a", "ap-northeast-2b", "ap-northeast-2c"]
+PUBLIC = ["192.168.0.0/22", "192.168.4.0/22", "192.168.8.0/22"]
+PRIVATE = ["192.168.12.0/22", "192.168.16.0/22", "192.168.20.0/22"]
+
+
+def tags(properties: dict[str, object]) -> dict[str, str]:
+    found = properties.get("Tags", [])
+    if isinstance(found, dict):
+        return found
+    return {tag["Key"]: tag["Value"] for tag in found}  # type: ignore[attr-defined]
+
+
+def test_the_vpc_has_the_labs_block_and_name(cluster: Template) -> None:
+    vpc = cluster.one("AWS::EC2::VPC", CidrBlock="192.168.0.0/16")
+    assert vpc["EnableDnsSupport"] is True
+    assert vpc["EnableDnsHostnames"] is True
+    assert tags(vpc)["Name"] == "gpu-lab-VPC"
+    assert tags(cluster.one("AWS::EC2::InternetGateway"))["Name"] == "gpu-lab-IGW"
+
+
+def test_each_zone_has_a_public_and_a_private_subnet_with_its_role(cluster: Template) -> None:
+    for blocks, public, role, name in (
+        (PUBLIC, True, "kubernetes.io/role/elb", "gpu-lab-PublicSubnet"),
+        (PRIVATE, False, "kubernetes.io/role/internal-elb", "gpu-lab-PrivateSubnet"),
+    ):
+        for zone, block in zip(ZONES, blocks, strict=True):
+            subnet = cluster.one("AWS::EC2::Subnet", CidrBlock=block)
+            assert subnet["AvailabilityZone"] == zone
+            assert subnet["MapPublicIpOnLaunch"] is public
+            assert tags(subnet)[role] == "1"
+            assert tags(subnet)["Name"] == name
+    assert len(cluster.properties("AWS::EC2::Subnet")) == 6
+
+
+def test_one_nat_gateway_stands_in_the_first_public_subnet(cluster: Template) -> None:
+    nat = cluster.one("AWS::EC2::NatGateway")
+    assert tags(nat)["Name"] == "gpu-lab-NAT"
+    assert cluster.resources[nat["SubnetId"]["Ref"]]["Properties"]["CidrBlock"] == PUBLIC[0]
+
+
+def test_the_cluster_has_the_labs_version_endpoints_and_logs(cluster: Template) -> None:
+    eks = cluster.one("AWS::EKS::Cluster", Name="gpu-lab")
+    assert eks["Version"] == "1.35"
+    assert eks["ResourcesVpcConfig"]["EndpointPublicAccess"] is True
+    assert eks["ResourcesVpcConfig"]["EndpointPrivateAccess"] is True
+    logs = eks["Logging"]["ClusterLogging"]["EnabledTypes"]
+    assert [kind["Type"] for kind in logs] == ["api", "scheduler"]
+    assert eks["AccessConfig"]["AuthenticationMode"] == "API"
+    assert eks["AccessConfig"]["BootstrapClusterCreatorAdminPermissions"] is True
+    assert eks["BootstrapSelfManagedAddons"] is False
+    assert eks["UpgradePolicy"] == {"SupportType": "STANDARD"}
+    subnets = [cluster.resources[s["Ref"]]["Properties"] for s in eks["ResourcesVpcConfig"]["SubnetIds"]]
+    assert [subnet["CidrBlock"] for subnet in subnets] == PRIVATE
+
+
+def test_pods_have_identities_of_their_own_through_irsa(cluster: Template) -> None:
+    provider = cluster.one("AWS::IAM::OIDCProvider")
+    assert provider["ClientIdList"] == ["sts.amazonaws.com"]
+    assert provider["Url"]["Fn::GetAtt"][1] == "OpenIdConnectIssuerUrl"
+
+
+def test_all_seven_add_ons_are_there(cluster: Template) -> None:
+    add_ons = {add_on["AddonName"]: add_on for add_on in cluster.properties("AWS::EKS::Addon")}
+    assert set(add_ons) == {
+        "coredns",
+        "kube-proxy",
+        "vpc-cni",
+        "metrics-server",
+        "external-dns",
+        "eks-pod-identity-agent",
+        "cert-manager",
+    }
+    # maxPods 50 on a t3.medium needs whole prefixes.
+    assert json.loads(add_ons["vpc-cni"]["ConfigurationValues"]) == {
+        "env": {"ENABLE_PREFIX_DELEGATION": "true"}
+    }
+
+
+def test_the_system_node_group_is_the_labs(cluster: Template) -> None:
+    group = cluster.one("AWS::EKS::Nodegroup", NodegroupName="gpu-lab-ng-1")
+    assert group["AmiType"] == "AL2023_x86_64_STANDARD"
+    assert group["ScalingConfig"] == {"MinSize": 1, "MaxSize": 4, "DesiredSize": 2}
+    assert group["Labels"] == {"tier": "primary"}
+    assert "Taints" not in group
+    assert group["ForceUpdateEnabled"] is False
+    assert len(group["Subnets"]) == 3
+    data = launch_template(cluster, group)
+    assert data["InstanceType"] == "t3.medium"
+    assert data["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] == 30
+    script = data["UserData"]["Fn::Base64"]
+    assert "maxPods: 50" in script
+    assert "application/node.eks.aws" in script
+    assert "dnf update -y" in script
+    assert "dnf install -y tree bind-utils tcpdump nvme-cli links sysstat ipset htop\n" in script
+
+
+def test_the_gpu_node_group_is_the_labs(cluster: Template) -> None:
+    group = cluster.one("AWS::EKS::Nodegroup", NodegroupName="gpu-lab-ng-gpu")
+    assert group["AmiType"] == "AL2023_x86_64_NVIDIA"
+    assert group["CapacityType"] == "ON_DEMAND"
+    assert (group["ScalingConfig"]["MinSize"], group["ScalingConfig"]["MaxSize"]) == (0, 2)
+    assert group["Labels"] == {"tier": "gpu", "nvidia.com/gpu": "true"}
+    assert group["Taints"] == [{"Key": "nvidia.com/gpu", "Value": "true", "Effect": "NO_SCHEDULE"}]
+    autoscaler = "k8s.io/cluster-autoscaler/node-template"
+    assert group["Tags"][f"{autoscaler}/label/nvidia.com/gpu"] == "true"
+    assert group["Tags"][f"{autoscaler}/taint/nvidia.com/gpu"] == "true:NoSchedule"
+    (subnet,) = group["Subnets"]
+    assert cluster.resources[subnet["Ref"]]["Properties"]["AvailabilityZone"] == ZONES[0]
+    data = launch_template(cluster, group)
+    assert data["InstanceType"] == "g5.xlarge"
+    assert data["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] == 100
+    script = data["UserData"]["Fn::Base64"]
+    assert "maxPods" not in script
+    assert "dnf update" not in script
+    assert "dnf install -y tree bind-utils tcpdump nvme-cli links sysstat ipset htop pciutils\n" in script
+
+
+def test_instance_type_and_disk_are_in_the_launch_template_only(cluster: Template) -> None:
+    for group in cluster.properties("AWS::EKS::Nodegroup"):
+        assert "InstanceTypes" not in group
+        assert "DiskSize" not in group
+
+
+def test_nodes_demand_imdsv2_within_two_hops_and_no_ssh(cluster: Template) -> None:
+    for group in cluster.properties("AWS::EKS::Nodegroup"):
+        data = launch_template(cluster, group)
+        assert data["MetadataOptions"] == {
+            "HttpEndpoint": "enabled",
+            "HttpTokens": "required",
+            "HttpPutResponseHopLimit": 2,
+        }
+        assert "KeyName" not in data
+        assert "RemoteAccess" not in group
+
+
+def test_nodes_carry_the_node_and_the_auxiliary_group_only(cluster: Template) -> None:
+    for group in cluster.properties("AWS::EKS::Nodegroup"):
+        ids = [i["Fn::GetAtt"][0] for i in launch_template(cluster, group)["SecurityGroupIds"]]
+        names = [tags(cluster.resources[i]["Properties"])["Name"] for i in ids]
+        assert names == ["gpu-lab-node", "gpu-lab-node-group-sg"]
+
+
+def test_roles_have_the_labs_names_and_policies(cluster: Template) -> None:
+    own = {p["ManagedPolicyName"] for p in cluster.properties("AWS::IAM::ManagedPolicy")}
+    assert own == {
+        "gpu-labAWSLoadBalancerControllerPolicy",
+        "gpu-labExternalDNSPolicy",
+        "gpu-labCasAutoScalerPolicy",
+    }
+    system = cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ng-1")["ManagedPolicyArns"]
+    gpu = cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ng-gpu")["ManagedPolicyArns"]
+    for policies in (system, gpu):
+        assert "AmazonSSMManagedInstanceCore" in json.dumps(policies)
+    assert sum(1 for policy in system if "Ref" in policy) == 3
+    assert not any("Ref" in policy for policy in gpu)
+
+
+def test_the_gpu_operator_is_installed_as_in_the_lab(cluster: Template) -> None:
+    chart = cluster.one("Custom::AWSCDK-EKS-HelmChart")
+    assert chart["Release"] == "gpu-operator"
+    assert chart["Chart"] == "gpu-operator"
+    assert chart["Version"] == "v26.3.1"
+    assert chart["Namespace"] == "gpu-operator"
+    assert chart["CreateNamespace"] is True
+    assert chart["Repository"] == "https://helm.ngc.nvidia.com/nvidia"
+    assert chart["Wait"] is True
+    assert "Atomic" not in chart
+    # The one deliberate difference: the lab's 900 s is the life of the handler.
+    assert chart["Timeout"] == "600s"
+    assert chart["ServiceTimeout"] == "960"
+    assert json.loads(chart["Values"]) == {
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "devicePlugin": {"enabled": True},
+        "nfd": {"enabled": True},
+        "dcgmExporter": {"enabled": True},
+        "validator": {"plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "true"}]}},
+        "operator": {
+            "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+        },
+    }
+
+
+def test_every_output_of_the_lab_is_an_output(cluster: Template) -> None:
+    assert set(cluster.outputs) >= {
+        "ConfigureKubectl",
+        "ClusterName",
+        "ClusterEndpoint",
+        "ClusterSecurityGroupId",
+        "NodeSecurityGroupId",
+        "AuxiliaryNodeSgId",
+        "GpuSubnetAz",
+        "GpuSubnetId",
+        "AmiAl2023Standard",
+        "AmiAl2023Nvidia",
+    }
+    assert (
+        cluster.outputs["ConfigureKubectl"]
+        == "aws eks --region ap-northeast-2 update-kubeconfig --name gpu-lab"
+    )
+    assert cluster.outputs["GpuSubnetAz"] == "ap-northeast-2a"
+
+
+def test_the_labs_tags_are_on_what_can_carry_them(cluster: Template, controller: Template) -> None:
+    wanted = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
+    kinds = ("AWS::EC2::VPC", "AWS::EKS::Cluster", "AWS::EKS::Nodegroup", "AWS::IAM::Role", "AWS::EKS::Addon")
+    for properties in [p for kind in kinds for p in cluster.properties(kind)]:
+        assert wanted.items() <= tags(properties).items()
+    for kind in ("AWS::Lambda::Function", "AWS::DynamoDB::Table", "AWS::StepFunctions::StateMachine"):
+        for properties in controller.properties(kind):
+            assert wanted.items() <= tags(properties).items()
+
+
+def launch_template(cluster: Template, group: dict[str, object]) -> dict[str, object]:
+    reference = group["LaunchTemplate"]["Id"]["Ref"]  # type: ignore[index]
+    data: dict[str, object] = cluster.resources[reference]["Properties"]["LaunchTemplateData"]
+    return data

@@ -1,0 +1,151 @@
+"""Nobody may do more than they do: names instead of wildcards, one role a function, narrow trust."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import Template
+
+# Calls that take no resource, by AWS's service authorization reference.
+TAKE_NO_RESOURCE = {
+    "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeLifecycleHooks",
+    "autoscaling:DescribeScalingActivities",
+    "ec2:DescribeInstances",
+    "scheduler:ListSchedules",
+}
+
+
+def listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def statements(template: Template) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(name of the policy, statement) of every inline policy."""
+    for name, resource in template.of_type("AWS::IAM::Policy").items():
+        for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
+            yield name, statement
+
+
+def allowed(template: Template, role: str) -> dict[str, list[dict[str, Any]]]:
+    """Action -> statements, of the role of that name."""
+    (logical,) = [
+        n for n, r in template.of_type("AWS::IAM::Role").items() if r["Properties"].get("RoleName") == role
+    ]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for resource in template.of_type("AWS::IAM::Policy").values():
+        if {"Ref": logical} in resource["Properties"]["Roles"]:
+            for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
+                for action in listed(statement["Action"]):
+                    found.setdefault(action, []).append(statement)
+    return found
+
+
+def test_a_star_stands_only_for_calls_that_take_no_resource(cluster: Template, controller: Template) -> None:
+    for template in (cluster, controller):
+        for name, statement in statements(template):
+            if "*" in listed(statement["Resource"]):
+                assert set(listed(statement["Action"])) <= TAKE_NO_RESOURCE, name
+
+
+def test_no_action_is_a_wildcard(cluster: Template, controller: Template) -> None:
+    for template in (cluster, controller):
+        for name, statement in statements(template):
+            assert not [action for action in listed(statement["Action"]) if "*" in action], name
+
+
+def test_nobody_is_everybody(cluster: Template, controller: Template) -> None:
+    for template in (cluster, controller):
+        for name, resource in template.resources.items():
+            properties = resource.get("Properties", {})
+            for key in ("AssumeRolePolicyDocument", "PolicyDocument"):
+                document = properties.get(key)
+                for statement in document["Statement"] if isinstance(document, Mapping) else []:
+                    if statement["Effect"] == "Allow" and "Principal" in statement:
+                        assert '"*"' not in json.dumps(statement["Principal"]), name
+
+
+def test_each_function_has_a_role_of_its_own_with_a_name(controller: Template) -> None:
+    functions = controller.properties("AWS::Lambda::Function")
+    roles = [function["Role"]["Fn::GetAtt"][0] for function in functions]
+    assert len(set(roles)) == len(functions) == 7
+    for function, role in zip(functions, roles, strict=True):
+        short = function["FunctionName"].removeprefix("gpu-lab-")
+        assert controller.resources[role]["Properties"]["RoleName"] == f"gpu-lab-ap-northeast-2-{short}"
+        assert function["Handler"] == f"handlers.{short}.handler"
+
+
+def test_only_two_functions_and_the_failsafe_may_write_a_size(controller: Template) -> None:
+    for writer in ("eks:UpdateNodegroupConfig", "autoscaling:UpdateAutoScalingGroup"):
+        able = {
+            role["RoleName"].removeprefix("gpu-lab-ap-northeast-2-")
+            for role in controller.properties("AWS::IAM::Role")
+            if writer in allowed(controller, role["RoleName"])
+        }
+        assert able == {"nodegroups", "guard", "failsafe"}
+
+
+def test_the_failsafe_may_lower_the_pools_and_nothing_else(controller: Template) -> None:
+    may = allowed(controller, "gpu-lab-ap-northeast-2-failsafe")
+
+    assert set(may) == {
+        "eks:UpdateNodegroupConfig",
+        "autoscaling:UpdateAutoScalingGroup",
+        "sqs:SendMessage",
+    }
+    assert "nodegroup/gpu-lab/gpu-lab-ng-gpu/*" in json.dumps(may["eks:UpdateNodegroupConfig"])
+    (by_group,) = may["autoscaling:UpdateAutoScalingGroup"]
+    assert by_group["Condition"]["StringEquals"] == {
+        "autoscaling:ResourceTag/eks:cluster-name": "gpu-lab",
+        "autoscaling:ResourceTag/eks:nodegroup-name": ["gpu-lab-ng-gpu"],
+    }
+
+
+@pytest.mark.parametrize("purpose", ["failsafe", "windows"])
+def test_only_schedules_of_the_labs_group_may_take_the_schedule_roles(
+    controller: Template, purpose: str
+) -> None:
+    role = controller.one("AWS::IAM::Role", RoleName=f"gpu-lab-ap-northeast-2-{purpose}")
+
+    (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
+
+    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    condition = trust["Condition"]["StringEquals"]
+    assert condition["aws:SourceAccount"] == {"Ref": "AWS::AccountId"}
+    assert "schedule-group/gpu-lab" in json.dumps(condition["aws:SourceArn"])
+
+
+def test_a_role_is_passed_to_the_scheduler_only(controller: Template) -> None:
+    passing = [s for _, s in statements(controller) if "iam:PassRole" in listed(s["Action"])]
+    assert passing
+    for statement in passing:
+        assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
+        assert "*" not in json.dumps(statement["Resource"])
+
+
+def test_kubernetes_is_reached_by_two_roles_through_one_group_each(controller: Template) -> None:
+    entries = controller.properties("AWS::EKS::AccessEntry")
+    reached = {
+        controller.resources[entry["PrincipalArn"]["Fn::GetAtt"][0]]["Properties"]["RoleName"]: entry[
+            "KubernetesGroups"
+        ]
+        for entry in entries
+    }
+    assert reached == {
+        "gpu-lab-ap-northeast-2-cluster": ["lamplighter:cluster"],
+        "gpu-lab-ap-northeast-2-guard": ["lamplighter:guard"],
+    }
+    assert not any("AccessPolicies" in entry for entry in entries)
+
+
+def test_the_gatekeeper_only_reads(cluster: Template) -> None:
+    may = set(allowed(cluster, "gpu-lab-ap-northeast-2-gatekeeper"))
+    assert may == {
+        "eks:DescribeNodegroup",
+        "dynamodb:GetItem",
+        "dynamodb:Query",
+        "logs:CreateLogStream",
+        "logs:PutLogEvents",
+    }
