@@ -18,7 +18,7 @@ from handlers.logs import logger
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import announcement, closing
+from lamplighter.domain import announcement, closing, zones
 from lamplighter.domain.announcement import Announcement
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Verb
@@ -41,7 +41,7 @@ class Voice:
     @property
     def zone(self) -> ZoneInfo:
         """The lab's own clock."""
-        return ZoneInfo(self.lab.time_zone)
+        return zones.zone(self.lab.time_zone)
 
     def now(self) -> datetime:
         """The present instant, in UTC."""

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+from lamplighter.domain import zones
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.money import Money, Period, cost, period_of
 from lamplighter.lab import Lab
@@ -52,7 +53,7 @@ def terms(lab: Lab, pool: str, max_nodes: int | None = None) -> Terms:
         price_per_hour=lab.price(pool),
         budget=Money.of(budget.amount, budget.currency),
         per=budget.period,
-        zone=ZoneInfo(lab.time_zone),
+        zone=zones.zone(lab.time_zone),
         longest=lab.guard.longest_lease,
         default=lab.guard.default_lease,
     )

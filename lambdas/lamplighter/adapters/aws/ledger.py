@@ -94,10 +94,13 @@ class Ledger(LedgerChanges):
             )
         self._table.transact(writes)
 
-    def decide(self, pool: str, decision: Decision, why: Entry | None = None) -> None:
-        """Keep a decision that changed nothing else; the first one on a command stands."""
-        with suppress(Conflict):
+    def decide(self, pool: str, decision: Decision, why: Entry | None = None) -> bool:
+        """Keep a decision that changed nothing else; the first one on a command stands, and gives True."""
+        try:
             self._table.transact([self._decided(pool, decision), *([self._entry(why)] if why else [])])
+        except Conflict:
+            return False
+        return True
 
     def advance(self, pool: str, lease_id: str, state: LeaseState, at: datetime) -> bool:
         """A lease in force is now opening (nodes ordered) or open (GPUs proven).

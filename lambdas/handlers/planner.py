@@ -1,0 +1,106 @@
+"""The planner: hourly and at each deploy, windows become leases-to-be and schedules, 36 hours ahead.
+
+Reconciles: what people or accidents changed about the schedules is put right, what is overdue is started.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from handlers.desk import Desk, desk
+from handlers.environment import ENVIRONMENT
+from handlers.logs import logger
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.domain import planner
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.calendar import SkippedWindow
+from lamplighter.domain.commands import Decision
+from lamplighter.domain.schedule import NEAREST
+from lamplighter.domain.terms import Terms
+from lamplighter.errors import BadInput
+
+
+@dataclass
+class Office:
+    """The desk, and what the planner alone does: start what is due, say what does not happen."""
+
+    desk: Desk
+    workflows: Workflows
+    notices: Notices
+
+
+def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
+    """Entry point: whatever wakes it, it plans."""
+    done = plan_all(_office())
+    logger().info("planned", extra=done)
+    return done
+
+
+def plan_all(office: Office) -> dict[str, object]:
+    """Bring ledger and schedules to what the lab's windows and the leases ask for."""
+    lab, ledger = office.desk.capacity.lab, office.desk.ledger
+    now = office.desk.now()
+    ledger.put_document(lab.to_json(), now)
+    calendar = planner.calendar(lab, _terms(office), ledger.skips(), now)
+    # Names first: whoever puts a schedule writes its lease before, so a name seen here has its lease.
+    present = [name for prefix in planner.PREFIXES for name in office.desk.windows.names(prefix)]
+    wanted_names: set[str] = set()
+    planned: list[str] = []
+    started: list[str] = []
+    for pool in lab.pools:
+        wanted = [lease for lease in calendar.leases if lease.pool == pool]
+        made = planner.plan(wanted, ledger.leases(pool), office.desk.doors, now)
+        wanted_names |= {schedule.name for schedule in made.schedules}
+        _write(made, calendar.notes, office, now)
+        for schedule in made.schedules:
+            if schedule.at > now + NEAREST and office.desk.windows.read(schedule.name) != schedule:
+                office.desk.windows.put(schedule)
+        planned += [lease.id for lease in made.write]
+        started += [start.name for start in made.start if office.workflows.start(start)]
+    stale = [name for name in present if name not in wanted_names]
+    office.desk.windows.delete(stale)
+    for skipped in calendar.skipped:
+        _say_skipped(skipped, office, now)
+    return {"planned": planned, "started": started, "unscheduled": stale}
+
+
+def _terms(office: Office) -> dict[str, Terms]:
+    """The terms of every pool that has any; one without a price gets no windows, and says so."""
+    found: dict[str, Terms] = {}
+    for pool in office.desk.capacity.lab.pools:
+        try:
+            found[pool] = office.desk.terms(pool)
+        except BadInput as unknown:
+            logger().warning("pool %s is not planned: %s", pool, unknown)
+    return found
+
+
+def _write(made: planner.Plan, notes: Mapping[str, str], office: Office, now: datetime) -> None:
+    ledger = office.desk.ledger
+    for lease in made.write:
+        ledger.plan(lease)
+        what = f"planned {lease.called()} on pool {lease.pool}"
+        why = notes.get(lease.id) or f"window {lease.window} of the lab names {lease.date}"
+        ledger.append_audit(Entry(now, lease.pool, "planned", "planner", what, why, lease.id, lease.nodes))
+    for lease in made.take_back:
+        ledger.unplan(lease.pool, lease.id)
+        what = f"took back {lease.called()} on pool {lease.pool}"
+        why = "the lab or a person no longer has it in the calendar"
+        ledger.append_audit(Entry(now, lease.pool, "unplanned", "planner", what, why, lease.id))
+
+
+def _say_skipped(skipped: SkippedWindow, office: Office, now: datetime) -> None:
+    """Say once that a window does not happen, and why."""
+    decision = Decision(f"skip-{skipped.window}-{skipped.date}", "skipped", skipped.reason, now)
+    what = f"window {skipped.window} does not open on {skipped.date}"
+    entry = Entry(now, skipped.pool, "skipped", "planner", what, skipped.reason)
+    if office.desk.ledger.decide(skipped.pool, decision, entry):
+        lab = office.desk.capacity.lab.name
+        office.notices.say(f"{lab}: {what}", f"{skipped.reason[:1].upper()}{skipped.reason[1:]}.")
+
+
+@cache
+def _office() -> Office:
+    return Office(desk(), Workflows(), Notices(ENVIRONMENT.notices_topic))

@@ -1,0 +1,158 @@
+"""What should stand in the ledger and in the schedule group for the next 36 hours, and what is missing there.
+
+Owns the comparison: planned leases to write and to take back, schedules that should exist, and what is
+due so soon that it is started at once. Windows become instants in calendar.py; granting is grant.py's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from lamplighter.domain.calendar import Code, SkippedWindow, expand
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.lease import OVER, Lease, LeaseState
+from lamplighter.domain.schedule import (
+    CLOSE_GOOD_FOR,
+    NEAREST,
+    Doors,
+    Schedule,
+    Start,
+    close_schedule,
+    closing,
+    open_schedule,
+    opening,
+    warn_schedule,
+)
+from lamplighter.domain.terms import Terms
+from lamplighter.lab import Lab
+
+HORIZON = timedelta(hours=36)
+STUCK_AFTER = timedelta(hours=1)
+"""A close takes at most so long; one that takes longer died, and is begun again."""
+PREFIXES = ("open-", "warn-", "close-")
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The windows ahead as leases-to-be, and those that do not happen."""
+
+    leases: tuple[Lease, ...]
+    skipped: tuple[SkippedWindow, ...]
+    notes: Mapping[str, str]
+    """By lease: what differs from what the lab asks, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done so that ledger and schedules are as they should be."""
+
+    write: tuple[Lease, ...]
+    take_back: tuple[Lease, ...]
+    schedules: tuple[Schedule, ...]
+    """All that should exist, whatever exists."""
+    start: tuple[Start, ...]
+
+
+def calendar(
+    lab: Lab, terms: Mapping[str, Terms], skips: Iterable[tuple[str, str]], now: datetime
+) -> Calendar:
+    """The windows that meet the next 36 hours, without those that people took out."""
+    expansion = expand(lab, now, now + HORIZON)
+    taken_out = set(skips)
+    leases, skipped, notes = [], list(expansion.skipped), {}
+    for window in expansion.windows:
+        if window.pool not in terms:
+            continue
+        if (window.window, window.date.isoformat()) in taken_out:
+            reason = f"{window.window} on {window.date} was skipped by a person"
+            skipped.append(
+                SkippedWindow(window.window, window.pool, window.date, Code.EXCEPTED, reason, window.order)
+            )
+            continue
+        money = terms[window.pool]
+        lease = Lease(
+            id=f"{window.window}-{window.date}",
+            pool=window.pool,
+            nodes=window.nodes,
+            owner=window.owner,
+            source="window",
+            state=LeaseState.PLANNED,
+            opens=window.opens,
+            closes=window.closes,
+            hold=money.hold(window.nodes, window.opens, window.closes),
+            window=window.window,
+            date=window.date.isoformat(),
+            period=money.period(window.opens).key,
+            order=window.order,
+        )
+        leases.append(lease)
+        if window.notes:
+            notes[lease.id] = "; ".join(window.notes)
+    return Calendar(tuple(leases), tuple(skipped), notes)
+
+
+def plan(wanted: Sequence[Lease], known: Sequence[Lease], doors: Doors, now: datetime) -> Plan:
+    """Compare the windows ahead with the leases of the ledger; both of one pool."""
+    by_id = {lease.id: lease for lease in known}
+    write = [lease for lease in wanted if _is_new(lease, by_id.get(lease.id))]
+    wanted_ids = {lease.id for lease in wanted}
+    take_back = [
+        lease
+        for lease in known
+        if lease.state is LeaseState.PLANNED and lease.window is not None and lease.id not in wanted_ids
+    ]
+    gone = {lease.id for lease in take_back}
+    # A planned lease as it is wanted now, everything else as the ledger has it.
+    standing = {lease.id: lease for lease in known if lease.id not in gone and lease.state not in OVER}
+    standing |= {lease.id: lease for lease in write}
+    leases = sorted(standing.values(), key=lambda lease: (lease.opens, lease.order, lease.id))
+    return Plan(
+        tuple(write),
+        tuple(take_back),
+        tuple(schedule for lease in leases for schedule in _schedules(lease, doors, now)),
+        tuple(start for lease in leases for start in _starts(lease, doors, now)),
+    )
+
+
+def _is_new(wanted: Lease, known: Lease | None) -> bool:
+    """Whether there is no such lease yet, or a planned one that says something else."""
+    if known is None:
+        return True
+    return known.state is LeaseState.PLANNED and replace(known, because=None, by=None) != wanted
+
+
+def _schedules(lease: Lease, doors: Doors, now: datetime) -> list[Schedule]:
+    if lease.state is LeaseState.CLOSING:
+        return []
+    shots = [warn_schedule(lease, doors), close_schedule(lease, doors)]
+    if lease.state in {LeaseState.PLANNED, LeaseState.ADMITTED}:
+        shots.insert(0, open_schedule(lease, doors))
+    return [shot for shot in shots if shot.at > now]
+
+
+def _starts(lease: Lease, doors: Doors, now: datetime) -> list[Start]:
+    """What no schedule can do any more: due within moments, or overdue because a schedule was lost."""
+    if lease.state is LeaseState.PLANNED and lease.opens <= now + NEAREST and now < lease.closes:
+        return [opening(lease, doors)]
+    if lease.granted and lease.closes <= now:
+        return [closing(lease, doors)]
+    if lease.state is LeaseState.CLOSING and lease.closes + STUCK_AFTER <= now:
+        return [_closing_again(lease, doors, now)]
+    return []
+
+
+def _closing_again(lease: Lease, doors: Doors, now: datetime) -> Start:
+    name = f"close-again-{lease.id}-{now:%Y%m%dT%H}"
+    command = Command(
+        id=name,
+        verb=Verb.CLOSE,
+        pool=lease.pool,
+        owner=lease.owner,
+        by="planner",
+        source="guard",
+        issued=now,
+        expires=now + CLOSE_GOOD_FOR,
+        lease=lease.id,
+        because=f"{lease.called()} began to close over an hour ago and did not come to its end",
+    )
+    return Start(doors.close_lab, name, command)

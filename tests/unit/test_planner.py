@@ -1,0 +1,167 @@
+"""What stands in the ledger and the schedule group after the planner ran."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.leases import STEPS
+from handlers.planner import Office, plan_all
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.schedule import open_command
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+# Eight in the evening (UTC) of Friday 2026-11-20; the evening window opens an hour later.
+EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
+LATE = {"name": "late", "nodes": 2, "days": "daily", "start": "23:00", "end": "24:00"}
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def deployed(world: LabOnMoto, *windows: dict[str, Any], **more: Any) -> Office:
+    """The lab as a deploy with these windows leaves it."""
+    document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), **more}
+    world.capacity.lab = Lab.model_validate(document)
+    topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
+    return Office(world.watch.desk, world.watch.workflows, Notices(topic))
+
+
+def schedules() -> dict[str, str]:
+    scheduler = boto3.client("scheduler")
+    found = scheduler.list_schedules(GroupName="lab")["Schedules"]
+    return {
+        each["Name"]: scheduler.get_schedule(GroupName="lab", Name=each["Name"])["ScheduleExpression"]
+        for each in found
+    }
+
+
+def test_the_windows_of_the_next_36_hours_are_planned_with_their_schedules(world: LabOnMoto) -> None:
+    plan_all(deployed(world, EVENING))
+
+    leases = world.capacity.ledger.leases("gpu")
+    assert [(lease.id, lease.state, lease.hold.currency) for lease in leases] == [
+        ("evening-2026-11-20", LeaseState.PLANNED, "USD"),
+        ("evening-2026-11-21", LeaseState.PLANNED, "USD"),
+    ]
+    assert schedules() == {
+        "open-evening-2026-11-20": "at(2026-11-20T21:00:00)",
+        "warn-evening-2026-11-20": "at(2026-11-20T22:45:00)",
+        "close-evening-2026-11-20": "at(2026-11-20T23:00:00)",
+        "open-evening-2026-11-21": "at(2026-11-21T21:00:00)",
+        "warn-evening-2026-11-21": "at(2026-11-21T22:45:00)",
+        "close-evening-2026-11-21": "at(2026-11-21T23:00:00)",
+    }
+
+
+def test_planning_again_changes_nothing(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    plan_all(office)
+
+    assert plan_all(office) == {"planned": [], "started": [], "unscheduled": []}
+
+
+def test_what_somebody_did_to_the_schedules_is_put_right(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    plan_all(office)
+    before = schedules()
+    scheduler = boto3.client("scheduler")
+    scheduler.delete_schedule(GroupName="lab", Name="close-evening-2026-11-20")
+    found = scheduler.get_schedule(GroupName="lab", Name="open-evening-2026-11-20")
+    target: Any = found["Target"]
+    for name in ("open-evening-2026-11-20", "open-stranger"):
+        put = scheduler.update_schedule if name == "open-evening-2026-11-20" else scheduler.create_schedule
+        put(
+            GroupName="lab",
+            Name=name,
+            ScheduleExpression="at(2026-11-20T20:30:00)",
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target=target,
+        )
+
+    plan_all(office)
+
+    assert schedules() == before
+
+
+def test_a_window_taken_out_of_the_lab_is_taken_back_and_a_running_one_is_not(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    plan_all(office)
+    world.at(60)
+    first = world.capacity.ledger.lease("gpu", "evening-2026-11-20")
+    assert first is not None
+    run = {"command": open_command(first).to_json(), "results": {}}
+    assert STEPS["Admit"](run, office.desk)["outcome"] == "granted"
+
+    plan_all(deployed(world))
+
+    left = {lease.id: lease.state for lease in world.capacity.ledger.leases("gpu")}
+    assert left == {"evening-2026-11-20": LeaseState.ADMITTED}
+    names = [name for name in schedules() if not name.startswith("failsafe")]
+    assert names == ["close-evening-2026-11-20", "warn-evening-2026-11-20"]
+
+
+def test_a_moved_window_moves_its_lease_and_its_schedules(world: LabOnMoto) -> None:
+    plan_all(deployed(world, EVENING))
+
+    plan_all(deployed(world, {**EVENING, "start": "21:30"}))
+
+    assert world.capacity.ledger.leases("gpu")[0].opens == EIGHT + timedelta(minutes=90)
+    assert schedules()["open-evening-2026-11-20"] == "at(2026-11-20T21:30:00)"
+
+
+def test_a_skipped_date_is_not_planned_and_said_once(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    world.capacity.ledger.skip("evening", "2026-11-20", "alice", "holiday", EIGHT)
+
+    plan_all(office)
+    plan_all(office)
+
+    assert [lease.date for lease in world.capacity.ledger.leases("gpu")] == ["2026-11-21"]
+    said = [entry for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "skipped"]
+    assert [entry.why for entry in said] == ["evening on 2026-11-20 was skipped by a person"]
+
+
+def test_a_window_whose_opening_was_missed_is_started_at_once(world: LabOnMoto) -> None:
+    world.at(70)
+
+    done = plan_all(deployed(world, EVENING))
+
+    assert done["started"] == ["open-evening-2026-11-20"]
+    assert "open-evening-2026-11-20" not in schedules()
+
+
+def test_a_lease_whose_close_was_lost_is_closed_at_once(world: LabOnMoto) -> None:
+    world.lease(opens=-60, closes=-5)
+
+    done = plan_all(deployed(world))
+
+    assert done["started"] == ["close-cli-1-20261120T195500Z"]
+    assert [command["lease"] for command in world.closes] == ["cli-1"]
+
+
+def test_a_window_that_vanishes_in_a_clock_change_is_said_aloud(world: LabOnMoto) -> None:
+    early = datetime(2026, 3, 8, 0, 0, tzinfo=UTC)
+    world.at((early - EIGHT) / timedelta(minutes=1))
+    gap = {"name": "gap", "days": "daily", "start": "02:00", "end": "03:00", "time_zone": "America/New_York"}
+
+    plan_all(deployed(world, gap))
+
+    said = [entry for entry in world.capacity.ledger.audit("gpu", early) if entry.kind == "skipped"]
+    assert [entry.what for entry in said] == ["window gap does not open on 2026-03-08"]
+
+
+def test_the_lab_stands_in_the_ledger(world: LabOnMoto) -> None:
+    plan_all(deployed(world, EVENING, LATE))
+
+    document = world.capacity.ledger.document()
+    assert document is not None
+    assert [window.name for window in Lab.from_json(document).windows] == ["evening", "late"]
