@@ -120,7 +120,7 @@ class LabFunctions(Construct):
             "notices",
             "Notices: says aloud what happens, on the topics",
             topics,
-            [p.reading_the_ledger(), telling],
+            [p.keeping_the_ledger(), telling],
         )
         self.deploy = self._function(
             "deploy",
