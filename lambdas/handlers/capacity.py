@@ -3,7 +3,7 @@
 Owns how a pool is read and how a target is written; when, and which, is decided by the steps.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -130,3 +130,11 @@ def result(run: Mapping[str, object], step: str) -> Mapping[str, object]:
     results = run.get("results")
     found = results.get(step) if isinstance(results, Mapping) else None
     return found if isinstance(found, Mapping) else {}
+
+
+def drained(run: Mapping[str, object]) -> tuple[str, ...]:
+    """The very instances that the run's Drain has emptied."""
+    nodes = result(run, "Drain").get("nodes")
+    if not isinstance(nodes, Sequence):
+        return ()
+    return tuple(str(node["instance"]) for node in nodes if isinstance(node, Mapping) and "instance" in node)

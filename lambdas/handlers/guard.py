@@ -66,8 +66,8 @@ def _sweep_pool(watch: Watch, pool: str) -> list[dict[str, object]]:
         }
         for breach in sweep(facts)
     ]
-    if facts.enforcing:
-        end_drains(watch, pool, watch.capacity.see(pool))
+    if facts.enforcing and not facts.target.nodes:
+        end_drains(watch, pool, facts.group)
     return found
 
 

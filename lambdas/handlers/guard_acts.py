@@ -51,6 +51,8 @@ def _close(watch: Watch, pool: str, breach: Breach) -> bool:
     now = watch.capacity.now()
     if breach.target == 0 and breach.lease is None:
         _order_zero(watch, pool, now)
+    if _started_lately(watch, pool, breach, now):
+        return False
     command = Command(
         id=f"guard-{pool}-{breach.lease or 'pool'}-{_bucket(now)}",
         verb=Verb.CLOSE,
@@ -71,6 +73,16 @@ def _order_zero(watch: Watch, pool: str, now: datetime) -> None:
         write(watch.capacity, Order(pool, f"guard {pool}", "guard", Direction.DOWN, since=now))
     except TryLater as later:
         _logger.info("the order is left to CloseLab: %s", later)
+
+
+def _started_lately(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
+    """Whether an earlier sweep of the same five minutes started this very close."""
+    return any(
+        entry.details.get("action") == Action.CLOSE
+        and entry.lease == breach.lease
+        and _bucket(entry.at) == _bucket(now)
+        for entry in watch.capacity.ledger.audit(pool, now - ONE_START)
+    )
 
 
 def _bucket(now: datetime) -> str:

@@ -123,7 +123,9 @@ def _closing_since(entries: Iterable[Entry]) -> datetime | None:
     """When the close began that has not given its order yet; None when there is no such close."""
     since = None
     for entry in entries:
-        if entry.kind == "closing" or entry.details.get("action") == Action.CLOSE:
+        # A pool without any lease gets its order from the sweep itself: there is nothing to wait for.
+        began = entry.details.get("action") == Action.CLOSE and (entry.lease or entry.nodes)
+        if entry.kind == "closing" or began:
             since = entry.at
         elif entry.kind == "scaled":
             since = None

@@ -4,11 +4,11 @@ Closed means proven: nothing in EC2, the group, EKS and Kubernetes. What cannot 
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from handlers.capacity import Seen, pool_of, result
+from handlers.capacity import Seen, drained, pool_of, result
 from handlers.guard_facts import Watch, node_names
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
@@ -35,8 +35,8 @@ def prove_zero(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     seen = capacity.see(pool)
-    end_drains(watch, pool, seen)
     target = capacity.target(pool, seen.nodegroup)
+    end_drains(watch, pool, seen.group, drained(run) if target.nodes else None)
     nodes = node_names(watch, pool)
     desired = seen.group.desired if seen.group else 0
     left = _left(seen, nodes, target.nodes)
@@ -90,19 +90,23 @@ def mark_leaked(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
     return {"leaked": True, "since": instant.written(since), "reason": why}
 
 
-def end_drains(watch: Watch, pool: str, seen: Seen) -> list[str]:
-    """End EKS's wait for every leaving node that is empty, or has had its time; the rest is asked to go."""
-    if seen.group is None:
-        return []
-    waiting = [member for member in seen.group.members if member.waits_for_drain]
-    if not waiting:
+def end_drains(
+    watch: Watch, pool: str, group: Group | None, only: Collection[str] | None = None
+) -> list[str]:
+    """End EKS's wait for every leaving node that is empty, or has had its time; the rest is asked to go.
+
+    With `only`, for these instances alone: others may leave for reasons that leases have nothing to do with.
+    """
+    members = group.members if group else ()
+    waiting = [each for each in members if each.waits_for_drain and (only is None or each.instance in only)]
+    if group is None or not waiting:
         return []
     connection = watch.kubernetes()
     nodes = _nodes(watch, pool, connection)
     ended: list[str] = []
     for member in waiting:
-        if _may_end(watch, seen.group, member, connection, nodes):
-            watch.capacity.autoscaling.end_drain(seen.group.name, member.instance)
+        if _may_end(watch, group, member, connection, nodes):
+            watch.capacity.autoscaling.end_drain(group.name, member.instance)
             ended.append(member.instance)
     return ended
 

@@ -6,7 +6,7 @@ The only function that may raise a size. Which nodes a partial shrink takes was 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from handlers.capacity import Capacity, deployed, pool_of, result, step_of
+from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
 from handlers.sizes import Direction, Order, Written, write
 from lamplighter.domain import instant
 from lamplighter.domain.capacity import Instance
@@ -50,7 +50,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
             direction=Direction.UP if command.verb is Verb.OPEN else Direction.DOWN,
             since=command.issued if lease is None else min(lease.closes, now),
             lease=lease.id if lease else None,
-            leaving=_emptied(run),
+            leaving=drained(run),
         ),
     )
     if command.verb is Verb.OPEN and lease is not None:
@@ -143,13 +143,6 @@ def _over(lease: Lease | None, pool: str) -> str:
     return (
         f"{lease.called()} on pool {pool} is {lease.state.value} or past its end: nothing is ordered for it"
     )
-
-
-def _emptied(run: Mapping[str, object]) -> tuple[str, ...]:
-    nodes = result(run, "Drain").get("nodes")
-    if not isinstance(nodes, Sequence):
-        return ()
-    return tuple(str(node["instance"]) for node in nodes if isinstance(node, Mapping) and "instance" in node)
 
 
 def _said(written: Written) -> str:

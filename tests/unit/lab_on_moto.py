@@ -1,0 +1,274 @@
+"""A small lab on moto, in this process: ledger, node group, group with instances, schedules, workflows.
+
+moto's EKS does not move its groups, so a test says when EKS and Auto Scaling catch up with an order.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from handlers.capacity import Capacity
+from handlers.desk import Desk
+from handlers.guard_facts import Watch
+from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.adapters.kubernetes.connection import Answer
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.schedule import Doors
+from lamplighter.lab import Lab
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+REGION = "ap-northeast-2"
+LAB, NODEGROUP, LEDGER, HOOK = "lab", "lab-ng-gpu", "lab-ledger", "Terminate-LC-Hook"
+ROLE = "arn:aws:iam::123456789012:role/any"
+IMAGE = "ami-12c6146b"  # one that moto ships
+TAGS = {"eks:cluster-name": LAB, "eks:nodegroup-name": NODEGROUP}
+
+
+@dataclass
+class Cluster:
+    """The API server's answers, by node and pod, as G's adapter reads them."""
+
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    pods: list[dict[str, Any]] = field(default_factory=list)
+    evicted: list[str] = field(default_factory=list)
+
+    def list(self, path: str, **query: str) -> "list[dict[str, Any]]":
+        if path == "/api/v1/nodes":
+            return self.nodes
+        node = query["fieldSelector"].removeprefix("spec.nodeName=")
+        return [pod for pod in self.pods if pod["spec"]["nodeName"] == node]
+
+    def ask(self, method: str, path: str, **sent: Any) -> Answer:
+        if method == "PATCH":
+            notes = sent["body"]["metadata"]["annotations"]
+            node = next(node for node in self.nodes if path.endswith(node["metadata"]["name"]))
+            node["metadata"].setdefault("annotations", {}).update(notes)
+        if path.endswith("/eviction"):
+            self.evicted.append(path.split("/")[-2])
+        return Answer(201, "{}", None)
+
+    def expect(self, answer: Answer, _method: str, _path: str) -> Answer:
+        return answer
+
+    def add_node(self, instance: str) -> None:
+        self.nodes.append(
+            {
+                "metadata": {"name": f"node-{instance}", "creationTimestamp": "2026-11-20T19:00:00Z"},
+                "spec": {"providerID": f"aws:///{REGION}a/{instance}"},
+            }
+        )
+
+    def add_pod(self, name: str, instance: str) -> None:
+        self.pods.append(
+            {
+                "metadata": {
+                    "name": name,
+                    "namespace": "class",
+                    "creationTimestamp": "2026-11-20T19:00:00Z",
+                },
+                "spec": {"nodeName": f"node-{instance}", "containers": []},
+                "status": {"phase": "Running"},
+            }
+        )
+
+
+@dataclass
+class LabOnMoto:
+    """The lab and the hands that move the world around it."""
+
+    clock: Path
+    cluster: Cluster
+    group: str
+    close_lab: str
+
+    @cached_property
+    def lab(self) -> Lab:
+        return Lab.model_validate({"name": LAB})
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        return Capacity(self.lab, Ledger(LEDGER), NodeGroups(LAB), AutoScaling(), Instances())
+
+    @cached_property
+    def watch(self) -> Watch:
+        schedules = Schedules(LAB, ROLE, f"arn:aws:sqs:{REGION}:123456789012:dead")
+        desk = Desk(self.capacity, schedules, schedules, Doors(self.close_lab, self.close_lab, ROLE))
+        topic = boto3.client("sns").create_topic(Name="pages")["TopicArn"]
+        connect: Callable[[], Any] = lambda: self.cluster  # noqa: E731
+        return Watch(desk, Workflows(), Notices(topic), self.close_lab, connect)
+
+    def at(self, minutes: float) -> datetime:
+        """Stop the clock so many minutes after eight."""
+        now = EIGHT + timedelta(minutes=minutes)
+        self.clock.write_text(f"{now.timestamp()} 0 0", "ascii")
+        return now
+
+    def lease(self, nodes: int = 2, opens: int = 0, closes: int = 120, name: str = "cli-1") -> Lease:
+        """Put a granted lease in the ledger."""
+        lease = Lease(
+            id=name,
+            pool="gpu",
+            nodes=nodes,
+            owner="alice",
+            source="cli",
+            state=LeaseState.ADMITTED,
+            opens=EIGHT + timedelta(minutes=opens),
+            closes=EIGHT + timedelta(minutes=closes),
+            hold=Money.of(1, "USD"),
+        )
+        planned = lease.moved_to(LeaseState.PLANNED)
+        self.capacity.ledger.plan(planned)
+        boto3.client("dynamodb").update_item(
+            TableName=LEDGER,
+            Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{name}"}},
+            UpdateExpression="SET #state = :state",
+            ExpressionAttributeNames={"#state": "state"},
+            ExpressionAttributeValues={":state": {"S": "admitted"}},
+        )
+        return lease
+
+    def generation_moves(self) -> None:
+        boto3.client("dynamodb").update_item(
+            TableName=LEDGER,
+            Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": "STATE"}},
+            UpdateExpression="ADD generation :one",
+            ExpressionAttributeValues={":one": {"N": "1"}},
+        )
+
+    def scale(self, nodes: int) -> None:
+        """Somebody sets the sizes, and Auto Scaling has done what it was asked."""
+        boto3.client("eks").update_nodegroup_config(
+            clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"desiredSize": nodes}
+        )
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Auto Scaling does what EKS was last asked for."""
+        asg = boto3.client("autoscaling")
+        asg.update_auto_scaling_group(
+            AutoScalingGroupName=self.group, MinSize=0, DesiredCapacity=self.sizes["desiredSize"]
+        )
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What EKS was asked for."""
+        found = boto3.client("eks").describe_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
+        sizes: dict[str, int] = dict(found["nodegroup"]["scalingConfig"])  # type: ignore[arg-type]
+        return sizes
+
+    @property
+    def members(self) -> list[str]:
+        found = boto3.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[self.group])
+        return [member["InstanceId"] for member in found["AutoScalingGroups"][0]["Instances"]]
+
+    @property
+    def closes(self) -> list[dict[str, Any]]:
+        """The commands of every CloseLab that was started, oldest first."""
+        sfn = boto3.client("stepfunctions")
+        found = sfn.list_executions(stateMachineArn=self.close_lab)["executions"]
+        inputs = [
+            sfn.describe_execution(executionArn=each["executionArn"])["input"] for each in reversed(found)
+        ]
+        return [json.loads(text)["command"] for text in inputs]
+
+    def command(self, verb: str = "open", lease: str | None = "cli-1", **more: object) -> dict[str, object]:
+        return {
+            "id": f"{verb}-1",
+            "verb": verb,
+            "pool": "gpu",
+            "lease": lease,
+            "owner": "alice",
+            "by": "alice",
+            "source": "cli",
+            "issued": "2026-11-20T20:00:00Z",
+            "expires": "2026-11-21T20:00:00Z",
+            **more,
+        }
+
+
+@contextmanager
+def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOnMoto]:
+    """A deployed lab at eight in the evening, its pool at zero."""
+    for name, value in {
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "LAMPLIGHTER_CLOCK": str(folder / "clock"),
+        "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with mock_aws():
+        group = _capacity()
+        boto3.client("dynamodb").create_table(
+            TableName=LEDGER,
+            KeySchema=[
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        boto3.client("scheduler").create_schedule_group(Name=LAB)
+        wait = {"StartAt": "Wait", "States": {"Wait": {"Type": "Pass", "End": True}}}
+        close_lab = boto3.client("stepfunctions").create_state_machine(
+            name="lab-close", definition=json.dumps(wait), roleArn=ROLE
+        )
+        made = LabOnMoto(folder / "clock", Cluster(), group, close_lab["stateMachineArn"])
+        made.at(0)
+        yield made
+
+
+def _capacity() -> str:
+    """A cluster with a node group at zero and the Auto Scaling group behind it; gives the group's name."""
+    ec2 = boto3.client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="192.168.0.0/16")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="192.168.12.0/22", AvailabilityZone=f"{REGION}a")
+    subnet_id = subnet["Subnet"]["SubnetId"]
+    eks = boto3.client("eks")
+    eks.create_cluster(name=LAB, roleArn=ROLE, resourcesVpcConfig={"subnetIds": [subnet_id]})
+    made = eks.create_nodegroup(
+        clusterName=LAB,
+        nodegroupName=NODEGROUP,
+        scalingConfig={"minSize": 0, "maxSize": 2, "desiredSize": 0},
+        subnets=[subnet_id],
+        nodeRole=ROLE,
+    )["nodegroup"]
+    group = made["resources"]["autoScalingGroups"][0]["name"]
+    ec2.create_launch_template(
+        LaunchTemplateName="gpu", LaunchTemplateData={"ImageId": IMAGE, "InstanceType": "g5.xlarge"}
+    )
+    asg = boto3.client("autoscaling")
+    asg.create_auto_scaling_group(
+        AutoScalingGroupName=group,
+        MinSize=0,
+        MaxSize=4,
+        DesiredCapacity=0,
+        VPCZoneIdentifier=subnet_id,
+        LaunchTemplate={"LaunchTemplateName": "gpu", "Version": "$Latest"},
+        Tags=[{"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in TAGS.items()],
+    )
+    asg.put_lifecycle_hook(
+        AutoScalingGroupName=group,
+        LifecycleHookName=HOOK,
+        LifecycleTransition="autoscaling:EC2_INSTANCE_TERMINATING",
+    )
+    return group

@@ -1,0 +1,236 @@
+"""The guard function: what a sweep does about what it finds, and when zero is proven."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import boto3
+import pytest
+
+from handlers.guard import sweep_all
+from handlers.guard_facts import Watch
+from handlers.guard_proof import end_drains, mark_leaked, prove_zero
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.capacity import Group, Member
+from lamplighter.errors import OutsideFailed, TryLater
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def breaches(lab: LabOnMoto) -> list[Entry]:
+    return [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "breach"]
+
+
+def test_a_quiet_lab_is_left_alone(lab: LabOnMoto) -> None:
+    assert sweep_all(lab.watch) == {"breaches": []}
+    assert lab.closes == []
+
+
+def test_a_node_without_a_lease_is_ordered_away_at_once_and_closed(lab: LabOnMoto) -> None:
+    lab.scale(1)
+
+    sweep_all(lab.watch)
+
+    assert lab.sizes["desiredSize"] == 0
+    [close] = lab.closes
+    assert (close["verb"], close["lease"], close["by"]) == ("close", None, "guard")
+    assert close["because"] == "pool gpu has 1 node and no lease"
+    [entry] = breaches(lab)
+    assert (entry.what, entry.why) == ("closes pool gpu", "pool gpu has 1 node and no lease")
+
+
+def test_many_events_start_one_close(lab: LabOnMoto) -> None:
+    lab.scale(1)
+
+    sweep_all(lab.watch)
+    sweep_all(lab.watch)
+
+    assert len(lab.closes) == 1
+    assert len(breaches(lab)) == 1
+
+
+def test_a_node_started_again_after_the_close_is_closed_again(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    sweep_all(lab.watch)
+    lab.catch_up()
+    lab.at(6)
+    lab.scale(2)
+
+    sweep_all(lab.watch)
+
+    assert lab.sizes["desiredSize"] == 0
+    assert len(lab.closes) == 2
+
+
+def test_a_leased_pool_is_not_touched(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
+    lab.watch.desk.arm("gpu")
+    lab.scale(2)
+
+    assert sweep_all(lab.watch) == {"breaches": []}
+    assert lab.sizes["desiredSize"] == 2
+
+
+def test_a_pool_that_is_watched_is_reported_once_and_left_running(lab: LabOnMoto) -> None:
+    lab.capacity.ledger.set_mode("gpu", "watch")
+    lab.scale(1)
+
+    sweep_all(lab.watch)
+    lab.at(5)
+    sweep_all(lab.watch)
+
+    assert (lab.sizes["desiredSize"], lab.closes) == (1, [])
+    [entry] = breaches(lab)
+    assert entry.why.endswith("watching only, so nothing is done (would close)")
+
+
+def test_a_failsafe_that_somebody_deleted_is_armed_again(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+    boto3.client("scheduler").delete_schedule(GroupName=LAB, Name="failsafe-gpu-30")
+
+    sweep_all(lab.watch)
+
+    armed = lab.watch.desk.failsafes.read("failsafe-gpu-30")
+    assert armed is not None
+    assert armed.at == EIGHT + timedelta(minutes=150)
+
+
+def test_raised_bounds_are_put_back_and_the_size_stays(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
+    lab.watch.desk.arm("gpu")
+    lab.scale(2)
+    boto3.client("eks").update_nodegroup_config(
+        clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"minSize": 1, "maxSize": 9}
+    )
+
+    sweep_all(lab.watch)
+
+    assert lab.sizes == {"minSize": 0, "maxSize": 2, "desiredSize": 2}
+
+
+def test_zero_is_proven_when_nothing_is_left_anywhere(lab: LabOnMoto) -> None:
+    done = prove_zero({"command": lab.command("close")}, lab.watch)
+
+    assert done == {
+        "zero": True,
+        "target": 0,
+        "at": "2026-11-20T20:00:00Z",
+        "desired": 0,
+        "instances": [],
+        "kubernetes_nodes": [],
+        "reason": "pool gpu has no instance, no node and no order",
+    }
+
+
+def test_a_node_that_is_left_in_kubernetes_speaks_against_zero(lab: LabOnMoto) -> None:
+    lab.cluster.add_node("i-1")
+
+    with pytest.raises(TryLater, match="node-i-1 still in Kubernetes"):
+        prove_zero({"command": lab.command("close")}, lab.watch)
+
+
+def test_a_cluster_that_does_not_answer_proves_nothing(lab: LabOnMoto) -> None:
+    def unreachable() -> Connection:
+        raise OutsideFailed("eks:DescribeCluster on lab got no answer")
+
+    watch = Watch(lab.watch.desk, lab.watch.workflows, lab.watch.pages, lab.close_lab, unreachable)
+
+    with pytest.raises(TryLater, match="Kubernetes could not be asked"):
+        prove_zero({"command": lab.command("close")}, watch)
+
+
+def test_with_another_lease_the_proof_is_that_no_more_than_its_nodes_are_left(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, name="cli-2")
+    lab.scale(1)
+
+    done = prove_zero({"command": lab.command("close")}, lab.watch)
+
+    assert (done["zero"], done["target"], done["desired"]) == (True, 1, 1)
+
+
+def test_without_proof_for_half_an_hour_the_pool_is_leaked_and_paged_once(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    lab.at(30)
+    run: dict[str, object] = {"command": lab.command("close", lease=None)}
+
+    assert prove_zero(run, lab.watch)["zero"] is False
+    first, second = mark_leaked(run, lab.watch), mark_leaked(run, lab.watch)
+
+    assert first["leaked"] is True
+    assert first == second
+    assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT + timedelta(minutes=30)
+    pages = [
+        entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.details.get("action") == "page"
+    ]
+    assert len(pages) == 1
+
+
+def test_a_leaked_pool_that_reaches_zero_is_cleared_by_the_next_sweep(lab: LabOnMoto) -> None:
+    lab.capacity.ledger.mark_leaked("gpu", EIGHT, "a node would not go")
+    lab.at(5)
+
+    sweep_all(lab.watch)
+
+    assert [entry.details["rule"] for entry in lab.capacity.ledger.audit("gpu", EIGHT)] == [
+        "no-longer-leaked"
+    ]
+    assert lab.capacity.ledger.pool("gpu").leaked_since is None
+
+
+class Hooked:
+    """Auto Scaling as it stands while EKS drains: moto's groups know no Terminating:Wait."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    def end_drain(self, _group: str, instance: str) -> bool:
+        self.ended.append(instance)
+        return True
+
+
+@pytest.fixture
+def hooked(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Hooked:
+    made = Hooked()
+    monkeypatch.setattr(lab.capacity, "autoscaling", made)
+    return made
+
+
+LEAVING = Group("g", 0, 2, 0, (Member("i-1", "a", "Terminating:Wait"),))
+
+
+def test_an_empty_node_need_not_wait_for_ekss_drain(lab: LabOnMoto, hooked: Hooked) -> None:
+    lab.cluster.add_node("i-1")
+
+    assert end_drains(lab.watch, "gpu", LEAVING) == ["i-1"]
+    assert hooked.ended == ["i-1"]
+
+
+def test_work_on_a_leaving_node_is_asked_to_go_and_gets_four_minutes(lab: LabOnMoto, hooked: Hooked) -> None:
+    lab.cluster.add_node("i-1")
+    lab.cluster.add_pod("training", "i-1")
+
+    assert end_drains(lab.watch, "gpu", LEAVING) == []
+    assert lab.cluster.evicted == ["training"]
+    lab.at(3.9)
+    assert end_drains(lab.watch, "gpu", LEAVING) == []
+    lab.at(4)
+    assert end_drains(lab.watch, "gpu", LEAVING) == ["i-1"]
+    assert hooked.ended == ["i-1"]
+
+
+def test_an_instance_that_never_became_a_node_need_not_wait(lab: LabOnMoto, hooked: Hooked) -> None:
+    assert end_drains(lab.watch, "gpu", LEAVING) == ["i-1"]
+    assert hooked.ended == ["i-1"]
+
+
+def test_a_node_that_leaves_for_other_reasons_keeps_its_drain(lab: LabOnMoto, hooked: Hooked) -> None:
+    assert end_drains(lab.watch, "gpu", LEAVING, only=["i-2"]) == []
+    assert hooked.ended == []

@@ -1,0 +1,175 @@
+"""The node-group steps: what is ordered, and what comes of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from handlers.nodegroups import await_nodes, scale
+from lamplighter.errors import BadInput, TryLater
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def ordered(lab: LabOnMoto) -> dict[str, object]:
+    """A run that has come as far as Scale; moto has no DescribeUpdate, so no update is followed."""
+    run: dict[str, object] = {"command": lab.command()}
+    return {**run, "results": {"Scale": {**scale(run, lab.capacity), "update_id": None}}}
+
+
+def test_opening_orders_what_the_lease_justifies_with_minimum_zero(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
+
+    done = scale({"command": lab.command()}, lab.capacity)
+
+    assert (lab.sizes["minSize"], lab.sizes["desiredSize"]) == (0, 2)
+    assert (done["target"], done["desired_before"], done["over"]) == (2, 0, False)
+    assert done["at"] == "2026-11-20T20:00:00Z"
+    assert done["reason"] == (
+        "2 nodes are ordered, 0 before: alice's lease justifies 2 until 22:00 UTC on 2026-11-20"
+    )
+
+
+def test_an_order_is_written_down_once(lab: LabOnMoto) -> None:
+    lease = lab.lease(nodes=2)
+
+    scale({"command": lab.command()}, lab.capacity)
+    lab.catch_up()
+    scale({"command": lab.command()}, lab.capacity)
+
+    entries = [entry for entry in lab.capacity.ledger.audit("gpu", lease.opens) if entry.kind == "scaled"]
+    assert [(entry.who, entry.nodes, entry.lease) for entry in entries] == [("alice", 2, "cli-1")]
+
+
+def test_a_lease_that_is_over_orders_nothing(lab: LabOnMoto) -> None:
+    lab.lease(closes=30)
+    lab.at(30)
+
+    done = scale({"command": lab.command()}, lab.capacity)
+
+    assert done["over"] is True
+    assert lab.sizes["desiredSize"] == 0
+
+
+def test_closing_takes_what_no_lease_justifies(lab: LabOnMoto) -> None:
+    lab.scale(2)
+
+    done = scale({"command": lab.command("close", lease=None)}, lab.capacity)
+
+    assert (done["target"], done["desired_before"]) == (0, 2)
+    assert lab.sizes["desiredSize"] == 0
+
+
+def test_closing_never_adds_a_node(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
+
+    scale({"command": lab.command("close", lease=None)}, lab.capacity)
+
+    assert lab.sizes["desiredSize"] == 0
+
+
+def test_opening_never_takes_a_node(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    lab.lease(nodes=1)
+
+    done = scale({"command": lab.command()}, lab.capacity)
+
+    assert lab.sizes["desiredSize"] == 2
+    assert done["target"] == 1
+
+
+def test_a_partial_shrink_ends_the_very_node_that_was_emptied(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    first, second = lab.members
+    lab.lease(nodes=1)
+    drained = {"Drain": {"nodes": [{"name": "node", "instance": second}]}}
+
+    scale({"command": lab.command("close", lease=None), "results": drained}, lab.capacity)
+
+    assert lab.members == [first]
+    assert lab.sizes["desiredSize"] == 1
+
+
+def test_where_eks_lags_behind_the_group_is_lowered_itself(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    lab.capacity.nodegroups.scale("lab-ng-gpu", 0)  # EKS was told, and its group has not followed
+
+    scale({"command": lab.command("close", lease=None)}, lab.capacity)
+
+    assert lab.members == []
+
+
+def test_an_order_waits_while_another_writer_is_at_the_pool(lab: LabOnMoto) -> None:
+    lab.lease()
+    with (
+        lab.capacity.ledger.writing("gpu", "somebody", lab.at(0)),
+        pytest.raises(TryLater, match="written to by somebody"),
+    ):
+        scale({"command": lab.command()}, lab.capacity)
+
+
+def test_a_write_is_repeated_when_the_leases_changed_meanwhile(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A close that ends the lease while the open order is on its way: what holds last is written last."""
+    lab.lease(nodes=2, closes=30)
+    order = lab.capacity.nodegroups.scale
+    sent: list[int] = []
+
+    def slow(name: str, target: int) -> str:
+        sent.append(target)
+        update = order(name, target)
+        lab.catch_up()
+        if len(sent) == 1:
+            lab.at(31)
+            lab.generation_moves()
+        return update
+
+    monkeypatch.setattr(lab.capacity.nodegroups, "scale", slow)
+    scale({"command": lab.command()}, lab.capacity)
+
+    assert sent == [2, 0]
+
+
+def test_a_pool_that_the_lab_has_not_is_bad_input(lab: LabOnMoto) -> None:
+    with pytest.raises(BadInput, match="has no pool 'tpu', it has gpu"):
+        scale({"command": lab.command(pool="tpu")}, lab.capacity)
+
+
+def test_nodes_are_awaited_until_all_run(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
+    run = ordered(lab)
+
+    with pytest.raises(TryLater, match="0 of 2 nodes of pool gpu run"):
+        await_nodes(run, lab.capacity)
+    lab.catch_up()
+    done = await_nodes(run, lab.capacity)
+
+    found = done["instances"]
+    assert isinstance(found, list)
+    assert sorted(each["id"] for each in found) == sorted(lab.members)
+    assert {each["zone"] for each in found} == {"ap-northeast-2a"}
+    assert done["shortage"] is None
+
+
+def test_nodes_that_do_not_come_are_told_within_three_minutes(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
+    run = ordered(lab)
+    lab.at(3)
+
+    done = await_nodes(run, lab.capacity)
+
+    assert done["instances"] == []
+    assert done["shortage"] == "0 of 2 nodes: no launch for 3 minutes and AWS gives no reason yet"
+
+
+def test_awaiting_ends_quietly_when_the_lease_does(lab: LabOnMoto) -> None:
+    lab.lease(closes=5)
+    lab.at(6)
+
+    assert await_nodes({"command": lab.command()}, lab.capacity)["over"] is True
