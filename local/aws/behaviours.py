@@ -64,6 +64,10 @@ class Behaviours:
         """State transitions of every execution so far, by its ARN."""
         return self._workflows.transitions()
 
+    def wait_for_execution(self, arn: str) -> None:
+        """Return when the execution is over, however."""
+        self._workflows.wait_for(arn)
+
     def close(self) -> None:
         self._workflows.stop_all()
         self._agenda.close()

@@ -35,6 +35,11 @@ class StepFunctions:
         """State transitions of each execution so far, by its ARN."""
         return {arn: execution.transitions for arn, execution in list(self._executions.items())}
 
+    def wait_for(self, arn: str) -> None:
+        """Return when the execution is over, however."""
+        execution = self._execution(arn)
+        self._clock.wait_until(None, execution.stopped)
+
     def stop_all(self) -> None:
         """End every execution silently: the embedded cloud goes down."""
         for execution in list(self._executions.values()):

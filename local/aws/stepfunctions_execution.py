@@ -84,7 +84,7 @@ class Execution(Scope):
         """Add to the history; gives the event's id. `previous` is by default the one before."""
         with self._lock:
             number = len(self._events) + 1
-            if number > LONGEST_HISTORY and kind != "ExecutionFailed":
+            if number > LONGEST_HISTORY and not self.ended:
                 raise StatesError(
                     "States.Runtime", "The execution reached the maximum number of history events (25000)."
                 )
@@ -110,8 +110,7 @@ class Execution(Scope):
     def succeed(self, output: Json) -> None:
         text = json.dumps(output, separators=(",", ":"))
         details = {"output": text, "outputDetails": {"truncated": False}}
-        if self._end("SUCCEEDED", "ExecutionSucceeded", "executionSucceededEventDetails", details):
-            self.output = text
+        self._end("SUCCEEDED", "ExecutionSucceeded", "executionSucceededEventDetails", details)
 
     def fail(self, error: str, cause: str) -> None:
         self._end_with(error, cause, "FAILED", "ExecutionFailed", "executionFailedEventDetails")
@@ -145,18 +144,19 @@ class Execution(Scope):
         return document
 
     def _end_with(self, error: str, cause: str, status: str, kind: str, key: str) -> None:
-        if self._end(status, kind, key, {"error": error, "cause": cause}):
-            self.error, self.cause = error, cause
+        self._end(status, kind, key, {"error": error, "cause": cause})
 
-    def _end(self, status: str, kind: str, key: str, details: Document) -> bool:
+    def _end(self, status: str, kind: str, key: str, details: Document) -> None:
+        """The first end counts; nobody sees the status without what belongs to it."""
         with self._lock:
             if self.ended is not None:
-                return False
+                return
             self.ended = self.clock.now()
         self.event(kind, key, details)
+        self.output = details.get("output")
+        self.error, self.cause = details.get("error", ""), details.get("cause", "")
         self.status = status
         self.stop()
-        return True
 
 
 def instant(moment: datetime) -> str:

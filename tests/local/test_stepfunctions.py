@@ -33,16 +33,8 @@ def run(aws, arn, data=None, **more):
     started = aws.call(
         "stepfunctions", "start_execution", stateMachineArn=arn, input=json.dumps(data or {}), **more
     )
-    described = {}
-
-    def ended():
-        nonlocal described
-        described = aws.call("stepfunctions", "describe_execution", executionArn=started["executionArn"])
-        return described["status"] != "RUNNING"
-
-    limit = aws.clock.time() + 86400
-    while not ended():
-        aws.clock.wait_until(min(limit, aws.clock.time() + aws.clock.rate * 0.02), lambda: False)
+    aws.embedded.behaviours.wait_for_execution(started["executionArn"])
+    described = aws.call("stepfunctions", "describe_execution", executionArn=started["executionArn"])
     if described["status"] == "SUCCEEDED":
         return "SUCCEEDED", json.loads(described["output"]), described
     return described["status"], (described.get("error"), described.get("cause")), described
@@ -344,14 +336,8 @@ def test_many_executions_at_once_do_not_mix(aws):
         for n in range(12)
     ]
     for number, execution in enumerate(started):
-        named = {"executionArn": execution["executionArn"]}
-
-        def ended(named=named):
-            return aws.call("stepfunctions", "describe_execution", **named)["status"] != "RUNNING"
-
-        while not ended():
-            aws.clock.sleep(aws.clock.rate * 0.02)
-        described = aws.call("stepfunctions", "describe_execution", **named)
+        aws.embedded.behaviours.wait_for_execution(execution["executionArn"])
+        described = aws.call("stepfunctions", "describe_execution", executionArn=execution["executionArn"])
         assert json.loads(described["output"]) == {"n": number}
 
 
