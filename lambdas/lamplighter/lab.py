@@ -8,7 +8,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from lamplighter.data import prices, regions
 from lamplighter.errors import BadInput
@@ -18,7 +18,7 @@ from lamplighter.lab_gpu import GpuOperator
 from lamplighter.lab_guard import Guard, Mode
 from lamplighter.lab_names import ADMIN_ARN, LAB_NAME, POOL_NAME
 from lamplighter.lab_pools import Pool
-from lamplighter.lab_types import Day, Part, one_or_more, unit
+from lamplighter.lab_types import Day, OneOrMore, Part, unit
 from lamplighter.lab_windows import Window
 
 DEFAULT_TAGS = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
@@ -86,7 +86,7 @@ class Lab(Part):
     windows: list[Window] = Field(
         default_factory=list, description="Planned openings; without any, no GPU starts unasked."
     )
-    except_: Annotated[list[Day], BeforeValidator(one_or_more)] = Field(
+    except_: Annotated[list[Day], OneOrMore()] = Field(
         default_factory=list,
         alias="except",
         description="Start dates on which no window opens.",

@@ -11,8 +11,20 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    WithJsonSchema,
+)
 from pydantic.config import JsonDict
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from lamplighter.lab_names import KUBERNETES_VERSION
 
 WIDEST_SHOWN = 80
 GREATEST_AMOUNT = Decimal(10) ** 9
@@ -210,9 +222,26 @@ def read_version(value: object) -> object:
     return value.written if isinstance(value, Number) else value
 
 
-Version = Annotated[str, BeforeValidator(read_version)]
+Version = Annotated[
+    str,
+    BeforeValidator(read_version),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": KUBERNETES_VERSION}, {"type": "number"}]}),
+]
 
 
 def one_or_more(value: object) -> object:
     """A single word where a list may stand."""
     return value if isinstance(value, list) or value is None else [value]
+
+
+class OneOrMore:
+    """Marks a list of which a single item may be written without brackets."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(one_or_more, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        several = handler(schema)
+        return {"anyOf": [several["items"], several]}

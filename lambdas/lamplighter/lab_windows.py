@@ -6,10 +6,10 @@ Which instants a window means is for domain.calendar; whether it can be admitted
 from datetime import date, timedelta
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from lamplighter.lab_names import WINDOW_NAME
-from lamplighter.lab_types import MINUTES_A_DAY, Day, End, Part, Start, one_or_more, unit
+from lamplighter.lab_types import MINUTES_A_DAY, Day, End, OneOrMore, Part, Start, unit
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DAY_WORDS = {
@@ -37,12 +37,12 @@ class Window(Part):
         examples=[2],
         json_schema_extra=unit("nodes"),
     )
-    days: Annotated[list[DayWord], BeforeValidator(one_or_more), Field(min_length=1)] | None = Field(
+    days: Annotated[list[DayWord], Field(min_length=1), OneOrMore()] | None = Field(
         None,
         description="The days of the week on which it starts: mon to sun, daily, weekdays, weekends.",
         examples=[["tue", "thu"]],
     )
-    dates: Annotated[list[Day], BeforeValidator(one_or_more), Field(min_length=1)] | None = Field(
+    dates: Annotated[list[Day], Field(min_length=1), OneOrMore()] | None = Field(
         None,
         description="The dates on which it starts, in place of days.",
         examples=[["2026-12-01"]],
@@ -77,7 +77,7 @@ class Window(Part):
         examples=["2026-06-19"],
         json_schema_extra=unit("YYYY-MM-DD"),
     )
-    except_: Annotated[list[Day], BeforeValidator(one_or_more)] = Field(
+    except_: Annotated[list[Day], OneOrMore()] = Field(
         default_factory=list,
         alias="except",
         description="Start dates on which it does not open.",

@@ -1,0 +1,75 @@
+"""`lamplighter check`: is this lab good, and what would it do. Every problem of a bad one, a line each."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lamplighter import labfile
+from lamplighter.lab import Lab
+from lamplighter.lab_schema import schema
+from lamplighter.lab_types import write_amount, write_duration, write_time
+from lamplighter.lab_windows import Window
+
+
+def command(
+    lab: Annotated[Path, typer.Option("--lab", metavar="FILE", help="The lab to check.")] = Path("lab.yaml"),
+    schema_only: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of lab files, for editors, and stop.")
+    ] = False,
+) -> None:
+    """Check a lab file before anything is built.
+
+    Exit code 0: good, with a summary. 2: every problem on stderr, FILE:LINE: key: what is wrong, what is right.
+
+    \b
+    lamplighter check
+    lamplighter check --lab labs/evening.yaml
+    lamplighter check --schema > lab.schema.json
+    """
+    if schema_only:
+        sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
+        return
+    sys.stdout.write("\n".join(summary(labfile.load(lab))) + "\n")
+
+
+def summary(lab: Lab) -> Iterator[str]:
+    """What a good lab is, in a few lines."""
+    budget = lab.guard.budget
+    cluster = "adopts cluster" if lab.cluster.existing else "creates cluster"
+    yield f"{lab.name} is good: {cluster} {lab.cluster_name} in {lab.region}, times in {lab.time_zone}"
+    for name, pool in lab.pools.items():
+        if pool.unstated:
+            yield f"  pool {name}: node group {lab.nodegroup_name(name)}, {', '.join(pool.unstated)} as AWS says"
+            continue
+        price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour"
+        yield f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}, {price}, guard: {lab.mode(name)}"
+    yield (
+        f"  guard: {write_amount(budget.amount)} {budget.currency} a {budget.period},"
+        f" no lease longer than {write_duration(lab.guard.longest_lease)}"
+    )
+    for window in lab.windows:
+        yield f"  window {window.name}: {_when(lab, window)}"
+    if not lab.windows:
+        yield "  no windows: GPUs start only when someone opens a pool"
+    yield from (f"note: {note}" for note in notes(lab))
+
+
+def _when(lab: Lab, window: Window) -> str:
+    on = ", ".join(window.days) if window.days else ", ".join(day.isoformat() for day in window.start_dates)
+    times = f"{write_time(window.start)} to {write_time(window.end)} {lab.zone_of(window)}"
+    nodes = f"{lab.nodes_of(window)} nodes" if lab.nodes_of(window) else "all nodes"
+    return f"{on}, {times}, {nodes} of {lab.pool_of(window)}, for {lab.owner_of(window)}"
+
+
+def notes(lab: Lab) -> Iterator[str]:
+    """What is allowed and probably not meant."""
+    for window in lab.windows:
+        if window.from_ and window.until and window.until < window.from_:
+            yield f"window {window.name} never opens, its until is before its from"
+        for day in sorted(set(window.except_)):
+            if day.weekday() not in window.weekdays and day not in window.start_dates:
+                yield f"the exception {day} of window {window.name} is on no day that it names"
