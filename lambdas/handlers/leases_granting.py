@@ -34,6 +34,8 @@ def admitted(command: Command, desk: Desk) -> dict[str, object]:
         raise TryLater(f"the lease opens in {ahead.seconds} s")
     decision = desk.ledger.command(command.pool, command.id) or _decide_opening(command, desk)
     lease = desk.ledger.lease(command.pool, decision.lease) if decision.lease else None
+    if decision.outcome == "granted" and (lease is None or not lease.granted or lease.closes <= desk.now()):
+        return _replayed(decision, lease)
     # A little late is now: only what is really ahead is left to a schedule.
     later = decision.outcome == "granted" and lease is not None and lease.opens > desk.now() + SOON
     if later and lease is not None:
@@ -85,6 +87,19 @@ def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
         "outcome": decision.outcome,
         "reason": decision.reason,
         "lease": lease.to_json() if lease else None,
+    }
+
+
+def _replayed(decision: Decision, lease: Lease | None) -> dict[str, object]:
+    """A command delivered again after its lease was over: it opened once, and opens nothing more."""
+    state = f"{lease.called()} is {lease.state.value} or past its end" if lease else "its lease is gone"
+    at = instant.clock_time(decision.at)
+    return {
+        "outcome": "refused",
+        "reason": f"this command was granted at {at} and {state}: a command opens once",
+        "lease": lease.to_json() if lease else None,
+        "earliest": None,
+        "later": False,
     }
 
 

@@ -18,7 +18,7 @@ from handlers.logs import logger
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import announcement, closing, zones
+from lamplighter.domain import announcement, closing, trail, zones
 from lamplighter.domain.announcement import Announcement
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Verb
@@ -74,6 +74,8 @@ def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
     before = result(run, "Announce").get("subject")
     if said is None or said.subject == before:
         return {"announced": False, "kind": said.kind if said else None, "subject": before}
+    if said.kind in {"open", "degraded"}:
+        _write_down(pool, run, voice)
     document = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
     about = str(document["id"]) if isinstance(document, Mapping) else command.lease
     return {**_say(pool, said, about, voice), "subject": said.subject}
@@ -99,10 +101,19 @@ def _opening(pool: str, run: Mapping[str, object], voice: Voice) -> Announcement
     if opened and lease is not None:
         verdicts = result(run, "Validate").get("verdicts")
         voice.ledger.keep_verdicts(lease, verdicts if isinstance(verdicts, list) else [])
-        if said.kind == "open":
+        if announcement.is_proven(result(run, "Validate")):
             voice.ledger.advance(pool, lease.id, LeaseState.OPEN, voice.now())
         voice.ledger.set_phase(pool, Phase.OPEN)
     return said
+
+
+def _write_down(pool: str, run: Mapping[str, object], voice: Voice) -> None:
+    """What the steps before found, for `why` and for whoever reads the day."""
+    lease = _lease(pool, result(run, "Admit"), voice)
+    if lease is not None:
+        results = {step: result(run, step) for step in ("ApplyGpuSettings", "AwaitGpus", "Validate")}
+        for entry in trail.of_opening(lease, results, voice.now()):
+            voice.ledger.append_audit(entry)
 
 
 def _closing(pool: str, command: Command, voice: Voice) -> Announcement | None:

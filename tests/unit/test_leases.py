@@ -150,6 +150,18 @@ def test_the_same_command_gets_the_same_lease_and_holds_once(lab: LabOnMoto) -> 
     assert ledger(lab).pool("gpu").generation == 1
 
 
+def test_a_command_replayed_after_its_lease_was_closed_opens_nothing(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(30)
+    closed(lab, lab.command("close", lease=lease.id))
+
+    replayed = step(lab, "Admit", asks(lab))
+
+    assert replayed["outcome"] == "refused"
+    assert "a command opens once" in replayed["reason"]
+    assert lab.capacity.target("gpu", None).nodes == 0
+
+
 def test_an_open_pool_says_until_when_and_adds_nodes_only_on_request(lab: LabOnMoto) -> None:
     opened(lab, nodes=1)
 

@@ -70,6 +70,11 @@ def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result], zone: ZoneI
     )
 
 
+def is_proven(validate: Result) -> bool:
+    """Whether GPUs were proven: all checks of at least one node passed, and none failed."""
+    return validate.get("verdict") == "passed"
+
+
 def of_closing(pool: str, leases: Sequence[Lease], reason: str) -> Announcement:
     """That a close begins, and why."""
     names = " and ".join(lease.called() for lease in leases)
