@@ -28,25 +28,44 @@ VERBS = {
     "leases": "cli.leases",
     "windows": "cli.windows",
     "cost": "cli.cost",
+    "verdict": "cli.verdict",
+    "diagnose": "cli.diagnose",
 }
+GROUPS = {"local": "cli.local"}
 
 
-def _verb(module: str) -> Callable[..., None]:
-    command: Callable[..., None] = import_module(module).command
-    return command
+@app.callback()
+def _lamplighter() -> None:
+    """Opens and closes GPU lab windows on Amazon EKS. No lease, no GPU node."""
+
+
+def _register(name: str) -> None:
+    if name in GROUPS:
+        group: typer.Typer = import_module(GROUPS[name]).app
+        app.add_typer(group, name=name)
+    else:
+        command: Callable[..., None] = import_module(VERBS[name]).command
+        app.command(name)(command)
 
 
 def main() -> None:
-    for name, module in VERBS.items():
-        app.command(name)(_verb(module))
+    # A verb that is named pays for no other's imports; help needs them all.
+    asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    for name in [asked] if asked in {*VERBS, *GROUPS} else [*VERBS, *GROUPS]:
+        _register(name)
     try:
-        app()
+        code = app(standalone_mode=False)
+    except typer.exceptions.TyperException as error:
+        # A usage error in one line, as all bad input: no box, no traceback.
+        said = str(error.format_message() if hasattr(error, "format_message") else error)
+        _end(BadInput(" ".join(said.split()) if asked else said), 2)
     except BadInput as error:
         _end(error, 2)
     except Refused as error:
         _end(error, 1)
     except OutsideFailed as error:
         _end(error, 3)
+    raise SystemExit(code if isinstance(code, int) else 0)
 
 
 def _end(error: Exception, code: int) -> None:
