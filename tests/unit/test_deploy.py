@@ -1,0 +1,214 @@
+"""What CloudFormation is answered: sizes, gates, plans and the last close."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers import capacity, deploy
+from lamplighter.domain.audit import Entry
+from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
+
+
+class CloudFormation:
+    """The listening end of a custom resource: what was answered."""
+
+    def __init__(self) -> None:
+        answers = self.answers = list[dict[str, Any]]()
+
+        class Listener(BaseHTTPRequestHandler):
+            def do_PUT(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                answers.append({**json.loads(body), "type": self.headers["Content-Type"]})
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Listener)
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def asks(self, request: str, kind: str, physical_id: str | None = None, **properties: object) -> None:
+        event: dict[str, object] = {
+            "RequestType": request,
+            "ResponseURL": f"http://127.0.0.1:{self.server.server_port}/answer",
+            "StackId": "stack",
+            "RequestId": "request-1",
+            "LogicalResourceId": "Thing",
+            "ResourceProperties": {"Kind": kind, "ServiceToken": "arn", **properties},
+        }
+        if physical_id:
+            event["PhysicalResourceId"] = physical_id
+        deploy.handler(event, None)
+
+    @property
+    def answer(self) -> dict[str, Any]:
+        return self.answers[-1]
+
+
+@pytest.fixture
+def cloudformation() -> Iterator[CloudFormation]:
+    made = CloudFormation()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        monkeypatch.setenv("LEDGER_TABLE", LEDGER)
+        monkeypatch.setattr("handlers.deploy_last_close.deployed", lambda: made.capacity)
+        yield made
+    capacity.deployed.cache_clear()
+
+
+GROUP = {"Cluster": LAB, "Nodegroup": NODEGROUP}
+
+
+def gate(cloudformation: CloudFormation, digest: str, before: str = "gate-gpu-old") -> dict[str, Any]:
+    cloudformation.asks("Update", "Gate", before, Pool="gpu", Digest=digest)
+    return cloudformation.answer
+
+
+def test_the_present_size_is_answered(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    lab.scale(2)
+
+    cloudformation.asks("Update", "DesiredSize", **GROUP)
+
+    answer = cloudformation.answer
+    assert (answer["Status"], answer["Data"]) == ("SUCCESS", {"DesiredSize": 2})
+    assert answer["type"] == ""
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_group_that_is_not_there_yet_has_size_zero(cloudformation: CloudFormation) -> None:
+    cloudformation.asks("Create", "DesiredSize", Cluster=LAB, Nodegroup="new")
+
+    assert cloudformation.answer["Data"] == {"DesiredSize": 0}
+
+
+def test_a_pool_that_nobody_holds_may_be_changed(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    lab.lease(opens=60)
+
+    answer = gate(cloudformation, "new")
+
+    assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", "gate-gpu-new")
+
+
+def test_a_change_of_a_leased_pool_fails_by_name(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    lab.lease()
+
+    answer = gate(cloudformation, "new")
+
+    assert (answer["Status"], answer["PhysicalResourceId"]) == ("FAILED", "gate-gpu-old")
+    assert answer["Reason"] == (
+        "this deploy would change pool gpu while alice's lease (cli-1) is on it until "
+        "22:00 UTC on 2026-11-20: deploy after that, or close the lease first"
+    )
+
+
+def test_going_back_to_what_is_deployed_is_no_change(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    lab.lease()
+
+    assert gate(cloudformation, "old")["Status"] == "SUCCESS"
+
+
+def test_a_first_deploy_has_no_ledger_to_ask(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    boto3.client("dynamodb").delete_table(TableName=LEDGER)
+
+    assert gate(cloudformation, "new")["Status"] == "SUCCESS"
+    assert lab.sizes["desiredSize"] == 0
+
+
+@pytest.mark.usefixtures("lab")
+def test_whatever_goes_wrong_is_answered_in_one_line(cloudformation: CloudFormation) -> None:
+    cloudformation.asks("Create", "Telephone")
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert cloudformation.answer["Reason"].startswith("Kind: there is no deploy step 'Telephone'")
+
+    cloudformation.asks("Create", "DesiredSize", Cluster=LAB)
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert cloudformation.answer["Reason"] == "KeyError: 'Nodegroup'"
+    assert cloudformation.answer["PhysicalResourceId"] == "Thing-not-created"
+
+
+@pytest.mark.parametrize("kind", ["DesiredSize", "Gate", "Plan"])
+@pytest.mark.usefixtures("lab")
+def test_a_deletion_is_never_in_the_way(cloudformation: CloudFormation, kind: str) -> None:
+    cloudformation.asks("Delete", kind, "known-as", Pool="gpu", Digest="d", **GROUP)
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
+
+
+def destroyed(
+    lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    """Delete LastClosed, and give what the workflow was started with."""
+    passing = {"StartAt": "Pass", "States": {"Pass": {"Type": "Pass", "End": True}}}
+    sfn = boto3.client("stepfunctions")
+    machine = sfn.create_state_machine(name="last", definition=json.dumps(passing), roleArn=ROLE)
+    monkeypatch.setenv("LAST_CLOSE_ARN", machine["stateMachineArn"])
+    cloudformation.asks("Delete", "LastClosed", "last-closed")
+    assert lab.clock.exists()
+    [execution] = sfn.list_executions(stateMachineArn=machine["stateMachineArn"])["executions"]
+    document: dict[str, Any] = json.loads(
+        sfn.describe_execution(executionArn=execution["executionArn"])["input"]
+    )
+    return document
+
+
+def test_a_destroy_closes_every_lease_before_it_is_answered(
+    lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.lease(name="cli-1")
+    lab.lease(name="cli-2", nodes=1)
+
+    run = destroyed(lab, cloudformation, monkeypatch)
+
+    assert [each["command"]["lease"] for each in run["closes"]] == ["cli-1", "cli-2"]
+    assert {each["command"]["because"] for each in run["closes"]} == {"the controller is being destroyed"}
+    assert cloudformation.answers == []
+
+
+def test_an_idle_pool_is_closed_too_for_the_proof(
+    lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = destroyed(lab, cloudformation, monkeypatch)
+
+    assert [(each["command"]["pool"], each["command"]["lease"]) for each in run["closes"]] == [("gpu", None)]
+
+
+def test_a_destroy_succeeds_only_with_proof(
+    lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = destroyed(lab, cloudformation, monkeypatch)
+
+    deploy.handler({"step": "Respond", "run": run}, None)
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert cloudformation.answer["Reason"].startswith("pool gpu: zero was not proven in Kubernetes.")
+
+    lab.capacity.ledger.append_audit(
+        Entry(EIGHT, "gpu", "zero-proven", "guard", "proved pool gpu at zero", "nothing is left", nodes=0)
+    )
+    deploy.handler({"step": "Respond", "run": run}, None)
+    assert cloudformation.answer["Status"] == "SUCCESS"
+    assert cloudformation.answer["PhysicalResourceId"] == "last-closed"
+
+
+def test_a_destroy_fails_while_a_node_is_left(
+    lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.scale(1)
+    run = destroyed(lab, cloudformation, monkeypatch)
+
+    deploy.handler({"step": "Respond", "run": run}, None)
+
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert "still in EC2. The controller stays" in cloudformation.answer["Reason"]
