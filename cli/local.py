@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 from rich.console import Console
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 
 FASTEST = 60
+RATE = 30  # the demo's: fast to watch, slow enough for Kubernetes, which lives in real time
 Rate = Annotated[
     float | None,
     typer.Option("--rate", metavar="N", help="Virtual seconds a real second, 1 to 60.", show_default=False),
@@ -56,12 +58,12 @@ def up(
       lamplighter local up --json /tmp/cloud.json
       lamplighter local up --lab lab.yaml --rate 10 --start 2026-12-01T19:50:00+09:00 --json cloud.json
     """
-    from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, `--help` is not
-
+    speed, begins = _rate(rate, 1), _instant(start)
     _writable(out)
     _readable(lab)
-    begins = _instant(start)
-    with _signals_end_it(), Cloud(lab, rate=_rate(rate, 1), start=begins, progress=_progress) as cloud:
+    from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, bad input is not
+
+    with _signals_end_it(), Cloud(lab, rate=speed, start=begins, progress=_progress) as cloud:
         endpoints = cloud.up()
         _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
         sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
@@ -88,15 +90,14 @@ def demo(
       lamplighter local demo --rate 60 --json report.json
     """
     begun = time.monotonic()
-    from zoneinfo import ZoneInfo  # noqa: PLC0415
-
-    from local.demo import day, view  # noqa: PLC0415
-
+    speed = _rate(rate, RATE)
     if out is not None:
         _writable(out)
+    from local.demo import day, view  # noqa: PLC0415
+
     with _signals_end_it():
         with view.view_for(ZoneInfo("Asia/Seoul")) as seen:
-            report = day.Day(seen, _rate(rate, day.RATE), begun).play()
+            report = day.Day(seen, speed, begun).play()
         if out is not None:
             _replace(out, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         _print(report)

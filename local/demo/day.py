@@ -34,7 +34,6 @@ OPENS = datetime(2026, 12, 1, 11, 0, tzinfo=UTC)
 CLOSES = datetime(2026, 12, 1, 11, 45, tzinfo=UTC)
 LOOK_EVERY = timedelta(seconds=30)
 END_AFTER_BREACH = timedelta(minutes=40)
-RATE = 30.0
 KINDS = frozenset(
     {
         "window-opens",
@@ -75,13 +74,13 @@ class Day:
         self._answers = Answers()
         self._done = threading.Event()
 
-    def play(self) -> dict[str, object]:
+    def play(self) -> dict[str, Any]:
         """The whole day; returns the contract's report."""
         with Cloud(DAY_LAB, rate=self._rate, start=START, progress=self._view.progress) as cloud:
             endpoints = cloud.up()
             return self._play(cloud, endpoints)
 
-    def _play(self, cloud: Cloud, endpoints: Endpoints) -> dict[str, object]:
+    def _play(self, cloud: Cloud, endpoints: Endpoints) -> dict[str, Any]:
         session = boto3.session.Session(
             aws_access_key_id=endpoints.access_key_id,
             aws_secret_access_key=endpoints.secret_access_key,
@@ -180,7 +179,7 @@ class Day:
             return str(found["reason"])
         return str(done["cause"]) if done.get("error") == "Stale" else None
 
-    def _report(self, ledger: Ledger, pool: Pool, budget: Decimal, stale: str | None) -> dict[str, object]:
+    def _report(self, ledger: Ledger, pool: Pool, budget: Decimal, stale: str | None) -> dict[str, Any]:
         receipts = ledger.receipts(pool.name)
         verdicts = laws.judge(
             laws.Day(
@@ -251,7 +250,7 @@ class _Look:
         return entry.at, entry.kind, entry.who, entry.what, entry.lease
 
 
-def _event(entry: Entry) -> dict[str, object]:
+def _event(entry: Entry) -> dict[str, Any]:
     said: dict[str, object] = {
         "at": written(entry.at),
         "kind": entry.kind,
