@@ -29,7 +29,6 @@ VERBS = {
     "windows": "cli.windows",
     "cost": "cli.cost",
     "verdict": "cli.verdict",
-    "diagnose": "cli.diagnose",
 }
 GROUPS = {"local": "cli.local"}
 

@@ -30,6 +30,12 @@ def gpu_type(instance_type: str) -> GpuType | None:
 
 
 @cache
+def known_names() -> frozenset[str]:
+    """Every GPU name in the table."""
+    return frozenset(name for kind in _table().values() for name in kind.names)
+
+
+@cache
 def _table() -> dict[str, GpuType]:
     data = json.loads(files("lamplighter.data").joinpath("gpus.json").read_text("utf-8"))
     found = {}

@@ -4,15 +4,14 @@ Owns nothing of the meaning; a byte that is no text becomes U+FFFD, which no par
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # mpirun --tag-output: [1,0]<stdout>:  Open MPI 5 prints [job-12345,0]<stdout>:, with a space or without.
-_TAG = re.compile(r"^\[[^\]\s]*,\s*(\d+)\]\s*<std(?:out|err|diag)>\s*:\s?")
+_TAG = re.compile(r"^\[[^\]\s]*,\s*(\d{1,6})\]\s*<std(?:out|err|diag)>\s*:\s?")
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line without its end; `ended` is False for a last line that may have been cut."""
 
     text: str
@@ -32,15 +31,18 @@ def decoded(raw: bytes) -> str:
 
 def lines(text: str) -> list[Line]:
     """Its lines, untagged and without colours."""
-    found = []
-    for piece in text.split("\n"):
-        stripped = _COLOUR.sub("", piece) if "\x1b" in piece else piece
-        tag = _TAG.match(stripped)
-        rank = int(tag[1]) if tag else None
-        body = stripped[tag.end() :] if tag else stripped
+    clean = _COLOUR.sub("", text) if "\x1b" in text else text
+    clean = clean.replace("\ufeff", "").replace("\r\n", "\n")
+    *whole, last = clean.split("\n")
+    found = [_line(piece, ended=True) for piece in whole]
+    if last.rstrip("\r"):
         # A carriage return alone is the first half of a line's end: what stands before it is whole.
-        found.append(Line(body.rstrip("\r").replace("\ufeff", ""), True, rank))
-    last = found.pop()
-    if last.text:
-        found.append(Line(last.text, text.endswith("\r"), last.rank))
+        found.append(_line(last.rstrip("\r"), ended=last.endswith("\r")))
     return found
+
+
+def _line(piece: str, *, ended: bool) -> Line:
+    tag = _TAG.match(piece) if piece.startswith("[") else None
+    if tag is None:
+        return Line(piece, ended)
+    return Line(piece[tag.end() :], ended, int(tag[1]))

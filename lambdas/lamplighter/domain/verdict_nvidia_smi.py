@@ -7,8 +7,9 @@ cannot be read makes the whole not proven, since nothing passes without evidence
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from lamplighter.domain.gpus import GpuType
+from lamplighter.domain.gpus import GpuType, known_names
 from lamplighter.domain.tool_output import Line, lines
 from lamplighter.domain.verdict import Measurement, Verdict, ended_badly, failed, not_proven, passed
 
@@ -27,15 +28,18 @@ ALLOWED_EVENTS = 0x1 | 0x4
 
 _DRIVER_VERSION = re.compile(r"\d{3}\.\d{2,3}\.\d{2}")
 _OLD_DRIVER_VERSION = re.compile(r"\d{3}\.\d{2,3}")
+# Boards of NVIDIA, by brand or by bare model; any other text below the header is no row.
+_GPU_NAME = re.compile(r"(NVIDIA|Tesla|Quadro|GeForce|GRID|TITAN)\b|[A-Z]{1,3}\d{1,4}[A-Z]{0,3}\b|\[")
 _UUID = re.compile(r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_COUNT = re.compile(r"[0-9]{1,18}")
 _MASK = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _MASK_DIGITS = len("0x") + 16
 
 # nvidia-smi's own words for a GPU or a driver that does not work.
 _BROKEN = re.compile(
-    r"NVIDIA-SMI has failed|couldn't communicate with the NVIDIA driver|Driver/library version mismatch"
-    r"|Failed to initialize NVML|No devices were found|GPU is lost|Unable to determine the device handle"
-    r"|requires reset|has fallen off the bus"
+    r"NVIDIA-SMI has failed|couldn't communicate with the NVIDIA driver|GPU is lost|requires reset"
+    r"|Driver/library version mismatch|Failed to initialize NVML|No devices were found|fallen off the bus"
+    r"|Unable to determine the device handle"
 )
 
 
@@ -53,15 +57,17 @@ class _Table:
     rows: tuple[tuple[str, ...], ...]
     whole: bool
     """Whether the last row is known to be complete."""
+    strange: int
+    """Lines below the header that are no row: other text, or rows that another text runs through."""
 
 
 def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:  # noqa: PLR0911 -- one a rule
     """Judges `nvidia-smi --query-gpu=… --format=csv` for `gpus` GPUs of one node of this type."""
-    printed = lines(text)
-    broken = next((line.text for line in printed if _BROKEN.search(line.text)), None)
-    if broken:
-        return failed(f"nvidia-smi says: {broken.strip()[:200]}", {"exit_code": exit_code})
-    table = _table(printed)
+    if broken := _BROKEN.search(text):
+        begins = text.rfind("\n", 0, broken.start()) + 1
+        line = text[begins : begins + 300].partition("\n")[0].strip()
+        return failed(f"nvidia-smi says: {line[:200]}", {"exit_code": exit_code})
+    table = _table(lines(text))
     if isinstance(table, str):
         return not_proven(ended_badly(exit_code) or table, {"exit_code": exit_code})
     measured = _measured(table, exit_code)
@@ -75,6 +81,8 @@ def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict: 
         return not_proven("; ".join(fault.text for fault in faults), measured)
     if gpus > kind.count:
         return not_proven(f"a {kind.instance_type} has {kind.count} GPUs, so {gpus} cannot be seen", measured)
+    if len(table.rows) < gpus and table.strange:
+        return not_proven(f"{len(table.rows)} of {gpus} GPUs can be read in the table", measured)
     if len(table.rows) < gpus:
         return failed(f"{len(table.rows)} of {gpus} GPUs are there", measured)
     if len(table.rows) > gpus:
@@ -84,7 +92,8 @@ def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict: 
 
 def _table(printed: Sequence[Line]) -> _Table | str:  # noqa: PLR0911 -- one a rule
     """The one table of the output, or why there is none."""
-    headers = [(at, cells) for at, line in enumerate(printed) if NAME in (cells := _header(line.text))]
+    named = ((at, cells) for at, line in enumerate(printed) if NAME in (cells := _header(line.text)))
+    headers = list(islice(named, 2))
     if not headers:
         return "nvidia-smi printed no table with a header row and a name column"
     if len(headers) > 1:
@@ -96,21 +105,25 @@ def _table(printed: Sequence[Line]) -> _Table | str:  # noqa: PLR0911 -- one a r
     if len(set(columns)) < len(columns):
         return "a column is there twice"
     rows: list[tuple[str, ...]] = []
-    whole = True
+    whole, strange = True, 0
     for line in printed[at + 1 :]:
         row = tuple(cell.strip() for cell in line.text.split(","))
-        if len(row) == len(columns) and line.text.strip():
+        if len(row) == len(columns) and _GPU_NAME.match(row[columns.index(NAME)]):
             rows.append(row)
             whole = line.ended
         elif not line.ended:
             return "the output breaks off within a row"
+        else:
+            strange += bool(line.text.strip())
     if not rows:
         return "the table has no row"
-    return _Table(tuple(columns), tuple(rows), whole)
+    return _Table(tuple(columns), tuple(rows), whole, strange)
 
 
 def _header(text: str) -> list[str]:
     """The cells of a header row in today's names; [] for any other line."""
+    if NAME not in text:
+        return []
     cells = [cell.strip() for cell in text.split(",")]
     if NAME not in cells:
         return []
@@ -152,7 +165,7 @@ def _fault(  # noqa: PLR0911 -- one a column
         case "uuid":
             return None if _UUID.fullmatch(cell) else _unread(column, cell)
         case "ecc.errors.uncorrected.volatile.total":
-            if not (cell.isascii() and cell.isdecimal()):
+            if not _COUNT.fullmatch(cell):
                 return _unread(column, cell)
             return _Fault(True, f"{cell} uncorrected ECC errors, allowed are 0") if int(cell) else None
         case "remapped_rows.pending":
@@ -163,8 +176,9 @@ def _fault(  # noqa: PLR0911 -- one a column
 
 def _name(cell: str, kind: GpuType, *, may_be_cut: bool) -> _Fault | None:
     if cell in kind.names:
-        return None
-    if may_be_cut or "\ufffd" in cell or not cell:
+        longer = any(name.startswith(cell) and name != cell for name in known_names())
+        return _unread("name", cell) if may_be_cut and longer else None
+    if may_be_cut or "\ufffd" in cell:
         return _unread("name", cell)
     return _Fault(True, f"it is a {cell[:60]} where a {kind.instance_type} has {kind.names[0]}")
 

@@ -1,0 +1,274 @@
+"""Verdicts: passed only on evidence, failed on a measurement, everything else is not proven."""
+
+import json
+
+import pytest
+
+from lamplighter.domain.verdict import Outcome, Verdict
+from lamplighter.domain.verdict_of import verdict_of
+from lamplighter.domain.verdict_vector_add import vector_add
+from tests import gpu_outputs as said
+
+PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
+
+
+def judge(check: str, text: str, *, kind: str = "g5.xlarge", gpus: int = 1, code: int = 0) -> Verdict:
+    return verdict_of(check, kind, gpus, code, text.encode())
+
+
+class TestNvidiaSmi:
+    def test_a_healthy_gpu_passes(self) -> None:
+        found = judge("nvidia-smi", said.smi())
+        assert found.outcome is PASSED
+        assert found.measurements["not_judged"] == []
+
+    @pytest.mark.parametrize(
+        ("row", "outcome", "because"),
+        [
+            (said.smi_row(ecc="3"), FAILED, "3 uncorrected ECC errors"),
+            (said.smi_row(remap="Yes"), FAILED, "remapping is pending"),
+            (said.smi_row(events="0x0000000000000001"), PASSED, ""),
+            (said.smi_row(events="0x0000000000000005"), PASSED, ""),
+            (said.smi_row(events="0x0"), PASSED, ""),
+            (said.smi_row(events="0x0000000000000008"), FAILED, "event reasons 0x0000000000000008"),
+            (said.smi_row(events="0x0000000000000024"), FAILED, "event reasons"),
+            (said.smi_row(events="Not Active"), NOT_PROVEN, "clocks_event_reasons.active"),
+            (said.smi_row(name="Tesla T4"), FAILED, "Tesla T4"),
+            (said.smi_row(ecc="[N/A]"), NOT_PROVEN, "has no value"),
+            (said.smi_row(remap="[Not Supported]"), NOT_PROVEN, "has no value"),
+            (said.smi_row(ecc="-1"), NOT_PROVEN, "is no value of it"),
+            (said.smi_row(uuid="GPU-123"), NOT_PROVEN, "uuid"),
+            (said.smi_row(driver="N/A"), NOT_PROVEN, "driver_version"),
+            (said.smi_row(ecc="[Unknown Error]"), NOT_PROVEN, "Unknown Error"),
+            (said.smi_row(ecc="[GPU requires reset]"), FAILED, "requires reset"),
+        ],
+    )
+    def test_each_column_is_judged(self, row: str, outcome: Outcome, because: str) -> None:
+        found = judge("nvidia-smi", said.smi(row))
+        assert found.outcome is outcome
+        assert because in found.reason
+
+    def test_a_column_that_the_model_does_not_have_may_be_empty(self) -> None:
+        row = said.smi_row(name="Tesla T4", remap="[N/A]")
+        assert judge("nvidia-smi", said.smi(row), kind="g4dn.xlarge").outcome is PASSED
+
+    def test_columns_left_out_are_listed_as_not_judged(self) -> None:
+        found = judge("nvidia-smi", "name\nNVIDIA A10G\n")
+        assert found.outcome is PASSED
+        assert "uuid" in str(found.measurements["not_judged"])
+
+    def test_any_order_of_columns_and_the_older_name_of_one(self) -> None:
+        text = "clocks_throttle_reasons.active, name\n0x0000000000000004, NVIDIA A10G\n"
+        assert judge("nvidia-smi", text).outcome is PASSED
+        slowed = text.replace("0004", "0040")
+        assert judge("nvidia-smi", slowed).outcome is FAILED
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "NVIDIA A10G, 580.159.03\n",
+            "driver_version\n580.159.03\n",
+            said.SMI_HEADER + "\n",
+            said.smi(header=said.SMI_HEADER.replace("uuid", "serial")),
+            said.smi(header=said.SMI_HEADER.replace("uuid", "name")),
+            said.smi() + said.smi(),
+            said.nccl(),
+            "\x00" * 50,
+        ],
+    )
+    def test_what_is_no_such_table_is_not_proven(self, text: str) -> None:
+        assert judge("nvidia-smi", text).outcome is NOT_PROVEN
+
+    def test_a_missing_gpu_fails_and_one_too_many_is_not_proven(self) -> None:
+        rows = [said.smi_row(uuid=said.uuid(number)) for number in range(4)]
+        assert judge("nvidia-smi", said.smi(*rows), kind="g5.12xlarge", gpus=4).outcome is PASSED
+        short = judge("nvidia-smi", said.smi(*rows[:3]), kind="g5.12xlarge", gpus=4)
+        assert (short.outcome, short.reason) == (FAILED, "3 of 4 GPUs are there")
+        assert judge("nvidia-smi", said.smi(*rows), kind="g5.12xlarge", gpus=3).outcome is NOT_PROVEN
+
+    def test_one_gpu_listed_twice_is_not_two(self) -> None:
+        text = said.smi(said.smi_row(), said.smi_row())
+        assert judge("nvidia-smi", text, kind="g5.12xlarge", gpus=2).outcome is NOT_PROVEN
+
+    def test_more_gpus_than_the_type_has_are_not_proven(self) -> None:
+        rows = [said.smi_row(uuid=said.uuid(number)) for number in range(2)]
+        assert judge("nvidia-smi", said.smi(*rows), gpus=2).outcome is NOT_PROVEN
+
+    def test_an_unknown_type_is_not_proven(self) -> None:
+        assert judge("nvidia-smi", said.smi(), kind="g9.huge").outcome is NOT_PROVEN
+
+    @pytest.mark.parametrize("code", [1, 9, 124, 137, -9])
+    def test_a_tool_that_ended_badly_never_passes(self, code: int) -> None:
+        assert judge("nvidia-smi", said.smi(), code=code).outcome is NOT_PROVEN
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+            "Failed to initialize NVML: Driver/library version mismatch",
+            "No devices were found",
+            "Unable to determine the device handle for GPU0000:00:1E.0: Unknown Error",
+        ],
+    )
+    def test_the_tool_s_own_words_for_a_dead_gpu_fail(self, line: str) -> None:
+        assert judge("nvidia-smi", line + "\n", code=9).outcome is FAILED
+        assert judge("nvidia-smi", said.smi() + line + "\n").outcome is FAILED
+
+    def test_banners_warnings_windows_line_ends_and_marks_are_read_over(self) -> None:
+        text = "\ufeffDefaulted container check out of: check\n" + said.smi() + "a warning, from stderr\n"
+        assert judge("nvidia-smi", text.replace("\n", "\r\n")).outcome is PASSED
+        utf_16 = verdict_of("nvidia-smi", "g5.xlarge", 1, 0, said.smi().encode("utf-16"))
+        assert utf_16.outcome is PASSED
+
+    def test_a_row_that_another_text_runs_through_is_not_a_missing_gpu(self) -> None:
+        rows = [said.smi_row(uuid=said.uuid(1)), "NVIDIA A10G, 580.1a warning"]
+        assert judge("nvidia-smi", said.smi(*rows), kind="g5.12xlarge", gpus=2).outcome is NOT_PROVEN
+
+    def test_a_cut_name_that_another_model_continues_is_not_proven(self) -> None:
+        assert judge("nvidia-smi", "name\nNVIDIA L4", kind="g6.xlarge").outcome is NOT_PROVEN
+
+
+class TestDcgm:
+    @pytest.mark.parametrize("text", [said.dcgm_v4(), said.dcgm_v3()])
+    def test_a_healthy_gpu_passes(self, text: str) -> None:
+        assert judge("dcgm", text).outcome is PASSED
+        assert judge("dcgm", "Successfully ran.\r\n{banner}\r\n" + text + "bye\n").outcome is PASSED
+
+    @pytest.mark.parametrize(
+        ("results", "outcome"),
+        [
+            ([said.dcgm_result(0, "Fail", 2)], FAILED),
+            ([said.dcgm_result(0, "Fail")], FAILED),
+            ([said.dcgm_result(0, "Fail", 5)], NOT_PROVEN),
+            ([said.dcgm_result(0, "Fail", 5), said.dcgm_result(0, "Fail", 1)], FAILED),
+            ([said.dcgm_result(0, "Skip")], PASSED),
+            ([said.dcgm_result(0, "Warn", 1)], PASSED),
+            ([said.dcgm_result(0, "Running")], NOT_PROVEN),
+        ],
+    )
+    def test_each_status_has_its_meaning(self, results: list[dict[str, object]], outcome: Outcome) -> None:
+        assert judge("dcgm", said.dcgm_v4(*results)).outcome is outcome
+
+    def test_all_skipped_is_not_proven(self) -> None:
+        text = said.dcgm_v4(said.dcgm_result(0, "Skip")).replace('"Pass"', '"Skip"')
+        assert judge("dcgm", text).outcome is NOT_PROVEN
+
+    def test_a_gpu_on_which_all_was_skipped_is_not_proven_by_its_neighbour(self) -> None:
+        document = json.loads(said.dcgm_v4(said.dcgm_result(0), said.dcgm_result(1)))
+        for category in document["DCGM Diagnostic"]["test_categories"]:
+            category["tests"][0]["results"][1]["status"] = "Skip"
+        found = judge("dcgm", json.dumps(document), kind="g5.12xlarge", gpus=2)
+        assert found.outcome is NOT_PROVEN
+
+    def test_a_summary_that_failed_without_a_result_fails(self) -> None:
+        assert judge("dcgm", said.dcgm_v4(said.dcgm_result(0), summary="Fail")).outcome is FAILED
+
+    def test_a_failure_in_version_3_fails(self) -> None:
+        assert judge("dcgm", said.dcgm_v3(status="FAIL"), code=226).outcome is FAILED
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "{}",
+            '{"DCGM Diagnostic":{"runtime_error":"Unable to connect to hostengine"}}',
+            '{"DCGM Diagnostic":{}}',
+            '{"DCGM Diagnostic":{"test_categories":[]}}',
+            '{"DCGM Diagnostic":{"test_categories":[{"category":"x","tests":[]}]}}',
+            '{"DCGM Diagnostic":[1,2]}',
+            said.dcgm_v4().replace("DCGM Diagnostic", "DCGM Health"),
+            said.dcgm_v4() + said.dcgm_v4(),
+            '{"DCGM Diagnostic":' + "[" * 100_000,
+            said.dcgm_v4().replace('"entity_id"', '"entity"'),
+            said.smi(),
+        ],
+    )
+    def test_what_says_nothing_of_a_gpu_is_not_proven(self, text: str) -> None:
+        assert judge("dcgm", text).outcome is NOT_PROVEN
+
+    def test_gpus_that_did_not_take_part_are_not_proven(self) -> None:
+        assert judge("dcgm", said.dcgm_v4(), kind="g5.12xlarge", gpus=4).outcome is NOT_PROVEN
+        assert judge("dcgm", said.dcgm_v3(gpus=8), kind="p5.48xlarge", gpus=8).outcome is PASSED
+
+    @pytest.mark.parametrize("code", [1, 124, 137, 205, 226])
+    def test_a_tool_that_ended_badly_never_passes(self, code: int) -> None:
+        assert judge("dcgm", said.dcgm_v4(), code=code).outcome is NOT_PROVEN
+
+
+class TestNccl:
+    def test_a_healthy_pair_passes(self) -> None:
+        found = judge("nccl", said.nccl(), gpus=2)
+        assert found.outcome is PASSED
+        assert found.measurements["busbw_gb_per_second"] == "1.16"
+
+    def test_tags_of_mpirun_and_lines_of_nccl_are_read_over(self) -> None:
+        tagged = "".join(f"[1,0]<stdout>:{line}\n" for line in said.nccl().splitlines())
+        noise = "[1,1]<stdout>: worker-1:12:12 [0] NCCL INFO Bootstrap : Using eth0\n"
+        assert judge("nccl", noise + tagged + noise, gpus=2).outcome is PASSED
+
+    def test_older_builds_say_neither_start_nor_conclusion(self) -> None:
+        text = "\n".join(line for line in said.nccl().split("\n") if "Collective test" not in line)
+        assert judge("nccl", text, gpus=2).outcome is PASSED
+
+    def test_a_test_that_began_and_did_not_conclude_is_not_proven(self) -> None:
+        text = said.nccl().partition("# Collective test concluded")[0]
+        assert judge("nccl", text, gpus=2).outcome is NOT_PROVEN
+
+    @pytest.mark.parametrize(
+        ("row", "outcome"),
+        [
+            (said.nccl_row(268435456, busbw="0.25", in_place="0.25"), PASSED),
+            (said.nccl_row(268435456, busbw="0.24", in_place="1.10"), FAILED),
+            (said.nccl_row(268435456, busbw="2.5e-01", in_place="1.2e+00"), PASSED),
+            (said.nccl_row(268435456, wrong_2="N/A"), PASSED),
+            (said.nccl_row(268435456, wrong="N/A", wrong_2="N/A"), NOT_PROVEN),
+            (said.nccl_row(268435456, wrong="1e+00"), FAILED),
+            (said.nccl_row(268435456, wrong_2="7"), FAILED),
+            (said.nccl_row(268435456, busbw="nan"), NOT_PROVEN),
+            (said.nccl_row(268435456)[:-9], NOT_PROVEN),
+            (said.nccl_row(134217728), NOT_PROVEN),
+        ],
+    )
+    def test_the_largest_row_is_judged(self, row: str, outcome: Outcome) -> None:
+        assert judge("nccl", said.nccl([said.nccl_row(67108864, "0.01"), row]), gpus=2).outcome is outcome
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            said.nccl([]),
+            said.nccl(ranks=1),
+            said.nccl(ranks=3),
+            said.nccl(bounds="#"),
+            said.nccl().replace("maxBytes", "most"),
+            said.nccl().replace("#wrong", "error"),
+            said.nccl() + said.nccl(max_bytes=8),
+            said.smi(),
+        ],
+    )
+    def test_missing_evidence_is_not_proven(self, text: str) -> None:
+        assert judge("nccl", text, gpus=2).outcome is NOT_PROVEN
+
+    def test_values_out_of_bounds_fail(self) -> None:
+        assert judge("nccl", said.nccl(bounds="# Out of bounds values : 4 FAILED"), gpus=2).outcome is FAILED
+
+    def test_the_tool_s_own_failure_fails(self) -> None:
+        text = "worker-0: Test NCCL failure common.cu:958 'unhandled system error'\n"
+        assert judge("nccl", text, gpus=2, code=3).outcome is FAILED
+        assert judge("nccl", said.nccl(), gpus=2, code=7).outcome is FAILED
+
+    @pytest.mark.parametrize("code", [1, 2, 3, 4, 124, 137])
+    def test_a_tool_that_ended_badly_never_passes(self, code: int) -> None:
+        assert judge("nccl", said.nccl(), gpus=2, code=code).outcome is NOT_PROVEN
+
+
+class TestVectorAdd:
+    def test_it_passes_by_its_own_line_and_exit_code(self) -> None:
+        assert vector_add(said.VECTOR_ADD, 0).outcome is PASSED
+        assert vector_add(said.VECTOR_ADD, 1).outcome is NOT_PROVEN
+        assert vector_add(said.VECTOR_ADD.replace("PASSED", "PASS"), 0).outcome is NOT_PROVEN
+        assert (
+            vector_add("Failed to allocate device vector A (error code initialization error)!", 1).outcome
+            is FAILED
+        )
