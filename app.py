@@ -9,7 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from stacks.assembly import read_lab, synth
+from lamplighter import labfile
+from lamplighter.lab import Lab
+from stacks.assembly import lab_path, synth
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -18,9 +20,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--lab", type=Path, help="the lab file (default: cdk's -c lab=FILE, else lab.yaml)")
     parser.add_argument("--out", type=Path, help="the folder to write (default: cdk's, else cdk.out)")
     chosen = parser.parse_args(arguments)
-    lab, problems = read_lab(chosen.lab)
-    if lab is None:
-        for problem in problems:
+    lab = labfile.read(lab_path(chosen.lab))
+    if not isinstance(lab, Lab):
+        for problem in lab:
             print(problem, file=sys.stderr)  # noqa: T201 -- this is a program
         return 2
     synth(lab, chosen.out or Path(os.environ.get("CDK_OUTDIR", "cdk.out")))

@@ -20,11 +20,12 @@ DEFAULT_LAB = "lab.yaml"
 LAB_TAG = "lamplighter:lab"
 
 
-def read_lab(path: Path | None) -> tuple[Lab | None, list[str]]:
-    """The lab of that file, of the CDK's `-c lab=FILE`, or of lab.yaml; or its problems, a line each."""
-    from lamplighter import labfile
-
-    return labfile.read(path or Path(_context_of_the_cdk().get("lab", DEFAULT_LAB)))
+def lab_path(named: Path | None) -> Path:
+    """The lab file that was named, that of the CDK's `-c lab=FILE`, or lab.yaml."""
+    if named is not None:
+        return named
+    context: dict[str, str] = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
+    return Path(context.get("lab", DEFAULT_LAB))
 
 
 def synth(lab: Lab, out: Path) -> Path:
@@ -51,8 +52,3 @@ def build(lab: Lab, out: Path) -> App:
         Tags.of(app).add(key, value)
     Aspects.of(app).add(KeepLogsShort())
     return app
-
-
-def _context_of_the_cdk() -> dict[str, str]:
-    context: dict[str, str] = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-    return context

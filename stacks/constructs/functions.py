@@ -24,8 +24,8 @@ from stacks.names import Names
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
-# The file reader needs a YAML parser, which no function has: functions read lab.json.
-CLI_ONLY = ("labfile.py",)
+# Reading a lab file needs a YAML parser, which no function has: functions read lab.json.
+CLI_ONLY = ("labfile.py", "lab_yaml.py")
 
 
 class FunctionCode(Construct):

@@ -1,7 +1,7 @@
 """OpenLab, the picture: Admit, ArmFailsafe, Scale, AwaitNodes, ApplyGpuSettings, AwaitGpus, Validate, Announce.
 
 A failure of ours closes the lease; a shortage outside degrades it: what came is opened, and the round
-from Scale on is made again every five minutes until all is there or the lease is over.
+is made again every five minutes, from ArmFailsafe on, until all is there or the lease is over.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class OpenLab(Construct):
 
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")
         close = self._close_after_failure(close_lab)
-        is_missing = self._missing_nodes(again=scale)
+        is_missing = self._missing_nodes(again=arm)
         is_granted = (
             sfn.Choice(self, "IsGranted", comment="A lease that opens later has a schedule of its own")
             .when(

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aws_cdk import Validations
+from cdk_nag import AwsSolutionsChecks
 
 from lamplighter.lab import Lab
 from stacks.assembly import build
@@ -23,7 +25,8 @@ class Template:
 
     @property
     def resources(self) -> dict[str, Resource]:
-        return self.document["Resources"]
+        resources: dict[str, Resource] = self.document["Resources"]
+        return resources
 
     @property
     def outputs(self) -> dict[str, Any]:
@@ -120,9 +123,6 @@ def synthesise(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Assemb
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """The default lab, with an address for pages, synthesised under cdk-nag."""
-    from aws_cdk import Validations
-    from cdk_nag import AwsSolutionsChecks
-
     folder = tmp_path_factory.mktemp("default-lab")
     app = build(Lab.model_validate(DEFAULT), folder)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))

@@ -5,18 +5,18 @@ The values are typed from the document (lab-sources 004), not taken from the mod
 
 import json
 
-from tests.infra.conftest import Template
+from tests.infra.conftest import Resource, Template
 
 ZONES = ["ap-northeast-2a", "ap-northeast-2b", "ap-northeast-2c"]
 PUBLIC = ["192.168.0.0/22", "192.168.4.0/22", "192.168.8.0/22"]
 PRIVATE = ["192.168.12.0/22", "192.168.16.0/22", "192.168.20.0/22"]
 
 
-def tags(properties: dict[str, object]) -> dict[str, str]:
+def tags(properties: Resource) -> dict[str, str]:
     found = properties.get("Tags", [])
     if isinstance(found, dict):
         return found
-    return {tag["Key"]: tag["Value"] for tag in found}  # type: ignore[attr-defined]
+    return {tag["Key"]: tag["Value"] for tag in found}
 
 
 def test_the_vpc_has_the_labs_block_and_name(cluster: Template) -> None:
@@ -220,7 +220,7 @@ def test_the_labs_tags_are_on_what_can_carry_them(cluster: Template, controller:
             assert wanted.items() <= tags(properties).items()
 
 
-def launch_template(cluster: Template, group: dict[str, object]) -> dict[str, object]:
-    reference = group["LaunchTemplate"]["Id"]["Ref"]  # type: ignore[index]
-    data: dict[str, object] = cluster.resources[reference]["Properties"]["LaunchTemplateData"]
+def launch_template(cluster: Template, group: Resource) -> Resource:
+    reference = group["LaunchTemplate"]["Id"]["Ref"]
+    data: Resource = cluster.resources[reference]["Properties"]["LaunchTemplateData"]
     return data

@@ -1,5 +1,6 @@
 """What must be there before what: at a deploy, and backwards at a destroy."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -99,8 +100,6 @@ def test_the_last_close_goes_first_when_the_controller_goes(controller: Template
 
 
 def test_the_controller_comes_after_the_cluster_and_refers_to_nothing_in_it(assembly: Assembly) -> None:
-    import json
-
     manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))
     assert "gpu-lab-cluster" in manifest["artifacts"]["gpu-lab-controller"]["dependencies"]
     text = (assembly.folder / "gpu-lab-controller.template.json").read_text("utf-8")

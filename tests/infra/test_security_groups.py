@@ -25,7 +25,8 @@ def rules(template: Template) -> set[tuple[str, str, str, int, int]]:
 
 def _called(template: Template, reference: dict[str, list[str]]) -> str:
     group = template.resources[reference["Fn::GetAtt"][0]]["Properties"]
-    return next(tag["Value"] for tag in group["Tags"] if tag["Key"] == "Name").removeprefix("gpu-lab-")
+    names: list[str] = [tag["Value"] for tag in group["Tags"] if tag["Key"] == "Name"]
+    return names[0].removeprefix("gpu-lab-")
 
 
 BASE = {

@@ -112,10 +112,10 @@ def test_a_notice_that_cannot_be_sent_closes_nothing() -> None:
     ]
 
 
-def test_a_shortage_goes_round_again_from_scale() -> None:
+def test_a_shortage_goes_round_again_behind_an_armed_failsafe() -> None:
     states = workflows()["open"]["States"]
     assert states["IsNodeMissing"]["Choices"][0]["Next"] == "WaitForCapacity"
-    assert (states["WaitForCapacity"]["Seconds"], states["WaitForCapacity"]["Next"]) == (300, "Scale")
+    assert (states["WaitForCapacity"]["Seconds"], states["WaitForCapacity"]["Next"]) == (300, "ArmFailsafe")
 
 
 def test_while_closing_no_failure_skips_the_way_to_zero() -> None:

@@ -1,0 +1,70 @@
+"""`python app.py`, as `make synth` and the CDK call it: no credentials, no network, nothing written for a
+lab that cannot be built.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from stacks.layer import CHECKOUT
+
+# Nothing of the caller's account, region, proxy or Node; PATH without any tool.
+BARE = {"HOME": "/nonexistent", "PATH": "/nonexistent", "AWS_EC2_METADATA_DISABLED": "true"}
+
+
+def app(*arguments: str, cwd: Path = CHECKOUT, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(CHECKOUT / "app.py"), *arguments],
+        cwd=cwd,
+        env={**BARE, "TMPDIR": os.environ.get("TMPDIR", "/tmp"), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_lab_of_a_name_alone_is_built_without_credentials_or_network(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("name: tiny\n")
+
+    done = app("--out", "assembly", cwd=tmp_path)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    manifest = json.loads((tmp_path / "assembly" / "manifest.json").read_text("utf-8"))
+    assert {"tiny-cluster", "tiny-controller"} <= set(manifest["artifacts"])
+
+
+def test_a_bad_lab_is_told_a_line_a_problem_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("name: tiny\npols: {}\ntime_zone: Mars/Base\n")
+
+    done = app("--lab", "lab.yaml", "--out", "assembly", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("lab.yaml:2: pols: ")
+    assert lines[1].startswith("lab.yaml:3: time_zone: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["lab.yaml"]
+
+
+def test_a_lab_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+    done = app("--lab", "nowhere.yaml", cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("nowhere.yaml:1: ")
+
+
+def test_the_cdk_names_lab_and_folder_its_own_way(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("name: other\n")
+
+    done = app(
+        cwd=tmp_path,
+        CDK_CONTEXT_JSON=json.dumps({"lab": "other.yaml"}),
+        CDK_OUTDIR=str(tmp_path / "theirs"),
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "theirs" / "other-controller.template.json").exists()

@@ -1,0 +1,74 @@
+"""What other programs say of the templates: cdk-nag, CloudFormation's rules, cfn-lint; and that a synthesis
+is the same each time, complains of nothing, and asks nobody.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from aws_cdk import Validations
+
+from lamplighter.lab import Lab
+from stacks.assembly import build
+from tests.infra.conftest import Assembly
+
+# Each is a rule of cfn-lint that is not followed, and why.
+NOT_FOLLOWED = {
+    "W3005": "CDK writes dependencies that references imply as well",
+    "W3010": "the lab names its zones: a pool stays in one of them",
+}
+
+
+def test_cdk_nag_and_the_built_in_rules_find_nothing_unexplained(assembly: Assembly) -> None:
+    assert assembly.violations() == []
+
+
+def test_cfn_lint_finds_nothing(assembly: Assembly) -> None:
+    templates = [str(assembly.folder / f"{stack}.template.json") for stack in assembly.stacks]
+    checked = subprocess.run(
+        [
+            *(str(Path(sys.executable).parent / "cfn-lint"), "--regions", "ap-northeast-2"),
+            *("--ignore-checks", *NOT_FOLLOWED, "--template", *templates),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.stdout == ""
+    assert checked.returncode == 0
+
+
+def test_nothing_is_warned_of_so_strict_passes(assembly: Assembly) -> None:
+    said = []
+    for document in assembly.folder.glob("*.metadata.json"):
+        for path, entries in json.loads(document.read_text("utf-8")).items():
+            said += [(path, e) for e in entries if e["type"] in {"aws:cdk:warning", "aws:cdk:error"}]
+    manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))
+    assert said == []
+    # Nothing is looked up: the zones are the lab's own.
+    assert "missing" not in manifest
+
+
+def test_two_syntheses_of_a_lab_are_the_same(assembly: Assembly, synthesise: Callable[..., Assembly]) -> None:
+    again = synthesise(notify={"email": "oncall@example.com"})
+    for stack in assembly.stacks:
+        assert again.template(stack).resources == assembly.template(stack).resources
+
+
+def test_every_reason_is_a_sentence(tmp_path: Path) -> None:
+    """A suppression says why, in words a person would use."""
+    app = build(Lab.model_validate({"name": "gpu-lab"}), tmp_path)
+    key = Validations.ACKNOWLEDGED_RULES_METADATA_KEY
+    reasons = [
+        reason
+        for construct in app.node.find_all()
+        for entry in construct.node.metadata
+        if entry.type == key
+        for reason in entry.data.values()
+    ]
+    assert reasons
+    for reason in reasons:
+        assert len(reason.split()) >= 5, reason
+        assert reason.endswith("."), reason

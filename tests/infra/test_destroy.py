@@ -1,0 +1,91 @@
+"""`cdk destroy` leaves the ledger and nothing else, and nothing grows for ever meanwhile."""
+
+import json
+
+import pytest
+
+from tests.infra.conftest import Assembly, Template
+
+
+def test_only_the_ledger_outlives_the_lab(cluster: Template, controller: Template) -> None:
+    kept = [
+        (name, resource["Type"])
+        for template in (cluster, controller)
+        for name, resource in template.resources.items()
+        if resource.get("DeletionPolicy", "Delete") != "Delete"
+    ]
+    assert [kind for _, kind in kept] == ["AWS::DynamoDB::Table"]
+
+
+def test_the_ledger_can_be_taken_up_again(controller: Template) -> None:
+    """What CloudFormation imports must have a name that the template states, and be retained."""
+    (ledger,) = controller.of_type("AWS::DynamoDB::Table").values()
+    assert ledger["Properties"]["TableName"] == "gpu-lab-ledger"
+    assert ledger["DeletionPolicy"] == "Retain"
+    assert ledger["UpdateReplacePolicy"] == "Retain"
+    assert ledger["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
+    assert ledger["Properties"]["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
+
+
+def test_every_log_group_is_declared_and_forgets(cluster: Template, controller: Template) -> None:
+    for template in (cluster, controller):
+        for group in template.properties("AWS::Logs::LogGroup"):
+            assert group["RetentionInDays"] == 30
+        for function in template.of_type("AWS::Lambda::Function").values():
+            name = function["Properties"].get("FunctionName")
+            if name is not None:
+                template.one("AWS::Logs::LogGroup", LogGroupName=f"/aws/lambda/{name}")
+    assert len(cluster.properties("AWS::Logs::LogGroup")) == 1 + len(
+        cluster.properties("AWS::Lambda::Function")
+    )
+
+
+def test_each_guarded_node_group_is_claimed_under_a_fixed_name(controller: Template) -> None:
+    claim = controller.one("AWS::SSM::Parameter")
+    assert claim["Name"] == "/lamplighter/claims/gpu-lab/gpu-lab-ng-gpu"
+    assert claim["Value"] == "gpu-lab"
+
+
+def test_the_stacks_say_whose_lab_they_are(assembly: Assembly) -> None:
+    manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))
+    for stack in ("gpu-lab-cluster", "gpu-lab-controller"):
+        assert manifest["artifacts"][stack]["properties"]["tags"] == {"lamplighter:lab": "gpu-lab"}
+
+
+def test_the_command_line_finds_what_it_looks_for(controller: Template) -> None:
+    assert set(controller.outputs) == {
+        "LabName",
+        "Region",
+        "ClusterName",
+        "LedgerTable",
+        "OpenLabArn",
+        "CloseLabArn",
+        "ExtendLeaseArn",
+    }
+
+
+def test_there_are_few_alarms_and_pages_reach_a_person(controller: Template) -> None:
+    alarms = controller.properties("AWS::CloudWatch::Alarm")
+    assert len(alarms) <= 5
+    for alarm in alarms:
+        assert alarm["Namespace"].startswith("AWS/")
+        assert alarm["AlarmActions"]
+    subscription = controller.one("AWS::SNS::Subscription")
+    assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "oncall@example.com")
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [("gpu-lab-sweep", "rate(5 minutes)"), ("gpu-lab-plan", "rate(1 hour)")]
+)
+def test_the_guard_sweeps_every_five_minutes(controller: Template, rule: str, expected: str) -> None:
+    assert controller.one("AWS::Events::Rule", Name=rule)["ScheduleExpression"] == expected
+
+
+def test_auto_scalings_events_of_the_pools_wake_the_guard(controller: Template) -> None:
+    rule = controller.one("AWS::Events::Rule", Name="gpu-lab-instances")
+    assert rule["EventPattern"] == {
+        "source": ["aws.autoscaling"],
+        "detail": {"AutoScalingGroupName": [{"prefix": "eks-gpu-lab-ng-gpu-"}]},
+    }
+    for target in rule["Targets"]:
+        assert target["DeadLetterConfig"]

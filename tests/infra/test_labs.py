@@ -1,0 +1,72 @@
+"""Labs other than the default one: adopted, with several pools, without the operator, with long names."""
+
+import json
+from collections.abc import Callable
+
+from stacks.names import Names
+from tests.infra.conftest import Assembly
+
+
+def test_an_adopted_cluster_gets_the_controller_only(synthesise: Callable[..., Assembly]) -> None:
+    lab = synthesise(
+        cluster={"existing": "theirs"}, pools={"gpu": {"existing": "their-gpus", "price_per_hour": "1.2"}}
+    )
+
+    assert lab.stacks == ["gpu-lab-controller"]
+    controller = lab.template("gpu-lab-controller")
+    assert controller.outputs["ClusterName"] == "theirs"
+    assert controller.one("AWS::SSM::Parameter")["Name"] == "/lamplighter/claims/theirs/their-gpus"
+    assert {entry["ClusterName"] for entry in controller.properties("AWS::EKS::AccessEntry")} == {"theirs"}
+    kinds = {resource["Type"] for resource in controller.resources.values()}
+    assert not kinds & {"AWS::EKS::Cluster", "AWS::EKS::Nodegroup", "AWS::EC2::VPC"}
+    assert "nodegroup/theirs/their-gpus/*" in json.dumps(controller.document)
+
+
+def test_each_pool_has_a_group_a_gate_and_a_claim(synthesise: Callable[..., Assembly]) -> None:
+    lab = synthesise(pools={"gpu": {}, "big_one": {"instance_type": "g5.12xlarge", "zone_index": 2}})
+
+    cluster, controller = lab.template("gpu-lab-cluster"), lab.template("gpu-lab-controller")
+
+    group = cluster.one("AWS::EKS::Nodegroup", NodegroupName="gpu-lab-ng-big_one")
+    (subnet,) = group["Subnets"]
+    assert cluster.resources[subnet["Ref"]]["Properties"]["AvailabilityZone"] == "ap-northeast-2c"
+    assert {gate["Pool"] for gate in cluster.properties("Custom::LamplighterGate")} == {"gpu", "big_one"}
+    assert len(controller.properties("AWS::SSM::Parameter")) == 2
+    assert cluster.outputs["BigOneSubnetAz"] == "ap-northeast-2c"
+    assert controller.one("Custom::LamplighterLastClosed")["Pools"] == ["gpu", "big_one"]
+
+
+def test_a_lab_without_the_operator_has_no_chart(synthesise: Callable[..., Assembly]) -> None:
+    cluster = synthesise(gpu_operator={"enabled": False}).template("gpu-lab-cluster")
+    assert not cluster.of_type("Custom::AWSCDK-EKS-HelmChart")
+    assert cluster.of_type("Custom::AWSCDK-EKS-KubernetesResource")
+
+
+def test_admins_get_every_right_in_the_cluster(synthesise: Callable[..., Assembly]) -> None:
+    role = "arn:aws:iam::123456789012:role/platform"
+    cluster = synthesise(admins=[role]).template("gpu-lab-cluster")
+    entry = cluster.one("AWS::EKS::AccessEntry", PrincipalArn=role)
+    (policy,) = entry["AccessPolicies"]
+    assert policy["PolicyArn"].endswith("AmazonEKSClusterAdminPolicy")
+    assert policy["AccessScope"] == {"Type": "cluster"}
+
+
+def test_the_rights_of_our_functions_are_the_manifest_that_people_read(
+    assembly: Assembly,
+) -> None:
+    cluster = assembly.template("gpu-lab-cluster")
+    manifest = json.loads(cluster.one("Custom::AWSCDK-EKS-KubernetesResource")["Manifest"])
+    kinds = [document["kind"] for document in manifest]
+    assert kinds[0] == "Namespace"
+    assert manifest[0]["metadata"]["name"] == "lamplighter"
+    groups = {subject["name"] for document in manifest for subject in document.get("subjects", [])}
+    assert groups == {"lamplighter:cluster", "lamplighter:guard"}
+
+
+def test_role_names_stay_within_what_iam_allows() -> None:
+    names = Names(lab="a" * 40, region="ap-northeast-2", cluster="c")
+    other = Names(lab="a" * 39 + "b", region="ap-northeast-2", cluster="c")
+
+    assert len(names.role("gatekeeper")) <= 64
+    assert names.role("gatekeeper") != other.role("gatekeeper")
+    assert names.role("gatekeeper").endswith("-gatekeeper")
