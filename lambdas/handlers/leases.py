@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 from handlers.desk import Desk, desk
 from handlers.leases_closing import disarm, receipt, restore_experiments, settle
-from handlers.leases_granting import admit, arm_failsafe, extend
+from handlers.leases_extending import extend
+from handlers.leases_granting import admit, arm_failsafe
 from handlers.logs import logger
 from lamplighter.errors import BadInput
 

@@ -1,6 +1,6 @@
-"""Admit, ArmFailsafe and Extend: a lease is granted or lengthened only behind an armed failsafe.
+"""Admit and ArmFailsafe: a lease is granted only behind an armed failsafe.
 
-The rules are in domain/grant.py and domain/extension.py; here is the order: decide, move the failsafe,
+The rules are in domain/grant.py; here is the order: decide, move the failsafe,
 write all at once, and look again when somebody wrote in between. The same command gets the same answer.
 """
 
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from handlers.capacity import pool_of, result
 from handlers.desk import LOOKS, Desk, command_of
 from lamplighter.adapters.aws.ledger import Conflict
-from lamplighter.domain import extension, grant, instant
+from lamplighter.domain import grant, holds, instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Decision
 from lamplighter.domain.lease import Lease, LeaseState
@@ -59,6 +59,7 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     lease = desk.ledger.lease(pool, str(granted["id"])) if isinstance(granted, Mapping) else None
     if lease is not None and lease.granted:
         names += desk.schedule_end(lease)
+        _hold_again(lease, desk)
     if first is not None:
         desk.ledger.append_audit(
             Entry(
@@ -75,19 +76,20 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     return {"at": instant.written(first) if first else None, "schedules": list(names)}
 
 
-def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
-    """Step Extend: move the failsafe, then the end of a lease, then its schedules; or say why not."""
-    pool = pool_of(run, desk.capacity.lab)
-    command = command_of(run)
-    decision = desk.ledger.command(pool, command.id) or _decide_extension(command, desk)
-    lease = desk.ledger.lease(pool, decision.lease) if decision.lease else None
-    if decision.outcome == "extended" and lease is not None and lease.granted:
-        desk.schedule_end(lease)
-    return {
-        "outcome": decision.outcome,
-        "reason": decision.reason,
-        "lease": lease.to_json() if lease else None,
-    }
+def _hold_again(lease: Lease, desk: Desk) -> None:
+    """Another round for nodes that did not come: their money is set aside again before they are asked for."""
+    if not lease.missing:
+        return
+    now, terms, pool = desk.now(), desk.terms(lease.pool), desk.ledger.pool(lease.pool)
+    budget = desk.ledger.budget(lease.period, terms.budget.currency)
+    after = holds.retaken(lease, terms, budget, now)
+    why = f"{lease.missing} of {lease.nodes} nodes are asked for again, and {after.hold} is held"
+    if after.nodes < lease.nodes:
+        why = (
+            f"the budget has no more for {lease.missing} missing nodes, so it keeps the {after.nodes} it has"
+        )
+    again = entry(after, "degraded", "leases", f"asks again for {lease.called()}", why, now)
+    desk.ledger.rehold(lease, after, pool=pool, budget=budget, why=again)
 
 
 def _replayed(decision: Decision, lease: Lease | None) -> dict[str, object]:
@@ -141,12 +143,12 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
         pool=pool,
         budget=budgets[lease.period],
         fence=fence,
-        why=_entry(lease, "lease-granted", command.by, f"granted {lease.called()}", answer.reason, now),
+        why=entry(lease, "lease-granted", command.by, f"granted {lease.called()}", answer.reason, now),
     )
     if lease.window is not None:
         because = f"window {lease.window} opens at {terms.clock(lease.opens)}"
         desk.ledger.append_audit(
-            _entry(lease, "window-opens", f"window {lease.window}", f"opens pool {lease.pool}", because, now)
+            entry(lease, "window-opens", f"window {lease.window}", f"opens pool {lease.pool}", because, now)
         )
     return decision
 
@@ -181,60 +183,5 @@ def _decision(command: Command, answer: grant.Answer, now: datetime) -> Decision
     )
 
 
-def _decide_extension(command: Command, desk: Desk) -> Decision:
-    with desk.ledger.writing(command.pool, f"Extend {command.id}", desk.now()) as fence:
-        for look in range(LOOKS):
-            try:
-                decision = _extend_once(command, desk, fence)
-            except Conflict:
-                continue
-            if look and decision.outcome != "extended":
-                desk.arm(command.pool)
-            return decision
-    raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
-
-
-def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
-    pool = desk.ledger.pool(command.pool)
-    leases = desk.ledger.leases(command.pool)
-    now = desk.now()
-    terms = desk.terms(command.pool)
-    meant = extension.meant(command, leases, now)
-    budget = desk.ledger.budget(meant.period, terms.budget.currency) if meant else None
-    answer = extension.decide(command, terms, leases, budget, now=now, generation=pool.generation)
-    decision = Decision(
-        command=command.id,
-        outcome=answer.outcome,
-        reason=answer.reason,
-        at=now,
-        lease=answer.before.id if answer.before else None,
-    )
-    if answer.before is None or answer.after is None or budget is None:
-        why = Entry(
-            at=now,
-            pool=command.pool,
-            kind="refused",
-            who=command.by,
-            what=f"asked to extend pool {command.pool}",
-            why=answer.reason,
-            lease=decision.lease,
-        )
-        desk.ledger.decide(command.pool, decision, why)
-        return decision
-    desk.arm(command.pool, also=answer.after)
-    desk.ledger.extend(
-        answer.before,
-        answer.after,
-        decision,
-        pool=pool,
-        budget=budget,
-        fence=fence,
-        why=_entry(
-            answer.after, "extended", command.by, f"extended {answer.after.called()}", answer.reason, now
-        ),
-    )
-    return decision
-
-
-def _entry(lease: Lease, kind: str, who: str, what: str, why: str, now: datetime) -> Entry:  # noqa: PLR0917
+def entry(lease: Lease, kind: str, who: str, what: str, why: str, now: datetime) -> Entry:  # noqa: PLR0917
     return Entry(now, lease.pool, kind, who, what, why, lease=lease.id, nodes=lease.nodes)

@@ -18,12 +18,13 @@ from handlers.logs import logger
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import announcement, closing, trail, zones
+from lamplighter.domain import announcement, closing, holds, trail, zones
 from lamplighter.domain.announcement import Announcement
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Phase
+from lamplighter.domain.terms import terms as terms_of
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
@@ -104,7 +105,32 @@ def _opening(pool: str, run: Mapping[str, object], voice: Voice) -> Announcement
         if announcement.is_proven(result(run, "Validate")):
             voice.ledger.advance(pool, lease.id, LeaseState.OPEN, voice.now())
         voice.ledger.set_phase(pool, Phase.OPEN)
+        _free_the_missing(lease, result(run, "AwaitNodes"), voice)
     return said
+
+
+def _free_the_missing(lease: Lease, came: Mapping[str, object], voice: Voice) -> None:
+    """What a shortage keeps away costs nothing: its hold goes back until it is asked for again."""
+    instances = came.get("instances")
+    if not came.get("shortage") or not isinstance(instances, list):
+        return
+    now, terms = voice.now(), terms_of(voice.lab, lease.pool, max_nodes=lease.nodes)
+    missing = min(lease.nodes, max(0, int(str(came.get("wanted", 0))) - len(instances)))
+    after = holds.freed(lease, missing, terms, now)
+    if after == lease:
+        return
+    budget = voice.ledger.budget(lease.period, terms.budget.currency)
+    why = Entry(
+        at=now,
+        pool=lease.pool,
+        kind="degraded",
+        who="notices",
+        what=f"{missing} of {lease.nodes} nodes of {lease.called()} are missing",
+        why=f"{came['shortage']}; {lease.hold - after.hold} of its hold is free until they are asked for again",
+        lease=lease.id,
+        nodes=lease.nodes - missing,
+    )
+    voice.ledger.rehold(lease, after, pool=voice.ledger.pool(lease.pool), budget=budget, why=why)
 
 
 def _write_down(pool: str, run: Mapping[str, object], voice: Voice) -> None:

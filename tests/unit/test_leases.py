@@ -366,6 +366,42 @@ def test_proven_gpus_are_announced_and_stand_in_the_receipt(lab: LabOnMoto) -> N
     assert receipt["verdicts"] == [verdict]
 
 
+def test_what_a_shortage_keeps_away_is_not_held_until_it_is_asked_for_again(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(60)
+    admit = {"outcome": "granted", "lease": lease.to_json(), "later": False}
+    results = {
+        "Admit": admit,
+        "AwaitNodes": {"wanted": 2, "instances": [{"id": "i-1"}], "shortage": "1 of 2 nodes: no capacity"},
+        "AwaitGpus": {"nodes": [{"name": "n1", "ready": True}]},
+    }
+
+    said = announce({"command": asks(lab), "results": results}, voice(lab))
+
+    assert said["kind"] == "degraded"
+    assert held(lab) == Money(lease.hold.amount * 3 / 4, "USD")
+    lab.at(90)
+    step(lab, "ArmFailsafe", asks(lab), Admit=admit)
+    assert held(lab) == Money(lease.hold.amount * 7 / 8, "USD")
+    again = ledger(lab).lease("gpu", lease.id)
+    assert again is not None
+    assert (again.nodes, again.missing) == (2, 0)
+
+
+def test_without_money_for_what_is_missing_the_lease_keeps_what_came(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    lab.at(60)
+    state, budget = ledger(lab).pool("gpu"), ledger(lab).budget("2026-11", "USD")
+    ledger(lab).rehold(lease, replace(lease, missing=1), pool=state, budget=budget, why=_any_entry())
+    dear = desk(lab).terms("gpu").budget - lease.hold
+    ledger(lab).charge(dear, state, EIGHT, ledger(lab).budget("2026-11", "USD"), _any_entry())
+
+    admit = {"outcome": "granted", "lease": lease.to_json(), "later": False}
+    step(lab, "ArmFailsafe", asks(lab), Admit=admit)
+
+    assert lab.capacity.target("gpu", None).nodes == 1
+
+
 def test_a_warning_for_an_end_that_was_moved_is_not_said(lab: LabOnMoto) -> None:
     lease = opened(lab)
     lab.at(105)

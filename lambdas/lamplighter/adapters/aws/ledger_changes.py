@@ -117,11 +117,14 @@ class LedgerChanges(LedgerReads):
             ]
         )
 
-    def rehold(self, before: Lease, after: Lease, budget: Budget, why: Entry) -> None:
-        """Change what is held for a lease whose nodes are missing, or came after all.
+    def rehold(self, before: Lease, after: Lease, *, pool: PoolState, budget: Budget, why: Entry) -> None:
+        """Change what is held for a lease whose nodes are missing; fewer nodes move the generation.
 
-        Conflict when the lease or the budget moved since they were read.
+        Conflict when the lease, the budget or the pool moved since they were read.
         """
+        fewer = after.nodes != before.nodes
+        if fewer:
+            after = replace(after, generation=pool.generation + 1)
         self._table.transact(
             [
                 self._table.put_in_transaction(
@@ -133,6 +136,7 @@ class LedgerChanges(LedgerReads):
                     **_GRANTED,
                 ),
                 self._budget(budget.freeing(before.hold).holding(after.hold)),
+                *([self._next_generation(pool, None, pool.phase)] if fewer else []),
                 self._entry(why),
             ]
         )

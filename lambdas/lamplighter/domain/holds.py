@@ -1,0 +1,30 @@
+"""What is held for a lease whose nodes do not all come: freed while they are missing, taken again to ask anew.
+
+A lease keeps asking for its nodes as long as their money can be set aside again; else it makes do with
+what came.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.terms import Terms, left
+
+
+def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
+    """The lease without the hold for its missing nodes, from now to its end."""
+    newly = missing - lease.missing
+    if newly <= 0 or now >= lease.closes:
+        return lease
+    return replace(lease, missing=missing, hold=lease.hold - terms.hold(newly, now, lease.closes))
+
+
+def retaken(lease: Lease, terms: Terms, budget: Budget, now: datetime) -> Lease:
+    """The lease with the money for its missing nodes held again, or with as many nodes as came."""
+    if not lease.missing or now >= lease.closes:
+        return lease
+    more = terms.hold(lease.missing, now, lease.closes)
+    if more <= left(terms, budget):
+        return replace(lease, missing=0, hold=lease.hold + more)
+    return replace(lease, missing=0, nodes=lease.nodes - lease.missing)
