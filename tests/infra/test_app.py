@@ -3,7 +3,6 @@ lab that cannot be built.
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ def app(*arguments: str, cwd: Path = CHECKOUT, **environment: str) -> subprocess
     return subprocess.run(
         [sys.executable, str(CHECKOUT / "app.py"), *arguments],
         cwd=cwd,
-        env={**BARE, "TMPDIR": os.environ.get("TMPDIR", "/tmp"), **environment},
+        env={**BARE, **environment},
         capture_output=True,
         text=True,
         check=False,
