@@ -16,6 +16,10 @@ from pathlib import Path
 SETTLE_SECONDS = 0.06
 
 
+class ClockStopped(SystemExit):
+    """The clock was stopped: what was waited for will not come. It ends the waiting thread, quietly."""
+
+
 class VirtualClock:
     """Time for everything in one embedded cloud; all epochs and durations are virtual seconds.
 
@@ -32,6 +36,7 @@ class VirtualClock:
         self._busy = 0
         self._hurrying = False
         self._stirred = time.monotonic()
+        self._stopped = False
         self._publish()
 
     @property
@@ -88,13 +93,22 @@ class VirtualClock:
         if starting:
             threading.Thread(target=self._hurry_along, name="clock-hurry", daemon=True).start()
 
+    def stop(self) -> None:
+        """Whoever waits, now or later, gets ClockStopped: the embedded cloud comes down."""
+        with self._changed:
+            self._stopped, self._hurrying = True, False
+            self._changed.notify_all()
+
     def next_wake(self) -> float | None:
         """The earliest instant that someone waits for."""
         with self._changed:
             return min(self._wakes.values(), default=None)
 
     def wait_until(self, epoch: float | None, done: Callable[[], bool]) -> bool:
-        """True once `done()`, asked again whenever something stirs; False when `epoch` comes first."""
+        """True once `done()`, asked again whenever something stirs; False when `epoch` comes first.
+
+        Raises ClockStopped when the clock is stopped meanwhile.
+        """
         waiting = object()
         with self._changed:
             if epoch is not None:
@@ -102,6 +116,8 @@ class VirtualClock:
                 self.stir()
             try:
                 while not done():
+                    if self._stopped:
+                        raise ClockStopped
                     left = None if epoch is None else epoch - self.time()
                     if left is not None and left <= 0:
                         return False

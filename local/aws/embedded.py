@@ -3,16 +3,21 @@
 It composes the seams and starts and stops them in order; what each does is written in its own module.
 """
 
+import os
 from pathlib import Path
 
+from botocore.exceptions import ClientError
 from moto.moto_api._internal.models import moto_api_backend
 
+from local.assembly import StackTemplate
 from local.aws import iam, virtual_time
 from local.aws.assets import Assets
 from local.aws.behaviours import Behaviours
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.service import CloudFormation
+from local.aws.cloudformation.stack import Stack
 from local.aws.destinations import Destinations
+from local.aws.http_api import HttpApi
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
 from local.aws.lambda_service import LambdaService
@@ -28,9 +33,10 @@ SECRET_ACCESS_KEY = "local-only"  # noqa: S105 (nothing checks it: the endpoint 
 class EmbeddedAws:
     """One a process, since moto's backends are global: a new one forgets what the last one knew."""
 
-    def __init__(self, clock: VirtualClock, work: Path, region: str) -> None:
+    def __init__(self, clock: VirtualClock, work: Path, region: str, *, seed: int = 0) -> None:
         self.clock = clock
         self.region = region
+        os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"  # roles name AWS's own policies
         moto_api_backend.reset()
         virtual_time.use(clock)
         iam.enforce()
@@ -44,6 +50,8 @@ class EmbeddedAws:
         custom = CustomResources(self.server, self.functions)
         self.stacks = CloudFormation(self.around, custom, self.assets)
         self.server.own("cloudformation", self.stacks)
+        HttpApi(self.server, self.around)
+        self.behaviours = Behaviours(self.server, self.around, seed=seed)
         self.behaviours = Behaviours(self.server, self.around)
 
     @property
@@ -54,8 +62,35 @@ class EmbeddedAws:
         """Answer from now on."""
         self.server.start()
 
+    def deploy(self, stack: StackTemplate) -> Stack:
+        """Create or update a stack and wait until that has ended, well or not; no change is fine."""
+        request = {
+            "StackName": stack.name,
+            "TemplateBody": stack.text,
+            "Capabilities": ["CAPABILITY_NAMED_IAM"],
+            "Tags": [{"Key": key, "Value": value} for key, value in stack.tags.items()],
+        }
+        try:
+            self.around.call("cloudformation", "create_stack", request)
+        except ClientError as error:
+            if error.response["Error"]["Code"] != "AlreadyExistsException":
+                raise
+            try:
+                self.around.call("cloudformation", "update_stack", request)
+            except ClientError as refusal:
+                if "No updates are to be performed" not in str(refusal):
+                    raise
+        return self.stacks.await_settled(stack.name)
+
+    def destroy(self, name: str) -> Stack:
+        """Delete a stack and wait until that has ended, well or not."""
+        stack = self.stacks.await_settled(name)
+        self.around.call("cloudformation", "delete_stack", {"StackName": stack.id})
+        return self.stacks.await_settled(stack.id)
+
     def stop(self) -> None:
         """End every worker and close the port."""
+        self.behaviours.close()
         self.behaviours.close()
         self.runtime.close()
         self.server.stop()

@@ -3,12 +3,12 @@
 What the work is, and what a failure means, is the caller's.
 """
 
+import queue
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 #: Some wait for minutes of virtual time (node groups, custom resources), so more than there are cores.
-WORKERS = 24
+AT_ONCE = 24
 
 
 def walk(before: Mapping[str, set[str]], work: Callable[[str], None]) -> dict[str, Exception]:
@@ -18,24 +18,35 @@ def walk(before: Mapping[str, set[str]], work: Callable[[str], None]) -> dict[st
     are returned by name.
     """
     waiting = {name: set(others) & set(before) for name, others in before.items()}
-    running: dict[Future[None], str] = {}
+    ended: queue.SimpleQueue[tuple[str, Exception | None]] = queue.SimpleQueue()
     failures: dict[str, Exception] = {}
-    with ThreadPoolExecutor(WORKERS, thread_name_prefix=threading.current_thread().name) as pool:
-        while True:
-            ready = sorted(name for name, others in waiting.items() if not others) if not failures else []
-            for name in ready:
-                del waiting[name]
-                running[pool.submit(work, name)] = name
-            if not running:
-                return failures
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                name = running.pop(future)
-                error = future.exception()
-                if isinstance(error, Exception):
-                    failures[name] = error
-                for others in waiting.values():
-                    others.discard(name)
+    running = 0
+    while True:
+        ready = sorted(name for name, others in waiting.items() if not others) if not failures else []
+        for name in ready[: AT_ONCE - running]:
+            del waiting[name]
+            running += 1
+            # Daemons, unlike a pool's threads: Ctrl-C must not wait for a cluster.
+            threading.Thread(target=_do, args=(work, name, ended), name=name, daemon=True).start()
+        if not running:
+            return failures
+        name, error = ended.get()
+        running -= 1
+        if error is not None:
+            failures[name] = error
+        for others in waiting.values():
+            others.discard(name)
+
+
+def _do(
+    work: Callable[[str], None], name: str, ended: "queue.SimpleQueue[tuple[str, Exception | None]]"
+) -> None:
+    try:
+        work(name)
+    except Exception as error:  # noqa: BLE001 (handed to whoever walks)
+        ended.put((name, error))
+    else:
+        ended.put((name, None))
 
 
 def reversed_order(before: Mapping[str, set[str]]) -> dict[str, set[str]]:

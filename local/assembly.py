@@ -1,0 +1,127 @@
+"""The cloud assembly of a lab: synthesised as for AWS, by app.py, and kept as long as nothing it is made of
+changes.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lamplighter.errors import BadInput, OutsideFailed
+from local.aws.assets import cache_folder
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+#: What an assembly is made of, besides the lab.
+SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/dev.txt")
+#: Assemblies kept; one is about 150 MB.
+KEPT = 3
+SYNTH_SECONDS = 180.0
+
+
+@dataclass(frozen=True)
+class StackTemplate:
+    """One stack of an assembly, to be deployed as it is."""
+
+    name: str
+    text: str
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A folder that `cdk deploy` would take."""
+
+    folder: Path
+
+    def stacks(self) -> list[StackTemplate]:
+        """Its stacks, each after those it depends on."""
+        artifacts = json.loads((self.folder / "manifest.json").read_text("utf-8"))["artifacts"]
+        stacks = {n: a for n, a in artifacts.items() if a["type"] == "aws:cloudformation:stack"}
+        ordered: list[str] = []
+        while len(ordered) < len(stacks):
+            for name, artifact in stacks.items():
+                needs = [other for other in artifact.get("dependencies", []) if other in stacks]
+                if name not in ordered and all(other in ordered for other in needs):
+                    ordered.append(name)
+        return [self._stack(name, stacks[name]["properties"]) for name in ordered]
+
+    def _stack(self, name: str, properties: Mapping[str, object]) -> StackTemplate:
+        tags = properties.get("tags") or {}
+        assert isinstance(tags, dict)  # noqa: S101 (the schema of cloud assemblies)
+        text = (self.folder / str(properties["templateFile"])).read_text("utf-8")
+        return StackTemplate(str(properties.get("stackName", name)), text, tags)
+
+
+def synthesise(lab: Path) -> Assembly:
+    """The assembly of a lab file, from the cache where nothing changed.
+
+    BadInput carries the lab's problems, a line each; OutsideFailed says what else went wrong.
+    """
+    folder = cache_folder() / "assemblies" / _digest(lab)
+    if (folder / "manifest.json").exists():
+        folder.touch()
+        return Assembly(folder)
+    folder.parent.mkdir(exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix="draft-"))
+    try:
+        _run(lab, draft)
+        with suppress(OSError):  # somebody else was first
+            draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    _forget_old(folder.parent)
+    return Assembly(folder)
+
+
+def _run(lab: Path, out: Path) -> None:
+    command = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
+    # A group of its own: Ctrl-C must reach the Node.js process that jsii starts, through us.
+    process = subprocess.Popen(
+        command,
+        cwd=CHECKOUT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        _, errors = process.communicate(timeout=SYNTH_SECONDS)
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if process.returncode == 2:  # noqa: PLR2004 (app.py's exit code for a lab with problems)
+        raise BadInput(errors.strip())
+    if process.returncode:
+        raise OutsideFailed(f"synthesis of {lab} failed:\n{errors[-4000:]}")
+
+
+def _digest(lab: Path) -> str:
+    """Of everything an assembly is made of: names and contents, and the Python that runs it."""
+    digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT}".encode())
+    for path in [lab, *_sources()]:
+        digest.update(f"\0{path}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+def _sources() -> Iterator[Path]:
+    for name in SOURCES:
+        root = CHECKOUT / name
+        files = sorted(root.rglob("*")) if root.is_dir() else [root]
+        yield from (path for path in files if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _forget_old(folder: Path) -> None:
+    assemblies = [path for path in folder.iterdir() if not path.name.startswith("draft-")]
+    for old in sorted(assemblies, key=lambda path: path.stat().st_mtime, reverse=True)[KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,217 @@
+"""The embedded cloud with a lab deployed: AWS, Kubernetes, the fleet and one clock, up and down together.
+
+It owns the order of starting and stopping and what others need to know to use it; deploying goes through the
+same templates, assets and APIs as on AWS.
+"""
+
+import base64
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import boto3
+
+from lamplighter import labfile
+from lamplighter.errors import OutsideFailed
+from local.assembly import Assembly, StackTemplate, synthesise
+from local.aws.cloudformation.stack import Stack
+from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
+from local.aws.faults import Faults
+from local.background import Background
+from local.clock import VirtualClock
+from local.clock_page import ClockPage
+from local.endpoints import Endpoints
+from local.fleet.fleet import Fleet
+from local.kubernetes.aws_identities import AwsIdentities
+from local.kubernetes.charts import ChartRepository
+from local.kubernetes.control_plane import ControlPlane
+
+#: Virtual time in which the cluster is built, before the first instant that anybody sees.
+LEAD = timedelta(hours=2)
+#: Virtual seconds between two looks at the system nodes, and after which they are given up.
+LOOK_EVERY = 5.0
+GIVE_UP_AFTER = 1800.0
+
+
+class Cloud:
+    """One a process. `start` is the first instant (default: now); `rate` virtual seconds a real one.
+
+    `work` is a folder for its files; without one it makes its own and removes it at the end.
+    """
+
+    def __init__(
+        self,
+        lab_path: Path,
+        rate: float = 1.0,
+        start: datetime | None = None,
+        work: Path | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.lab = labfile.load(lab_path)
+        self._lab_path = lab_path
+        self._rate = rate
+        self._start = start or datetime.now().astimezone()
+        self._progress = progress
+        self._work = work or Path(tempfile.mkdtemp(prefix="lamplighter-"))
+        self._work.mkdir(parents=True, exist_ok=True)
+        self.clock = VirtualClock(self._work / "clock", start=self._start - LEAD)
+        self.aws = EmbeddedAws(self.clock, self._work / "aws", self.lab.region, seed=seed)
+        self.charts = ChartRepository()
+        self.control_plane = ControlPlane(self._work / "kubernetes", progress)
+        self._seed = seed
+        self._fleet: Fleet | None = None
+        self._undo = ExitStack()
+        if work is None:
+            self._undo.callback(shutil.rmtree, self._work, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.down()
+
+    @property
+    def faults(self) -> Faults:
+        """Faults of the functions' workers; those of EC2 are at aws.behaviours.faults."""
+        return self.aws.runtime.faults
+
+    @property
+    def fleet(self) -> Fleet:
+        """The simulated machines, once up."""
+        if self._fleet is None:
+            raise OutsideFailed("the embedded cloud is not up yet")
+        return self._fleet
+
+    def logs(self, function: str) -> str:
+        """All that a function has written."""
+        return self.aws.runtime.logs(function)
+
+    def up(self) -> Endpoints:
+        """Start everything and deploy the lab; returns when its stacks are complete and system nodes Ready.
+
+        BadInput for a lab with problems, OutsideFailed with the reason when something does not come up.
+        """
+        assembly = Background(lambda: synthesise(self._lab_path))
+        kubernetes = Background(self.control_plane.start)
+        self._undo.callback(self._stop_kubernetes, kubernetes)
+        self.aws.server.page(ClockPage.PATH, ClockPage(self.clock).answer)
+        self.aws.start()
+        self._undo.callback(self.aws.stop)
+        self.charts.start()
+        self._undo.callback(self.charts.stop)
+        self.aws.functions.tools.chart_repository = self.charts.url
+        self._progress("starting Kubernetes and synthesising the stacks")
+        built = assembly.result()
+        kubernetes.result()
+        self._join()
+        self.clock.hurry(True)
+        self._deploy(built)
+        self.clock.set_rate(self._rate)
+        return self.endpoints()
+
+    def endpoints(self) -> Endpoints:
+        """How to reach it, as of now."""
+        return Endpoints(
+            endpoint=self.aws.endpoint,
+            region=self.lab.region,
+            access_key_id=ACCESS_KEY_ID,
+            secret_access_key=SECRET_ACCESS_KEY,
+            kubeconfig=str(self._work / "kubeconfig"),
+            now=self.clock.now(),
+            rate=self.clock.rate,
+            clock_url=f"{self.aws.endpoint}{ClockPage.PATH}",
+        )
+
+    def redeploy(self, lab_path: Path | None = None) -> list[Stack]:
+        """Deploy again, another lab file if given, while everything runs on; how each stack ended."""
+        self._lab_path = lab_path or self._lab_path
+        self.lab = labfile.load(self._lab_path)
+        assembly = synthesise(self._lab_path)
+        self.aws.assets.read(assembly.folder)
+        return [self.aws.deploy(stack) for stack in assembly.stacks()]
+
+    def destroy(self, stack: str) -> Stack:
+        """Delete a stack while everything runs on; how that ended."""
+        return self.aws.destroy(stack)
+
+    def down(self) -> None:
+        """End every process and thread, free the ports, remove the files; safe to call at any moment."""
+        self.clock.stop()
+        self._undo.close()
+
+    def _stop_kubernetes(self, start: Background[None]) -> None:
+        """Also when it is still starting: a start that notices tries again, so the end is said until it is."""
+        for _ in range(3):
+            self.control_plane.stop()
+            if start.ended(1):
+                break
+        self.control_plane.stop()
+
+    def _join(self) -> None:
+        """Kubernetes asks the embedded AWS who is who, EKS tells where Kubernetes is, the fleet plays nodes."""
+        plane = self.control_plane
+        session = boto3.Session(ACCESS_KEY_ID, SECRET_ACCESS_KEY, region_name=self.lab.region)
+        plane.authenticate_through(AwsIdentities(self.aws.endpoint, self.lab.cluster_name, session))
+        authority = base64.b64encode(plane.ca_pem.encode()).decode()
+        self.aws.behaviours.control_plane(plane.endpoint, authority)
+        self._fleet = Fleet(plane.admin(), self.clock, self._work / "fleet", seed=self._seed)
+        self._fleet.start()
+        self._undo.callback(self._fleet.stop)
+        self.aws.behaviours.fleet(self._fleet)
+        plane.admin_kubeconfig(self._work / "kubeconfig")
+
+    def _deploy(self, assembly: Assembly) -> None:
+        """The cluster's stack in hurried time before the start, what follows from the start on."""
+        self.aws.assets.read(assembly.folder)
+        for stack in assembly.stacks():
+            if not stack.name.endswith("-cluster"):
+                self._begin_the_day()
+            self._progress(f"deploying {stack.name}")
+            self._complete(stack)
+        self._begin_the_day()
+
+    def _begin_the_day(self) -> None:
+        if self.clock.now() < self._start:
+            self._await_system_nodes()
+            self.clock.hurry(False)
+            self.clock.jump_to(self._start.timestamp())
+        self.clock.hurry(False)
+
+    def _complete(self, template: StackTemplate) -> None:
+        stack = self.aws.deploy(template)
+        if stack.status not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
+            raise OutsideFailed(f"the stack {stack.name} ended {stack.status}: {stack.failure()}")
+
+    def _await_system_nodes(self) -> None:
+        """Every node that a node group wants is Ready."""
+        wanted = self._wanted_nodes()
+        deadline = self.clock.time() + GIVE_UP_AFTER
+        while self._ready_nodes() < wanted:
+            if self.clock.time() > deadline:
+                raise OutsideFailed(f"only {self._ready_nodes()} of {wanted} nodes became Ready")
+            self.clock.sleep(LOOK_EVERY)
+
+    def _wanted_nodes(self) -> int:
+        cluster = self.lab.cluster_name
+        groups = self.aws.around.call("eks", "list_nodegroups", {"clusterName": cluster})["nodegroups"]
+        described = [
+            self.aws.around.call(
+                "eks", "describe_nodegroup", {"clusterName": cluster, "nodegroupName": group}
+            )
+            for group in groups
+        ]
+        return sum(int(one["nodegroup"]["scalingConfig"]["desiredSize"]) for one in described)
+
+    def _ready_nodes(self) -> int:
+        nodes = self.control_plane.admin().get("/api/v1/nodes")["items"]
+        conditions = [node.get("status", {}).get("conditions", []) for node in nodes]
+        return sum(any(c["type"] == "Ready" and c["status"] == "True" for c in of) for of in conditions)

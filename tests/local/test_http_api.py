@@ -1,0 +1,98 @@
+"""An HTTP API hands requests to its functions as API Gateway does, and their answers back."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tests.local.test_cloudformation import Stacks
+
+ECHO = """
+    def handler(event, context):
+        if event["rawPath"] == "/fail":
+            raise ValueError("no")
+        if event["rawPath"] == "/plain":
+            return {"hello": "you"}
+        import json
+        return {"statusCode": 201, "headers": {"X-Seen": "yes"}, "body": json.dumps(event)}
+"""
+
+
+@pytest.fixture
+def api(aws):
+    """An API deployed from a template; its address."""
+    function = aws.function("echo", ECHO)
+    resources = {
+        "Api": {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Name": "a", "ProtocolType": "HTTP"}},
+        "Stage": {
+            "Type": "AWS::ApiGatewayV2::Stage",
+            "Properties": {"ApiId": {"Ref": "Api"}, "StageName": "$default", "AutoDeploy": True},
+        },
+        "Integration": {
+            "Type": "AWS::ApiGatewayV2::Integration",
+            "Properties": {
+                "ApiId": {"Ref": "Api"},
+                "IntegrationType": "AWS_PROXY",
+                "IntegrationUri": function,
+                "PayloadFormatVersion": "2.0",
+            },
+        },
+    }
+    for name, key in {
+        "Post": "POST /slack",
+        "Get": "GET /things/{id}",
+        "Any": "ANY /fail",
+        "P": "GET /plain",
+    }.items():
+        target = {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]}
+        resources[name] = {
+            "Type": "AWS::ApiGatewayV2::Route",
+            "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": key, "Target": target},
+        }
+    stack = Stacks(aws).create(resources, Outputs={"Url": {"Value": {"Fn::GetAtt": ["Api", "ApiEndpoint"]}}})
+    return stack["Outputs"][0]["OutputValue"]
+
+
+def ask(url: str, method: str = "GET", body: bytes | None = None, **headers: str):
+    request = urllib.request.Request(url, body, headers, method=method)
+    try:
+        with urllib.request.urlopen(request) as reply:
+            return reply.status, reply.headers, reply.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+def test_a_form_reaches_the_function_whole_and_in_base64(api):
+    form = {"Content-Type": "application/x-www-form-urlencoded", "X-Slack-Signature": "v0=abc"}
+    status, headers, body = ask(f"{api}/slack?x=1&x=2", "POST", b"text=open+2", **form)
+    event = json.loads(body)
+    assert (status, headers["X-Seen"]) == (201, "yes")
+    assert (event["routeKey"], event["version"]) == ("POST /slack", "2.0")
+    assert (event["isBase64Encoded"], event["body"]) == (True, "dGV4dD1vcGVuKzI=")
+    assert event["headers"]["x-slack-signature"] == "v0=abc"
+    assert event["queryStringParameters"] == {"x": "1,2"}
+    assert event["requestContext"]["http"]["method"] == "POST"
+
+
+def test_a_text_body_comes_as_it_is(api):
+    _, _, body = ask(f"{api}/slack", "POST", b'{"a": 1}', **{"Content-Type": "application/json"})
+    event = json.loads(body)
+    assert (event["isBase64Encoded"], event["body"]) == (False, '{"a": 1}')
+
+
+def test_names_in_the_path_are_handed_over(api):
+    _, _, body = ask(f"{api}/things/7")
+    assert json.loads(body)["pathParameters"] == {"id": "7"}
+
+
+def test_an_answer_without_a_status_is_json(api):
+    status, headers, body = ask(f"{api}/plain")
+    assert (status, headers["Content-Type"], json.loads(body)) == (200, "application/json", {"hello": "you"})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/slack", 404), ("POST", "/no", 404), ("GET", "/fail", 500)]
+)
+def test_what_no_route_takes_or_a_function_fails_is_said(api, method, path, status):
+    assert ask(api + path, method)[0] == status
