@@ -20,6 +20,7 @@ app = typer.Typer(
 
 VERBS = {
     "check": "cli.check",
+    "adopt": "cli.adopt",
     "simulate": "cli.simulate",
     "status": "cli.status",
     "open": "cli.open",

@@ -78,6 +78,8 @@ class Connection:
             ApiClient(self._configuration), discoverer=_NoDiscovery
         )
         self.server_time: datetime | None = None
+        self.patience = NEW_ACCESS_ENTRY_SECONDS
+        """Seconds for which a 401 is asked again; a person at a prompt has none."""
 
     def get(self, path: str, **query: str) -> Object:
         """The object or list at `path`; an empty one where it does not exist."""
@@ -108,15 +110,15 @@ class Connection:
         content_type: str | None = None,
     ) -> Answer:
         """One request; a refusal comes back as its status, only an unreachable or unwilling server raises."""
-        give_up = time.monotonic() + NEW_ACCESS_ENTRY_SECONDS
+        give_up = time.monotonic() + self.patience
         while True:
             answer = self._once(method, path, body, query or {}, content_type)
             if answer.status != UNAUTHORIZED:
                 break
-            if time.monotonic() > give_up:
+            if time.monotonic() >= give_up:
                 raise OutsideFailed(
                     f"{method} {path} on {self.endpoint}: the API server does not know this function's role "
-                    f"(401 for {NEW_ACCESS_ENTRY_SECONDS:.0f} s); is its EKS access entry there?"
+                    f"(401 for {self.patience:.0f} s); is its EKS access entry there?"
                 )
             self._token.forget()
             time.sleep(ASK_AGAIN_SECONDS)

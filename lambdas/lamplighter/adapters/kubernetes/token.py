@@ -4,6 +4,7 @@ Decides nothing; the API server resolves it to a role, and the cluster's access 
 """
 
 import base64
+import os
 import time
 
 from lamplighter.errors import OutsideFailed
@@ -36,7 +37,7 @@ class Token:
         import boto3  # noqa: PLC0415 -- on first use
         from botocore.signers import RequestSigner  # noqa: PLC0415
 
-        session = boto3.Session()
+        session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
         sts = session.client("sts")
         credentials = session.get_credentials()
         if credentials is None:

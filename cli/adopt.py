@@ -1,0 +1,98 @@
+"""`lamplighter adopt`: reads a running cluster and node group, and prints the lab file that adopts them."""
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib import resources
+from typing import Annotated
+
+import typer
+
+from cli.printing import say
+from lamplighter import data
+from lamplighter.data import prices
+from lamplighter.domain.adoption import Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
+from lamplighter.errors import BadInput, OutsideFailed
+
+POOL = "gpu"
+CURRENCY = "USD"
+
+
+def command(
+    cluster: Annotated[str | None, typer.Argument(metavar="CLUSTER", help="The EKS cluster.")] = None,
+    nodegroup: Annotated[
+        str | None, typer.Argument(metavar="NODEGROUP", help="Its GPU node group, a managed one.")
+    ] = None,
+    rbac: Annotated[
+        bool, typer.Option("--rbac", help="Print the Kubernetes rights that the functions need, and stop.")
+    ] = False,
+) -> None:
+    """Print a lab.yaml for a cluster and node group that exist already, and what stands in the way.
+
+    Changes nothing. What stands in the way goes to stderr, a line each; exit code 1 while something must be
+    changed before the lab can be deployed.
+
+    \b
+    Examples:
+      lamplighter adopt my-cluster my-gpu-nodes > lab.yaml
+      lamplighter adopt --rbac | kubectl apply -f -
+    """
+    if rbac:
+        say(resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip())
+        return
+    if cluster is None or nodegroup is None:
+        raise BadInput("name a cluster and a node group: lamplighter adopt CLUSTER NODEGROUP")
+    found, group, autoscalers = _read(cluster, nodegroup)
+    say("\n".join(lab_file(found, group)))
+    in_the_way = list(obstacles(found, group, autoscalers))
+    for obstacle in in_the_way:
+        sys.stderr.write(f"{_kind(obstacle)}: {obstacle.text}\n")
+    if any(obstacle.blocks for obstacle in in_the_way):
+        raise typer.Exit(1)
+
+
+def lab_file(cluster: FoundCluster, group: FoundGroup) -> Iterator[str]:
+    """The lines of a lab file that adopts the group: only what a person should see or may want to change."""
+    kind = group.instance_types[0] if group.instance_types else None
+    yield f"# Adopts node group {group.name} of cluster {cluster.name}, Kubernetes {cluster.version}."
+    yield "# It begins in watch: nothing is closed until you say `lamplighter arm`."
+    yield f"name: {lab_name(cluster.name)}"
+    yield f"region: {cluster.region}"
+    yield "time_zone: UTC  # the zone in which you think of your windows"
+    yield f"cluster: {{existing: {cluster.name}}}"
+    yield "pools:"
+    yield f"  {POOL}:"
+    yield f"    existing: {group.name}"
+    if kind:
+        yield f"    instance_type: {kind}"
+    yield f"    max_nodes: {max(1, group.maximum)}"
+    if kind is None or prices.on_demand(cluster.region, kind, CURRENCY) is None:
+        yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {kind or "its nodes"} is known here'
+    yield "guard:"
+    yield "  mode: watch"
+
+
+def lab_name(cluster: str) -> str:
+    """A name for the lab, after the cluster: lower case letters, digits and hyphens."""
+    plain = re.sub(r"[^a-z0-9-]+", "-", cluster.lower()).strip("-")
+    return (plain if plain[:1].isalpha() else f"lab-{plain}")[:40].rstrip("-")
+
+
+def _read(cluster: str, nodegroup: str) -> tuple[FoundCluster, FoundGroup, Autoscalers]:
+    from lamplighter.adapters.aws.adoption import Adoption  # noqa: PLC0415 -- help needs none of it
+    from lamplighter.adapters.kubernetes.autoscalers import autoscalers  # noqa: PLC0415
+    from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415
+
+    adoption = Adoption()
+    found = adoption.cluster(cluster)
+    group = adoption.group(cluster, nodegroup)
+    try:
+        connection = connect(cluster)
+    except OutsideFailed as error:
+        return found, group, Autoscalers(asked=False, why_not=str(error))
+    connection.patience = 0
+    return found, group, autoscalers(connection)
+
+
+def _kind(obstacle: Obstacle) -> str:
+    return "in the way" if obstacle.blocks else "note"

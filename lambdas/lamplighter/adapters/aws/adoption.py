@@ -1,0 +1,96 @@
+"""Reads a cluster and a node group that exist, for adopting them. Changes nothing."""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.adoption import FoundCluster, FoundGroup
+from lamplighter.errors import BadInput
+
+if TYPE_CHECKING:
+    from mypy_boto3_autoscaling import AutoScalingClient
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_eks import EKSClient
+    from mypy_boto3_eks.type_defs import NodegroupTypeDef
+
+
+class Adoption:
+    """The clusters of the account and region."""
+
+    def __init__(self) -> None:
+        self._eks: EKSClient = client("eks")
+        self._asg: AutoScalingClient = client("autoscaling")
+        self._ec2: EC2Client = client("ec2")
+
+    def cluster(self, name: str) -> FoundCluster:
+        """The cluster; BadInput with those that are there when it is not."""
+        with outside("eks:DescribeCluster", name):
+            try:
+                found = self._eks.describe_cluster(name=name)["cluster"]
+            except self._eks.exceptions.ClientError as error:
+                if error_code(error) != "ResourceNotFoundException":
+                    raise
+                there = ", ".join(self._eks.list_clusters()["clusters"]) or "none"
+                raise BadInput(
+                    f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
+                ) from error
+        network = found.get("resourcesVpcConfig", {})
+        return FoundCluster(
+            name=name,
+            region=self._eks.meta.region_name,
+            version=found.get("version", ""),
+            # Clusters from before access entries say nothing.
+            authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
+            public_endpoint=network.get("endpointPublicAccess", True),
+            public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
+        )
+
+    def group(self, cluster: str, name: str) -> FoundGroup:
+        """The node group; BadInput with those that are there when it is not."""
+        with outside("eks:DescribeNodegroup", f"{cluster}/{name}"):
+            try:
+                found = self._eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
+            except self._eks.exceptions.ClientError as error:
+                if error_code(error) != "ResourceNotFoundException":
+                    raise
+                there = ", ".join(self._eks.list_nodegroups(clusterName=cluster)["nodegroups"]) or "none"
+                raise BadInput(
+                    f"NODEGROUP: cluster {cluster} has no managed node group '{name}'; it has: {there}"
+                ) from error
+        scaling = found.get("scalingConfig", {})
+        return FoundGroup(
+            name=name,
+            status=found.get("status", "ACTIVE"),
+            instance_types=self._instance_types(found),
+            ami_type=found.get("amiType", ""),
+            capacity_type=found.get("capacityType", "ON_DEMAND"),
+            minimum=scaling.get("minSize", 0),
+            maximum=scaling.get("maxSize", 0),
+            desired=scaling.get("desiredSize", 0),
+            group_tags=self._group_tags(found),
+        )
+
+    def _instance_types(self, found: "NodegroupTypeDef") -> tuple[str, ...]:
+        """From the node group itself, else from its launch template."""
+        template = found.get("launchTemplate", {})
+        if found.get("instanceTypes") or not template:
+            return tuple(found.get("instanceTypes", []))
+        called = template.get("id", "")
+        with outside("ec2:DescribeLaunchTemplateVersions", called):
+            versions = self._ec2.describe_launch_template_versions(
+                LaunchTemplateId=called, Versions=[template.get("version", "$Default")]
+            )["LaunchTemplateVersions"]
+        named = [version["LaunchTemplateData"].get("InstanceType") for version in versions]
+        return tuple(name for name in named if name)
+
+    def _group_tags(self, found: "NodegroupTypeDef") -> dict[str, str]:
+        groups = found.get("resources", {}).get("autoScalingGroups", [])
+        names = [group["name"] for group in groups if "name" in group]
+        if not names:
+            return {}
+        with outside("autoscaling:DescribeAutoScalingGroups", names[0]):
+            described = self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=names)
+        return {
+            tag.get("Key", ""): tag.get("Value", "")
+            for group in described["AutoScalingGroups"]
+            for tag in group.get("Tags", [])
+        }

@@ -1,0 +1,116 @@
+"""Adopting a node group that exists: what of it goes into a lab file, and what stands in the way.
+
+Judges what was read; reading is the adapters', writing the file the command line's.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+# The addresses of functions change: a list of allowed ones cannot name them.
+EVERYWHERE = "0.0.0.0/0"
+AUTOSCALER_TAG = "k8s.io/cluster-autoscaler/enabled"
+
+
+@dataclass(frozen=True)
+class FoundCluster:
+    """An EKS cluster, as far as adopting asks."""
+
+    name: str
+    region: str
+    version: str
+    authentication: str
+    public_endpoint: bool
+    public_cidrs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FoundGroup:
+    """A managed node group and the group behind it, as far as adopting asks."""
+
+    name: str
+    status: str
+    instance_types: tuple[str, ...]
+    ami_type: str
+    capacity_type: str
+    minimum: int
+    maximum: int
+    desired: int
+    group_tags: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Autoscalers:
+    """What Kubernetes says of autoscalers; `asked` is False where it did not answer, and why."""
+
+    asked: bool
+    found: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Something in the way; one that blocks must be gone before the lab is deployed."""
+
+    blocks: bool
+    text: str
+
+
+def obstacles(cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
+    """What stands in the way, what blocks first."""
+    if cluster.authentication == "CONFIG_MAP":
+        yield Obstacle(
+            True,
+            f"cluster {cluster.name} has authentication mode CONFIG_MAP, in which it can have no access "
+            "entries: aws eks update-cluster-config --access-config authenticationMode=API_AND_CONFIG_MAP "
+            f"--name {cluster.name}",
+        )
+    if not cluster.public_endpoint:
+        yield Obstacle(
+            True,
+            f"the endpoint of cluster {cluster.name} is private: the functions run outside its VPC and "
+            "cannot reach it; switch public access on, it still asks for IAM authentication",
+        )
+    elif EVERYWHERE not in cluster.public_cidrs:
+        yield Obstacle(
+            True,
+            f"the endpoint of cluster {cluster.name} lets in {', '.join(cluster.public_cidrs)} only: "
+            "functions have no fixed addresses and cannot reach it",
+        )
+    if group.minimum > 0:
+        yield Obstacle(
+            True,
+            f"node group {group.name} has minimum {group.minimum}: it would never be at zero; set it to 0 "
+            "where the group is managed (Terraform: min_size = 0, and ignore_changes for desired_size)",
+        )
+    for name in autoscalers.found:
+        yield Obstacle(
+            True,
+            f"{name} may open node group {group.name} without a lease or remove a leased node: "
+            f"exclude the group from it (take the tag {AUTOSCALER_TAG} off its Auto Scaling group)",
+        )
+    if not autoscalers.asked and AUTOSCALER_TAG in group.group_tags:
+        yield Obstacle(
+            False,
+            f"Kubernetes could not be asked whether an autoscaler manages the group ({autoscalers.why_not}); "
+            "see for yourself: kubectl get deployments -A | grep autoscaler",
+        )
+    yield from _notes(group)
+
+
+def _notes(group: FoundGroup) -> Iterator[Obstacle]:
+    if group.desired > 0:
+        yield Obstacle(
+            False,
+            f"{group.desired} nodes are ordered in {group.name} now: they are left alone and reported, "
+            "until you say `lamplighter arm`",
+        )
+    if len(group.instance_types) > 1:
+        yield Obstacle(
+            False,
+            f"node group {group.name} may start any of {', '.join(group.instance_types)}: money is counted "
+            "as for the first",
+        )
+    if group.capacity_type == "SPOT":
+        yield Obstacle(False, f"node group {group.name} is SPOT: AWS may take a leased node at any time")
+    if group.status not in {"ACTIVE", "UPDATING"}:
+        yield Obstacle(False, f"node group {group.name} is {group.status}: see its health before you open it")
