@@ -4,11 +4,12 @@ Owns the connection settings; which calls are made is the business of the adapte
 imported on first use, so that a function that refuses early never pays for it.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.errors import BadInput, OutsideFailed, TryLater
 
 # Two attempts of at most 4 s and a back-off of at most 1 s: an unreachable endpoint is told within 10 s.
 ATTEMPTS = 2
@@ -34,15 +35,23 @@ def client(service: str, *, read_seconds: int = READ_SECONDS, attempts: int = AT
     """
     import boto3  # noqa: PLC0415 -- on first use
     from botocore.config import Config  # noqa: PLC0415
+    from botocore.exceptions import NoRegionError, ProfileNotFound  # noqa: PLC0415
 
-    return boto3.client(
-        service,  # type: ignore[call-overload]
-        config=Config(
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=read_seconds,
-            retries={"mode": "standard", "total_max_attempts": attempts},
-        ),
-    )
+    try:
+        return boto3.client(
+            service,  # type: ignore[call-overload]
+            # Every other SDK reads AWS_REGION; boto3 reads AWS_DEFAULT_REGION and the profile.
+            region_name=os.environ.get("AWS_REGION"),
+            config=Config(
+                connect_timeout=CONNECT_SECONDS,
+                read_timeout=read_seconds,
+                retries={"mode": "standard", "total_max_attempts": attempts},
+            ),
+        )
+    except NoRegionError as error:
+        raise BadInput("no AWS region is set: name one with AWS_REGION or in your AWS profile") from error
+    except ProfileNotFound as error:
+        raise BadInput(f"AWS_PROFILE: {error}") from error
 
 
 def error_code(error: Exception) -> str:
@@ -62,7 +71,7 @@ def outside(call: str, subject: str) -> Iterator[None]:
             raise TryLater(f"AWS asks us to slow down: {call} on {subject} ({code})") from error
         if code:
             raise OutsideFailed(f"{call} on {subject} failed: {error}") from error
-        raise OutsideFailed(f"{call} on {subject} got no answer, after retries: {error}") from error
+        raise OutsideFailed(f"{call} on {subject} got no answer in {ATTEMPTS} attempts: {error}") from error
 
 
 def _botocore_errors() -> tuple[type[Exception], ...]:
