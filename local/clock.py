@@ -16,10 +16,6 @@ from pathlib import Path
 SETTLE_SECONDS = 0.06
 
 
-class ClockStopped(SystemExit):
-    """The clock was stopped: what was waited for will not come. It ends the waiting thread, quietly."""
-
-
 class VirtualClock:
     """Time for everything in one embedded cloud; all epochs and durations are virtual seconds.
 
@@ -94,7 +90,7 @@ class VirtualClock:
             threading.Thread(target=self._hurry_along, name="clock-hurry", daemon=True).start()
 
     def stop(self) -> None:
-        """Whoever waits, now or later, gets ClockStopped: the embedded cloud comes down."""
+        """The embedded cloud comes down: threads that wait, now or later, end there."""
         with self._changed:
             self._stopped, self._hurrying = True, False
             self._changed.notify_all()
@@ -107,7 +103,7 @@ class VirtualClock:
     def wait_until(self, epoch: float | None, done: Callable[[], bool]) -> bool:
         """True once `done()`, asked again whenever something stirs; False when `epoch` comes first.
 
-        Raises ClockStopped when the clock is stopped meanwhile.
+        Raises SystemExit, which ends a thread quietly, when the clock is stopped meanwhile.
         """
         waiting = object()
         with self._changed:
@@ -117,7 +113,7 @@ class VirtualClock:
             try:
                 while not done():
                     if self._stopped:
-                        raise ClockStopped
+                        raise SystemExit("the clock was stopped")
                     left = None if epoch is None else epoch - self.time()
                     if left is not None and left <= 0:
                         return False

@@ -32,7 +32,9 @@ from local.kubernetes.charts import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 
 #: Virtual time in which the cluster is built, before the first instant that anybody sees.
-LEAD = timedelta(hours=2)
+LEAD = timedelta(hours=3)
+#: Its rate: installing a chart is real work that waits for pods in virtual time.
+LEAD_RATE = 60.0
 #: Virtual seconds between two looks at the system nodes, and after which they are given up.
 LOOK_EVERY = 5.0
 GIVE_UP_AFTER = 1800.0
@@ -61,7 +63,7 @@ class Cloud:
         self._progress = progress
         self._work = work or Path(tempfile.mkdtemp(prefix="lamplighter-"))
         self._work.mkdir(parents=True, exist_ok=True)
-        self.clock = VirtualClock(self._work / "clock", start=self._start - LEAD)
+        self.clock = VirtualClock(self._work / "clock", rate=LEAD_RATE, start=self._start - LEAD)
         self.aws = EmbeddedAws(self.clock, self._work / "aws", self.lab.region, seed=seed)
         self.charts = ChartRepository()
         self.control_plane = ControlPlane(self._work / "kubernetes", progress)
@@ -182,7 +184,7 @@ class Cloud:
     def _begin_the_day(self) -> None:
         if self.clock.now() < self._start:
             self._await_system_nodes()
-            self.clock.hurry(False)
+            self.clock.set_rate(1)
             self.clock.jump_to(self._start.timestamp())
         self.clock.hurry(False)
 
