@@ -7,19 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from typing import TYPE_CHECKING
 
 from handlers.desk import Desk, desk
 from handlers.environment import ENVIRONMENT
 from handlers.logs import logger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.domain import planner
 from lamplighter.domain.audit import Entry
-from lamplighter.domain.calendar import SkippedWindow
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.schedule import NEAREST
 from lamplighter.domain.terms import Terms
 from lamplighter.errors import BadInput
+
+if TYPE_CHECKING:
+    from lamplighter.domain.calendar import SkippedWindow
+    from lamplighter.domain.planner import Plan
 
 
 @dataclass
@@ -40,6 +43,8 @@ def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]
 
 def plan_all(office: Office) -> dict[str, object]:
     """Bring ledger and schedules to what the lab's windows and the leases ask for."""
+    from lamplighter.domain import planner  # noqa: PLC0415 -- the calendar brings pydantic: not at import
+
     lab, ledger = office.desk.capacity.lab, office.desk.ledger
     now = office.desk.now()
     ledger.put_document(lab.to_json(), now)
@@ -77,7 +82,7 @@ def _terms(office: Office) -> dict[str, Terms]:
     return found
 
 
-def _write(made: planner.Plan, notes: Mapping[str, str], office: Office, now: datetime) -> None:
+def _write(made: "Plan", notes: Mapping[str, str], office: Office, now: datetime) -> None:
     ledger = office.desk.ledger
     for lease in made.write:
         ledger.plan(lease)
@@ -91,7 +96,7 @@ def _write(made: planner.Plan, notes: Mapping[str, str], office: Office, now: da
         ledger.append_audit(Entry(now, lease.pool, "unplanned", "planner", what, why, lease.id))
 
 
-def _say_skipped(skipped: SkippedWindow, office: Office, now: datetime) -> None:
+def _say_skipped(skipped: "SkippedWindow", office: Office, now: datetime) -> None:
     """Say once that a window does not happen, and why."""
     decision = Decision(f"skip-{skipped.window}-{skipped.date}", "skipped", skipped.reason, now)
     what = f"window {skipped.window} does not open on {skipped.date}"

@@ -6,12 +6,15 @@ Made from the lab by whoever decides; the rules that use them are in grant.py an
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain import zones
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.money import Money, Period, cost, period_of
-from lamplighter.lab import Lab
+
+if TYPE_CHECKING:
+    from lamplighter.lab import Lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Terms:
         return f"{at.astimezone(self.zone):%H:%M on %Y-%m-%d} ({self.zone.key})"
 
 
-def terms(lab: Lab, pool: str, max_nodes: int | None = None) -> Terms:
+def terms(lab: "Lab", pool: str, max_nodes: int | None = None) -> Terms:
     """The terms of a pool. `max_nodes` is what AWS says for an adopted pool that states none.
 
     BadInput when nobody knows what a node costs.

@@ -1,0 +1,72 @@
+"""Why a pool is as it is, from what was decided at the time."""
+
+from datetime import UTC, datetime, timedelta
+
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.why import explain
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def lease(closes: int = 120, state: LeaseState = LeaseState.OPEN) -> Lease:
+    return Lease(
+        id="evening-2026-11-20",
+        pool="gpu",
+        nodes=2,
+        owner="evening-class",
+        source="window",
+        state=state,
+        opens=EIGHT,
+        closes=EIGHT + closes * MINUTE,
+        hold=Money.of(1, "USD"),
+        window="evening",
+    )
+
+
+def entry(minutes: int, kind: str, what: str, why: str) -> Entry:
+    return Entry(EIGHT + minutes * MINUTE, "gpu", kind, "alice", what, why)
+
+
+GRANTED = entry(0, "lease-granted", "granted the evening lease", "2 of 2 nodes were free")
+CLOSING = entry(60, "closing", "closes the evening lease", "the exam is over")
+
+
+def test_while_a_lease_is_in_force_it_is_the_reason() -> None:
+    found = explain([lease()], [GRANTED], EIGHT + 30 * MINUTE, max_nodes=2)
+
+    assert found.nodes == 2
+    assert found.reason == (
+        "the evening lease justifies 2 until 22:00 UTC on 2026-11-20; last, at 20:00 UTC on 2026-11-20, "
+        "alice granted the evening lease, because 2 of 2 nodes were free"
+    )
+
+
+def test_after_a_close_the_close_is_the_reason() -> None:
+    closed = lease(closes=60, state=LeaseState.CLOSED)
+
+    found = explain([closed], [GRANTED, CLOSING], EIGHT + 90 * MINUTE, max_nodes=2)
+
+    assert found.nodes == 0
+    assert found.decision == CLOSING
+
+
+def test_a_past_instant_is_explained_by_what_was_known_then() -> None:
+    closed = lease(closes=60, state=LeaseState.CLOSED)
+
+    found = explain([closed], [GRANTED, CLOSING], EIGHT + 30 * MINUTE, max_nodes=2)
+
+    assert (found.nodes, found.decision) == (2, GRANTED)
+    assert found.to_json()["trail"] == [
+        {
+            "at": "2026-11-20T20:00:00Z",
+            "kind": "lease-granted",
+            "who": "alice",
+            "what": "granted the evening lease",
+            "why": "2 of 2 nodes were free",
+            "lease": None,
+            "nodes": None,
+        }
+    ]
