@@ -1,7 +1,7 @@
 """The ledger: the one table, and the one thing that a destroy leaves behind.
 
 Its name is fixed and it is retained, so that the history of a lab outlives it. A later deploy takes it
-up again when CloudFormation is told to import what exists (docs/how-to/destroy-and-redeploy.md).
+up again when CloudFormation is told to import what exists (docs/how-to/deploy.md).
 """
 
 from aws_cdk import RemovalPolicy
@@ -24,5 +24,7 @@ class Ledger(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
+            # What is long over is dropped by DynamoDB itself; receipts have no such date.
+            time_to_live_attribute="ttl",
             removal_policy=RemovalPolicy.RETAIN,
         )
