@@ -2,7 +2,8 @@
 
 import difflib
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Annotated, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -60,8 +61,13 @@ def field_at(path: Path) -> FieldInfo | None:
     return fields(part).get(str(path[-1])) if part else None
 
 
-def nearest(word: str, known: Sequence[str]) -> str | None:
+def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like a wrong one, however little it is like it."""
+    return _nearest(word, tuple(known))
+
+
+@lru_cache(maxsize=1000)
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     lowered = {name.lower(): name for name in reversed(known)}
     found = difflib.get_close_matches(word[:80].lower(), lowered, n=1, cutoff=0)
     return lowered[found[0]] if found else None

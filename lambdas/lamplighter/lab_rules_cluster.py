@@ -5,7 +5,6 @@ Only for what we create; of an adopted cluster and its groups AWS knows better.
 
 from collections.abc import Generator, Iterator
 from ipaddress import IPv4Network, ip_network
-from itertools import combinations
 
 from lamplighter.data import instance_types, versions
 from lamplighter.lab import Lab
@@ -69,12 +68,19 @@ def _network(lab: Lab) -> Iterator[Misfit]:
                 said = f"is {text}, outside the VPC's {vpc.cidr}; write a block inside it"
                 yield Misfit((*path, index), said, ((*here, "cidr"),))
             blocks.append(((*path, index), block))
-    for (first, one), (second, other) in combinations(blocks, 2):
-        if one.overlaps(other):
-            where = ".".join(str(step) for step in first)
-            yield Misfit(
-                second, f"is {other}, which overlaps {one} of {where}; write a block of its own", (first,)
-            )
+    yield from _overlaps(blocks)
+
+
+def _overlaps(blocks: list[tuple[Path, IPv4Network]]) -> Iterator[Misfit]:
+    """Blocks are nested or apart, so in the order of their addresses one overlaps the widest before it."""
+    widest: tuple[Path, IPv4Network] | None = None
+    for path, block in sorted(blocks, key=lambda one: (one[1].network_address, one[1].prefixlen)):
+        if widest is not None and block.overlaps(widest[1]):
+            where = ".".join(str(step) for step in widest[0])
+            text = f"is {block}, which overlaps {widest[1]} of {where}; write a block of its own"
+            yield Misfit(path, text, (widest[0],))
+        else:
+            widest = path, block
 
 
 def _block(text: str, path: Path) -> Generator[Misfit, None, IPv4Network | None]:

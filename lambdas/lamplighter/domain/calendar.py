@@ -5,7 +5,7 @@ its nodes and its money is for admission.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ from lamplighter.lab_windows import Window
 
 # A window lasts at most a day by the clock on the wall; a change of the clocks has moved it by a day at most.
 DAYS_BEFORE, DAYS_AFTER = 3, 2
+# Dates at whose edges every instant can still be named in every zone.
+FIRST_DATE, LAST_DATE = date(2, 1, 1), date(9998, 12, 31)
 
 
 class Code(StrEnum):
@@ -72,20 +74,24 @@ class Expansion(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A half-open range of whole seconds since 1970 that meets what [start, end) meets."""
+    """A half-open range of time, in seconds since 1970."""
 
     start: int
+    """Seconds, rounded down: what closes later than this meets the range."""
+    first: int
+    """Seconds, rounded up: the first second inside the range."""
     end: int
+    """Seconds, rounded up: what opens earlier than this meets the range."""
 
     @classmethod
     def between(cls, start: datetime, end: datetime) -> "Range":
         """The range between two instants."""
-        return cls(_seconds(start), -((zones.EPOCH - end.astimezone(UTC)) // _SECOND))
+        return cls(_seconds_down(start), _seconds_up(start), _seconds_up(end))
 
     def meets(self, opening: int, closing: int) -> bool:
         """Whether an opening, an empty one included, belongs to the range."""
         if closing <= opening:
-            return self.start <= opening < self.end
+            return self.first <= opening < self.end
         return opening < self.end and closing > self.start
 
 
@@ -115,10 +121,7 @@ def _expand(lab: Lab, window: Window, order: int, wanted: Range, expansion: Expa
                 add(PlannedWindow(name, pool, day, nodes, opens, opens + lasts, (), owner, order))
             continue
         day = date.fromordinal(ordinal)
-        try:
-            found = opening(day, window.start, window.length, zones.zone(where))
-        except OverflowError:
-            continue  # outside the years that a calendar of ours can count
+        found = opening(day, window.start, window.length, zones.zone(where))
         if not wanted.meets(found.opens, found.closes):
             continue
         if ordinal in excepted or found.closes <= found.opens:
@@ -129,8 +132,8 @@ def _expand(lab: Lab, window: Window, order: int, wanted: Range, expansion: Expa
 
 def _ordinals(window: Window, wanted: Range) -> Iterator[int]:
     """The start dates that may matter, as ordinals, in order."""
-    first = max(wanted.start // zones.DAY + zones.EPOCH_ORDINAL - DAYS_BEFORE, 1)
-    last = min(wanted.end // zones.DAY + zones.EPOCH_ORDINAL + DAYS_AFTER, date.max.toordinal())
+    first = max(wanted.start // zones.DAY + zones.EPOCH_ORDINAL - DAYS_BEFORE, FIRST_DATE.toordinal())
+    last = min(wanted.end // zones.DAY + zones.EPOCH_ORDINAL + DAYS_AFTER, LAST_DATE.toordinal())
     if window.from_ is not None:
         first = max(first, window.from_.toordinal())
     if window.until is not None:
@@ -153,8 +156,9 @@ def _skipped(lab: Lab, window: Window, order: int, day: date, found: Opening) ->
     return SkippedWindow(window.name, lab.pool_of(window), day, code, reason, order)
 
 
-def _seconds(at: datetime) -> int:
-    return (at.astimezone(UTC) - zones.EPOCH) // _SECOND
+def _seconds_down(at: datetime) -> int:
+    return (at.astimezone(UTC) - zones.EPOCH) // timedelta(seconds=1)
 
 
-_SECOND = zones.instant(1) - zones.EPOCH
+def _seconds_up(at: datetime) -> int:
+    return -((zones.EPOCH - at.astimezone(UTC)) // timedelta(seconds=1))
