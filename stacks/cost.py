@@ -1,0 +1,191 @@
+"""What a lab costs a month while nobody uses it, counted from its templates: docs/reference/cost.md.
+
+Prices are in prices.json with their date; what GPU nodes cost is the ledger's business. Run as
+`python -m stacks.cost` it writes the page again.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from lamplighter.data import prices
+from lamplighter.lab import Lab
+from stacks.layer import CHECKOUT
+
+PAGE = CHECKOUT / "docs" / "reference" / "cost.md"
+HOURS = Decimal(730)
+MINUTES_IN = {"minute": Decimal(1), "hour": Decimal(60), "day": Decimal(1440)}
+
+# What a run is taken to be, on the high side: each starts cold, which is two of its three seconds.
+SECONDS_A_RUN = Decimal(3)
+READS_A_RUN = Decimal(20)
+WRITES_A_RUN = Decimal(1)
+LOGGED_GIB_A_RUN = Decimal(2) / 2**20
+
+Template = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One item of a month's bill."""
+
+    what: str
+    counted: str
+    amount: Decimal
+
+
+def price(name: str) -> Decimal:
+    """A price of prices.json, in USD."""
+    return Decimal(_prices()[name])
+
+
+def controller(template: Template) -> list[Line]:
+    """The controller of an idle lab: the guard sweeps, the planner plans, alarms watch."""
+    lines = []
+    runs_in_all = Decimal(0)
+    functions = _named(template, "AWS::Lambda::Function")
+    for rule in _of_type(template, "AWS::Events::Rule"):
+        runs = _runs(rule)
+        for target in rule["Targets"] if runs else []:
+            function = functions.get(_referred(target["Arn"]))
+            if function is None:
+                continue
+            runs_in_all += runs
+            gib = Decimal(function["MemorySize"]) / 1024
+            each = SECONDS_A_RUN * gib * price("lambda_arm_gib_second") + price("lambda_request")
+            lines.append(
+                Line(
+                    f"function {function['FunctionName']}",
+                    f"{runs:.0f} runs of {SECONDS_A_RUN} s at {function['MemorySize']} MiB",
+                    runs * each,
+                )
+            )
+    units = READS_A_RUN * price("dynamodb_read_unit") + WRITES_A_RUN * price("dynamodb_write_unit")
+    lines.append(Line("ledger", f"{READS_A_RUN} reads and {WRITES_A_RUN} write a run", runs_in_all * units))
+    logged = runs_in_all * LOGGED_GIB_A_RUN
+    lines.append(Line("logs", f"{logged * 1024:.0f} MiB", logged * price("logs_ingested_gib")))
+    alarms = len(_of_type(template, "AWS::CloudWatch::Alarm"))
+    lines.append(Line("alarms", f"{alarms} of one metric each", alarms * price("alarm_metric_month")))
+    lines.append(Line("workflows, schedules, rules, topics, queue", "nothing while idle", Decimal(0)))
+    return lines
+
+
+def cluster(template: Template, region: str) -> list[Line]:
+    """The standing cost of a created cluster, GPU pools at zero."""
+    gateways = len(_of_type(template, "AWS::EC2::NatGateway"))
+    addresses = len(_of_type(template, "AWS::EC2::EIP"))
+    lines = [
+        Line("EKS control plane", "1, in standard support", HOURS * price("eks_cluster_hour")),
+        Line("NAT gateway", f"{gateways}, traffic apart", gateways * HOURS * price("nat_gateway_hour")),
+        Line("its public address", f"{addresses}", addresses * HOURS * price("public_ipv4_hour")),
+    ]
+    templates = _named(template, "AWS::EC2::LaunchTemplate")
+    for group in _of_type(template, "AWS::EKS::Nodegroup"):
+        nodes = group["ScalingConfig"]["DesiredSize"]
+        if not isinstance(nodes, int):
+            continue  # a pool: its size is read at a deploy, and idle means zero
+        data = templates[_referred(group["LaunchTemplate"]["Id"])]["LaunchTemplateData"]
+        kind, disk = data["InstanceType"], data["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"]
+        hourly = prices.on_demand(region, kind)
+        if hourly is not None:
+            lines.append(Line("system nodes", f"{nodes} x {kind}", nodes * HOURS * hourly))
+        lines.append(Line("their disks", f"{nodes} x {disk} GiB gp3", nodes * disk * price("gp3_gib_month")))
+    return lines
+
+
+def total(lines: Iterable[Line]) -> Decimal:
+    """The sum of the amounts, unrounded."""
+    return sum((line.amount for line in lines), Decimal(0))
+
+
+def page(assembly: Path, lab: Lab) -> str:
+    """The page of a lab's assembly."""
+    standing = cluster(_read(assembly, f"{lab.name}-cluster"), lab.region)
+    idle = controller(_read(assembly, f"{lab.name}-controller"))
+    secret = price("secret_month")
+    known = _prices()
+    return f"""# What it costs
+
+Generated from the templates of the default lab by `python -m stacks.cost`. USD a month of {HOURS} hours, in
+{lab.region}. Prices as of {known["known"]}: {known["source"]}.
+
+## The controller, idle
+
+{_table(idle)}
+
+With Slack, its secret: {secret:.2f} more, {_shown(total(idle) + secret)} in all. Each run is counted as if it started cold. A
+window adds its workflows' transitions, {price("state_transition") * 1000:.4f} for a thousand.
+
+## The cluster, with every pool at zero
+
+{_table(standing)}
+
+An adopted cluster costs what it cost before. Data through the NAT gateway, control-plane logs and what your own
+workloads use come on top. GPU nodes cost what the receipts say.
+
+To compare with the price list:
+
+```console
+aws pricing get-products --region us-east-1 --service-code AmazonEKS \\
+  --filters Type=TERM_MATCH,Field=regionCode,Value={lab.region}
+```
+"""
+
+
+def write(target: Path = PAGE) -> None:
+    """Write the page of the default lab."""
+    from stacks.assembly import synth  # noqa: PLC0415 -- pages are read without the CDK, too
+
+    lab = Lab.model_validate({"name": "gpu-lab"})
+    with tempfile.TemporaryDirectory(prefix="lamplighter-cost-") as folder:
+        text = page(synth(lab, Path(folder)), lab)
+    target.write_text(text, encoding="utf-8")
+
+
+def _table(lines: list[Line]) -> str:
+    rows = [f"| {line.what} | {line.counted} | {_shown(line.amount)} |" for line in lines]
+    return "\n".join(
+        ["| what | counted | USD |", "|---|---|---|", *rows, f"| **in all** | | **{_shown(total(lines))}** |"]
+    )
+
+
+def _shown(amount: Decimal) -> str:
+    return f"{amount:.2f}"
+
+
+def _runs(rule: Mapping[str, Any]) -> Decimal:
+    """How often a rule fires in a month; 0 for one that waits for events."""
+    rate = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", rule.get("ScheduleExpression", ""))
+    return Decimal(0) if rate is None else HOURS * 60 / (int(rate[1]) * MINUTES_IN[rate[2]])
+
+
+def _prices() -> dict[str, str]:
+    document: dict[str, str] = json.loads((Path(__file__).parent / "prices.json").read_text("utf-8"))
+    return document
+
+
+def _read(assembly: Path, stack: str) -> Template:
+    document: Template = json.loads((assembly / f"{stack}.template.json").read_text("utf-8"))
+    return document
+
+
+def _of_type(template: Template, kind: str) -> list[Mapping[str, Any]]:
+    return list(_named(template, kind).values())
+
+
+def _named(template: Template, kind: str) -> dict[str, Mapping[str, Any]]:
+    found = template["Resources"].items()
+    return {name: resource["Properties"] for name, resource in found if resource["Type"] == kind}
+
+
+def _referred(reference: Mapping[str, Any]) -> str:
+    return str(reference["Ref"] if "Ref" in reference else reference["Fn::GetAtt"][0])
+
+
+if __name__ == "__main__":
+    write()
