@@ -123,7 +123,10 @@ class Fleet:
         def note(change: str, item: Object) -> None:
             self._settling.touch()
             objects.note(change, item)
-            seen(change, item)
+            try:
+                seen(change, item)
+            except Exception:  # what trips over one object must still see the others
+                LOG.exception("the fleet stumbled over %s %s", change, item["metadata"]["name"])
 
         self._begin(f"watch {address}", lambda: self._api.follow(address, note, self._stop))
 

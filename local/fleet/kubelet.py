@@ -64,13 +64,10 @@ class Kubelet:
             run = self._runs[uid] = PodRun(self, pod)
         run.changed(pod)
 
-    def admits(self, pod: Object) -> bool:
-        """Whether the devices that the pod asks for are there and free."""
-        wanted = gpus_of(pod)
-        if not wanted:
-            return True
+    def free_gpus(self) -> int:
+        """Units of nvidia.com/gpu that no pod of this node holds."""
         taken = sum(gpus_of(run.pod) for run in list(self._runs.values()) if run.holds_devices)
-        return taken + wanted <= self.allocatable.get(GPU, 0)
+        return self.allocatable.get(GPU, 0) - taken
 
     def announce(self, resource: str, count: int) -> None:
         """A device plugin registered `count` healthy devices."""
@@ -103,7 +100,7 @@ class Kubelet:
         """The machine goes down: no heartbeats, no logs, nothing runs any more."""
         self.stopped = True
         self._story.stop()
-        for run in self._runs.values():
+        for run in list(self._runs.values()):
             run.vanished()
         self.world.stories.tell(self._fall_silent())
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _GRACE_CODE = 143
 """The exit status of a program that ends by the signal TERM."""
+_KILLED = 137
+_TOO_LONG = "Pod was active on the node longer than the specified deadline"
 
 
 class PodRun:
@@ -32,6 +34,7 @@ class PodRun:
         self._lock = threading.RLock()
         self._leaving = False
         self._started = timestamp()
+        self._reason: Object = {}
         self._at_end: list[Callable[[], None]] = []
         self.init_containers = [ContainerRun(self, spec) for spec in pod["spec"].get("initContainers", [])]
         self._main = [ContainerRun(self, spec) for spec in pod["spec"]["containers"]]
@@ -68,6 +71,7 @@ class PodRun:
         self._leaving = True
         self._halt()
         self.world.logs.forget(self.namespace, self.name)
+        self.world.stories.tell(self._undo())
 
     def pull(self, image: str) -> Iterator[Pause]:
         """Wait for an image; a node pulls each only once."""
@@ -94,33 +98,49 @@ class PodRun:
             self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
 
     def _live(self) -> Iterator[Pause]:
-        if not self.kubelet.admits(self.pod):
+        if self.gpus > 0 and self.gpus > self.kubelet.free_gpus():
             self._refuse()
             return
         self.holds_devices = True
+        self.post()
+        deadline = self.pod["spec"].get("activeDeadlineSeconds")
+        if deadline:
+            self._stories.append(self.world.stories.tell(self._expire(deadline)))
         if not self.pod["spec"].get("hostNetwork"):
             yield Until(lambda: self.kubelet.ready)
         for container in self.init_containers:
             yield from container.life()
             if not container.succeeded:
-                self._finish()
+                yield from self._finish()
                 return
         for container in self._main:
             self._stories.append(self.world.stories.tell(container.life()))
         yield Until(lambda: all(container.ended for container in self._main))
-        self._finish()
+        yield from self._finish()
 
-    def _finish(self) -> None:
+    def _finish(self) -> Iterator[Pause]:
+        for story in self._stories[1:]:
+            story.stop()
         self.holds_devices = False
-        self._undo()
         self.world.stories.look_again()
+        yield from self._undo()
+
+    def _expire(self, seconds: float) -> Iterator[Pause]:
+        """A pod may be active for so long from when its kubelet took it, pulls included."""
+        yield float(seconds)
+        for story in self._stories:
+            story.stop()
+        for container in [*self.init_containers, *self._main]:
+            container.interrupt(_KILLED)
+        self._reason = {"reason": "DeadlineExceeded", "message": _TOO_LONG}
+        self.post()
+        self.holds_devices = False
+        self.world.stories.tell(self._undo())
 
     def _refuse(self) -> None:
-        wanted = "nvidia.com/gpu"
-        available = self.kubelet.allocatable.get(wanted, 0)
         message = (
-            "Allocate failed due to requested number of devices unavailable for "
-            f"{wanted}. Requested: 1, Available: {available}, which is unexpected"
+            "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. "
+            f"Requested: {self.gpus}, Available: {self.kubelet.free_gpus()}, which is unexpected"
         )
         status = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": message}
         self.world.api.amend(path(self.pod) + "/status", {"status": status})
@@ -130,6 +150,7 @@ class PodRun:
         """Stop what runs within the grace period, report it, and let the API server forget the pod."""
         grace = self.pod["metadata"].get("deletionGracePeriodSeconds", 0)
         yield min(grace, self.kubelet.delay(timings.STOP_CONTAINER, "stop", self.name))
+        yield from self._undo()
         for container in [*self.init_containers, *self._main]:
             container.interrupt(_GRACE_CODE)
         self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
@@ -140,14 +161,17 @@ class PodRun:
         for story in self._stories:
             story.stop()
         self.holds_devices = False
-        self._undo()
         self.world.stories.look_again()
 
-    def _undo(self) -> None:
+    def _undo(self) -> Iterator[Pause]:
+        """On a thread of the stories, since undoing talks to the API server."""
+        yield 0.0
         while self._at_end:
             self._at_end.pop()()
 
     def _phase(self) -> str:
+        if self._reason:
+            return "Failed"
         if all(container.ended for container in self._main):
             return "Succeeded" if all(container.succeeded for container in self._main) else "Failed"
         if any(container.ended and not container.succeeded for container in self.init_containers):
@@ -168,6 +192,7 @@ class PodRun:
         completed = {"reason": "PodCompleted"} if phase == "Succeeded" else {}
         return {
             "phase": phase,
+            **self._reason,
             "startTime": self._started,
             "hostIP": self.kubelet.machine.private_ip,
             "hostIPs": [{"ip": self.kubelet.machine.private_ip}],

@@ -9,8 +9,8 @@ import time
 
 from local.clock import VirtualClock
 
-#: A DaemonSet's pod follows its cause through three controllers; on two busy cores each takes up to this.
-QUIET_SECONDS = 0.3
+#: A DaemonSet's pod follows its cause through three controllers; each shows itself within this.
+QUIET_SECONDS = 0.12
 
 
 class Settling:

