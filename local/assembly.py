@@ -107,10 +107,9 @@ def _run(lab: Path, out: Path) -> None:
 
 def _digest(lab: Path) -> str:
     """Of everything an assembly is made of: names and contents, and the Python that runs it."""
-    digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT}".encode())
-    for path in [lab, *_sources()]:
-        digest.update(f"\0{path}\0".encode())
-        digest.update(path.read_bytes())
+    digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT}".encode() + lab.read_bytes())
+    for path in _sources():
+        digest.update(f"\0{path}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:20]
 
 
