@@ -1,7 +1,7 @@
 """How long each stage takes from a running instance to proven GPUs, with jitter from a seed.
 
 Seconds of the lab's time. No single transcript has them all: they are typical of what people publish for
-g4dn and g5 nodes with the GPU Operator (an estimate, as in docs/reference), scaled by nothing.
+g4dn and g5 nodes with the GPU Operator, an estimate.
 """
 
 import random

@@ -24,6 +24,8 @@ _NOT_FOUND = 404
 _CONFLICT = 409
 _GONE = 410
 _BAD = 400
+#: Between two tries to follow a collection that is not there, or not there yet.
+_RETRY_SECONDS = 0.3
 
 
 class ApiError(Exception):
@@ -134,14 +136,26 @@ class KubernetesApi:
         Types are those of a watch: ADDED, MODIFIED, DELETED. After a broken connection everything present is
         ADDED again, so whoever follows must bear seeing an object twice.
         """
+        known: dict[str, Object] = {}
+
+        def note(change: str, item: Object) -> None:
+            if change == "DELETED":
+                known.pop(item["metadata"]["uid"], None)
+            else:
+                known[item["metadata"]["uid"]] = item
+            seen(change, item)
+
         while not stop.is_set():
             try:
                 listing = self.get(path)
+                present = {item["metadata"]["uid"] for item in listing["items"]}
+                for gone in [item for uid, item in known.items() if uid not in present]:
+                    note("DELETED", gone)
                 for item in listing["items"]:
-                    seen("ADDED", item)
-                self._watch(path, listing["metadata"]["resourceVersion"], seen, stop)
+                    note("ADDED", item)
+                self._watch(path, listing["metadata"]["resourceVersion"], note, stop)
             except (ApiError, urllib3.exceptions.HTTPError):
-                stop.wait(0.2)
+                stop.wait(_RETRY_SECONDS)
 
     def hang_up(self) -> None:
         """Break off every watch, so that those who follow look at their `stop` at once."""

@@ -76,6 +76,24 @@ def test_a_container_ends_as_its_program_does(lab):
     assert lab.kubernetes.text(path + "/log") == "going down\n"
 
 
+def test_a_pod_that_outlives_its_deadline_is_ended(lab):
+    path = lab.run("hangs", "sleep", "infinity", activeDeadlineSeconds=120)
+    pod = lab.await_phase(path, "Failed")
+    assert pod["status"]["reason"] == "DeadlineExceeded"
+
+
+def test_a_container_that_must_not_end_is_started_again(lab):
+    path = lab.run("returns", "sh", "-c", "echo once; sleep 2; exit 1", restartPolicy="OnFailure")
+
+    def restarted() -> bool:
+        statuses = lab.kubernetes.get(path)["status"].get("containerStatuses", [])
+        return any(status["restartCount"] > 0 for status in statuses)
+
+    await_true(restarted, "it was started again")
+    assert lab.kubernetes.text(path + "/log?previous=true") == "once\n"
+    lab.kubernetes.delete(path)
+
+
 def test_a_first_pull_is_an_event_that_says_how_long_it_took(lab):
     path = lab.run("pulls", image="nvcr.io/nvidia/pytorch:25.10-py3", **lab.on(lab.gpu))
     pod = lab.await_phase(path, "Succeeded")
