@@ -39,6 +39,14 @@ _PASSING = frozenset(
         "states:CreateStateMachine",
     }
 )
+#: A transaction is no action of IAM's: each of its parts is judged as the write or read that it is.
+_PARTS = {
+    "Put": "dynamodb:PutItem",
+    "Update": "dynamodb:UpdateItem",
+    "Delete": "dynamodb:DeleteItem",
+    "ConditionCheck": "dynamodb:ConditionCheckItem",
+    "Get": "dynamodb:GetItem",
+}
 #: How a refusal is called, by the protocol that a service speaks.
 _REFUSAL = "AccessDeniedException"
 _REFUSALS = {"ec2": "UnauthorizedOperation", "query": "AccessDenied", "rest-xml": "AccessDenied"}
@@ -114,9 +122,16 @@ def _authorize(response: Any) -> None:
     action = _ACTIONS.get(action, action)
     if action in _ALWAYS:
         return
-    for needed in (action, "iam:PassRole") if action in _PASSING else (action,):
+    for needed in _needed(action, response.body):
         if not allowed(role.role_arn.rpartition("/")[2], needed):
             raise _denied(response, f"User: {role.arn} is not authorized to perform: {needed}")
+
+
+def _needed(action: str, body: str) -> set[str]:
+    """The actions that a call needs."""
+    if action.startswith("dynamodb:Transact"):
+        return {_PARTS[part] for item in json.loads(body)["TransactItems"] for part in item}
+    return {action, "iam:PassRole"} if action in _PASSING else {action}
 
 
 def _denied(response: Any, reason: str) -> HTTPException:

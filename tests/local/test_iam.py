@@ -1,0 +1,37 @@
+"""Transactions are judged by their parts: IAM knows no action for the transaction itself.
+
+Source: DynamoDB developer guide, "IAM and transactions".
+"""
+
+import pytest
+from botocore.exceptions import ClientError
+
+
+@pytest.fixture
+def table(aws) -> str:
+    key = [{"AttributeName": "pk", "KeyType": "HASH"}]
+    kind = [{"AttributeName": "pk", "AttributeType": "S"}]
+    aws.call(
+        "dynamodb",
+        "create_table",
+        TableName="ledger",
+        KeySchema=key,
+        AttributeDefinitions=kind,
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return "ledger"
+
+
+def transact(aws, table: str, role: str) -> None:
+    put = {"Put": {"TableName": table, "Item": {"pk": {"S": "a"}}}}
+    aws.call("dynamodb", "transact_write_items", role=role, TransactItems=[put])
+
+
+def test_a_role_that_may_put_may_put_in_a_transaction(aws, table):
+    transact(aws, table, aws.role("writer", "dynamodb:PutItem"))
+    assert aws.call("dynamodb", "get_item", TableName=table, Key={"pk": {"S": "a"}})["Item"]
+
+
+def test_a_role_that_may_only_update_may_not_put_in_a_transaction(aws, table):
+    with pytest.raises(ClientError, match="not authorized to perform: dynamodb:PutItem"):
+        transact(aws, table, aws.role("updater", "dynamodb:UpdateItem"))
