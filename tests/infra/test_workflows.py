@@ -1,18 +1,10 @@
 """The three workflows as Step Functions will read them."""
 
-import json
-from functools import cache
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_lambda as lambda_
-from aws_cdk.assertions import Template
 
-from stacks.constructs.close_lab import CloseLab
-from stacks.constructs.extend import ExtendLease
-from stacks.constructs.open_lab import OpenLab
-from stacks.names import Names
+from tests.infra.workflow_definitions import definitions
 
 OPEN = [
     "Admit",
@@ -27,30 +19,10 @@ OPEN = [
 CLOSE = ["Announce", "RestoreExperiments", "Drain", "Scale", "ProveZero", "Settle", "Disarm", "Receipt"]
 EXTEND = ["Extend", "Announce"]
 STEPS = {"open": OPEN, "close": CLOSE, "extend": EXTEND}
-FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "notices")
 
 
-@cache
 def workflows() -> dict[str, dict[str, Any]]:
-    """The definition of each workflow, its tokens replaced by a word."""
-    stack = cdk.Stack(cdk.App(), "Test", env={"region": "ap-northeast-2"})
-    functions = {
-        name: lambda_.Function.from_function_arn(
-            stack, name, f"arn:aws:lambda:ap-northeast-2:123456789012:function:{name}"
-        )
-        for name in FUNCTIONS
-    }
-    names = Names(lab="gpu-lab", region="ap-northeast-2", cluster="gpu-lab")
-    close = CloseLab(stack, "Close", names=names, functions=functions)
-    OpenLab(stack, "Open", names=names, functions=functions, close_lab=close.workflow)
-    ExtendLease(stack, "Extend", names=names, functions=functions)
-    found = {}
-    for machine in Template.from_stack(stack).find_resources("AWS::StepFunctions::StateMachine").values():
-        definition = machine["Properties"]["DefinitionString"]
-        parts = [definition] if isinstance(definition, str) else definition["Fn::Join"][1]
-        text = "".join(part if isinstance(part, str) else "token" for part in parts)
-        found[machine["Properties"]["StateMachineName"].removeprefix("gpu-lab-")] = json.loads(text)
-    return found
+    return definitions()
 
 
 def tasks_along(workflow: dict[str, Any]) -> list[str]:

@@ -1,0 +1,198 @@
+"""The three workflows as they are synthesised, run with functions that answer from a script."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.infra.workflow_definitions import FUNCTIONS, definitions
+
+# Each step takes the next line of its script; without one it answers what opens and closes quietly.
+SCRIPTED = """
+import json, pathlib
+class TryLater(Exception): pass
+class Stale(Exception): pass
+class Broken(Exception): pass
+QUIET = {
+    "Admit": {"outcome": "granted", "later": False, "lease": {"id": "cli-1"}},
+    "Scale": {"over": False},
+    "AwaitNodes": {"shortage": None},
+    "RestoreExperiments": {"over": False},
+    "ProveZero": {"zero": True},
+}
+def handler(event, context):
+    folder, step = pathlib.Path(FOLDER), event["step"]
+    with open(folder / "calls", "a") as calls:
+        calls.write(json.dumps(event) + "\\n")
+    script = json.loads((folder / "script").read_text())
+    lines = script.get(step, [])
+    answer = lines.pop(0) if lines else QUIET.get(step, {})
+    (folder / "script").write_text(json.dumps(script))
+    if isinstance(answer, str):
+        raise {"TryLater": TryLater, "Stale": Stale, "Broken": Broken}[answer]("as scripted")
+    return answer
+"""
+ALWAYS = 6
+"""As often as a step is tried at all."""
+COMMAND = {"id": "cli-open-1", "pool": "gpu", "owner": "alice", "verb": "open"}
+
+
+class Workflows:
+    """The deployed workflows, and what their functions were asked."""
+
+    def __init__(self, aws: Any, folder: Path) -> None:
+        self._aws, self._folder = aws, folder
+        code = f"FOLDER = {str(folder)!r}\n{SCRIPTED}"
+        for name in FUNCTIONS:
+            aws.function(name, code)
+        role = aws.role("workflows", "lambda:InvokeFunction", "states:*")
+        account = role.split(":")[4]
+        close = f"arn:aws:states:ap-northeast-2:{account}:stateMachine:close"
+        self.arns = {
+            name: aws.call(
+                "stepfunctions",
+                "create_state_machine",
+                name=name,
+                definition=json.dumps(definition),
+                roleArn=role,
+            )["stateMachineArn"]
+            for name, definition in definitions(close).items()
+        }
+        aws.clock.hurry(True)
+
+    def run(self, workflow: str, **script: list[object]) -> str:
+        """How a run ends: its status."""
+        (self._folder / "script").write_text(json.dumps(script))
+        (self._folder / "calls").write_text("")
+        started = self._aws.call(
+            "stepfunctions",
+            "start_execution",
+            stateMachineArn=self.arns[workflow],
+            input=json.dumps({"command": COMMAND}),
+        )
+        self._aws.embedded.behaviours.wait_for_execution(started["executionArn"])
+        found = self._aws.call("stepfunctions", "describe_execution", executionArn=started["executionArn"])
+        return str(found["status"])
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self._folder / "calls").read_text().splitlines()]
+
+    @property
+    def steps(self) -> list[str]:
+        return [call["step"] for call in self.calls]
+
+    def closes(self) -> list[dict[str, Any]]:
+        """The commands of the CloseLab runs."""
+        found = self._aws.call("stepfunctions", "list_executions", stateMachineArn=self.arns["close"])
+        commands = []
+        for each in found["executions"]:
+            self._aws.embedded.behaviours.wait_for_execution(each["executionArn"])
+            described = self._aws.call(
+                "stepfunctions", "describe_execution", executionArn=each["executionArn"]
+            )
+            commands.append(json.loads(described["input"])["command"])
+        return commands
+
+
+@pytest.fixture
+def lab(aws: Any, tmp_path: Path) -> Workflows:
+    folder = tmp_path / "scripted"
+    folder.mkdir()
+    return Workflows(aws, folder)
+
+
+def test_an_opening_without_trouble_goes_through_every_step_once(lab: Workflows) -> None:
+    assert lab.run("open") == "SUCCEEDED"
+    assert lab.steps == [
+        "Admit",
+        "ArmFailsafe",
+        "Scale",
+        "AwaitNodes",
+        "ApplyGpuSettings",
+        "AwaitGpus",
+        "Validate",
+        "Announce",
+    ]
+    assert set(lab.calls[-1]["run"]["results"]) == set(lab.steps[:-1])
+
+
+def test_a_refusal_is_announced_and_orders_nothing(lab: Workflows) -> None:
+    assert lab.run("open", Admit=[{"outcome": "refused"}]) == "SUCCEEDED"
+    assert lab.steps == ["Admit", "Announce"]
+
+
+def test_a_lease_for_later_is_announced_and_orders_nothing_yet(lab: Workflows) -> None:
+    assert lab.run("open", Admit=[{"outcome": "granted", "later": True}]) == "SUCCEEDED"
+    assert lab.steps == ["Admit", "Announce"]
+
+
+def test_a_step_is_asked_again_while_it_says_try_later(lab: Workflows) -> None:
+    assert lab.run("open", AwaitNodes=["TryLater", "TryLater"]) == "SUCCEEDED"
+    assert lab.steps.count("AwaitNodes") == 3
+
+
+def test_a_lease_that_is_over_ends_the_run_quietly(lab: Workflows) -> None:
+    assert lab.run("open", Scale=[{"over": True}]) == "SUCCEEDED"
+    assert lab.steps == ["Admit", "ArmFailsafe", "Scale"]
+    assert lab.closes() == []
+
+
+def test_a_run_that_was_fenced_off_ends_at_once(lab: Workflows) -> None:
+    assert lab.run("open", Scale=["Stale"]) == "SUCCEEDED"
+    assert lab.steps == ["Admit", "ArmFailsafe", "Scale"]
+    assert lab.closes() == []
+
+
+def test_a_failure_that_stays_closes_what_was_opened(lab: Workflows) -> None:
+    assert lab.run("open", AwaitGpus=["Broken"] * ALWAYS) == "FAILED"
+
+    [command] = lab.closes()
+    assert (command["verb"], command["pool"], command["opened_by"]) == ("close", "gpu", "cli-open-1")
+    assert command["because"].startswith("Broken: ")
+    assert "as scripted" in command["because"]
+    assert lab.steps[-8:] == [
+        "Announce",
+        "RestoreExperiments",
+        "Drain",
+        "Scale",
+        "ProveZero",
+        "Settle",
+        "Disarm",
+        "Receipt",
+    ]
+
+
+def test_a_shortage_goes_round_every_five_minutes_until_all_came(lab: Workflows, aws: Any) -> None:
+    begun = aws.clock.time()
+
+    assert lab.run("open", AwaitNodes=[{"shortage": "1 of 2 nodes"}]) == "SUCCEEDED"
+
+    assert aws.clock.time() - begun >= 300
+    assert lab.steps.count("Scale") == 2
+    assert lab.steps[8] == "ArmFailsafe"
+
+
+def test_a_close_that_comes_too_late_closes_nothing(lab: Workflows) -> None:
+    assert lab.run("close", RestoreExperiments=[{"over": True}]) == "SUCCEEDED"
+    assert lab.steps == ["Announce", "RestoreExperiments"]
+
+
+def test_whatever_fails_on_the_way_zero_is_still_sought(lab: Workflows) -> None:
+    broken: dict[str, list[object]] = {
+        step: ["Broken"] * ALWAYS for step in ("Announce", "RestoreExperiments", "Drain")
+    }
+
+    assert lab.run("close", **broken) == "SUCCEEDED"
+    assert lab.steps[-5:] == ["Scale", "ProveZero", "Settle", "Disarm", "Receipt"]
+
+
+def test_without_proof_of_zero_the_pool_is_leaked_and_nothing_is_settled(lab: Workflows) -> None:
+    assert lab.run("close", ProveZero=["TryLater", {"zero": False}]) == "FAILED"
+    assert lab.steps[-1] == "MarkLeaked"
+
+
+def test_an_extension_is_announced(lab: Workflows) -> None:
+    assert lab.run("extend") == "SUCCEEDED"
+    assert lab.steps == ["Extend", "Announce"]
