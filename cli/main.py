@@ -3,6 +3,8 @@
 0 done, 1 the answer is no, 2 bad input, 3 the outside world failed; never a traceback.
 """
 
+import io
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -15,6 +17,7 @@ app = typer.Typer(
     name="lamplighter",
     help="Opens and closes GPU lab windows on Amazon EKS. No lease, no GPU node.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -31,6 +34,7 @@ VERBS = {
     "cost": "cli.cost",
     "verdict": "cli.verdict",
 }
+INTERRUPTED = 130  # as shells say it
 GROUPS = {"local": "cli.local"}
 
 
@@ -49,12 +53,20 @@ def _register(name: str) -> None:
 
 
 def main() -> None:
+    _speak_utf_8()
     # A verb that is named pays for no other's imports; help needs them all.
     asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     for name in [asked] if asked in {*VERBS, *GROUPS} else [*VERBS, *GROUPS]:
         _register(name)
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us has seen enough, as `head` does; nothing more is to be said, at exit neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except (KeyboardInterrupt, typer.Abort):
+        raise SystemExit(INTERRUPTED) from None
     except typer.exceptions.TyperException as error:
         # A usage error in one line, as all bad input: no box, no traceback.
         said = str(error.format_message() if hasattr(error, "format_message") else error)
@@ -65,7 +77,16 @@ def main() -> None:
         _end(error, 1)
     except OutsideFailed as error:
         _end(error, 3)
+    except OSError as error:
+        _end(OutsideFailed(f"the operating system refused: {error}"), 3)
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _speak_utf_8() -> None:
+    """What we print is UTF-8 whatever the locale; a name that cannot be encoded is still readable."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _end(error: Exception, code: int) -> None:

@@ -29,7 +29,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | No
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, 200)
-    console.print(drawn)
+    # Written by ourselves: where the reader has left, rich would end the program with its own exit code.
+    with console.capture() as captured:
+        console.print(drawn)
+    sys.stdout.write(captured.get())
 
 
 def local(instant: datetime | None, zone: ZoneInfo) -> str:

@@ -68,9 +68,15 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=1000)
 def _nearest(word: str, known: tuple[str, ...]) -> str | None:
-    lowered = {name.lower(): name for name in reversed(known)}
-    found = difflib.get_close_matches(word[:80].lower(), lowered, n=1, cutoff=0)
-    return lowered[found[0]] if found else None
+    matcher = difflib.SequenceMatcher(None)
+    matcher.set_seq2(word[:80].lower())
+    best, found = -1.0, None
+    for name in known:
+        matcher.set_seq1(name.lower())
+        # The quick ratios are upper bounds; most names need no more than them.
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
+            best, found = matcher.ratio(), name
+    return found
 
 
 def nearest_key(path: Path) -> str:
