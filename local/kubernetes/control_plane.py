@@ -77,18 +77,22 @@ class ControlPlane:
         return path
 
     def start(self) -> None:
-        """Return when the API answers, its default service account exists and pods can be scheduled."""
+        """Return when the API answers and its controllers have made the default service account."""
         programs = find_programs(self._progress)
         self._webhook.start()
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 self._start_once(programs)
             except OutsideFailed:
-                self._kill()
                 # A port that was free a moment ago may be somebody else's now; that is worth another try.
-                if attempt == _ATTEMPTS:
+                worth_another = bool(self._ended) and attempt < _ATTEMPTS
+                self._kill()
+                if not worth_another:
                     self._webhook.stop()
                     raise
+            except BaseException:  # interrupted: nobody will call stop
+                self.stop()
+                raise
             else:
                 return
 
