@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 
-from aws_cdk import App, Aspects, Tags
+from aws_cdk import App, Aspects, Stack, Tags
 
 from lamplighter.lab import Lab
 from stacks.cluster_stack import ClusterStack
@@ -39,12 +39,13 @@ def build(lab: Lab, out: Path) -> App:
     settings = json.loads((CHECKOUT / "cdk.json").read_text("utf-8"))
     app = App(outdir=str(out), context=settings["context"], analytics_reporting=False)
     names = Names(lab=lab.name, region=lab.region, cluster=lab.cluster_name)
-    controller = ControllerStack(app, f"{lab.name}-controller", lab=lab, names=names)
-    stacks: list[ClusterStack | ControllerStack] = [controller]
+    stacks: list[Stack] = []
     if lab.cluster.existing is None:
-        cluster = ClusterStack(app, f"{lab.name}-cluster", lab=lab, names=names)
+        stacks.append(ClusterStack(app, f"{lab.name}-cluster", lab=lab, names=names))
+    controller = ControllerStack(app, f"{lab.name}-controller", lab=lab, names=names)
+    for cluster in stacks:
         controller.add_stack_dependency(cluster)
-        stacks.insert(0, cluster)
+    stacks.append(controller)
     for stack in stacks:
         # The stack's own tag finds the lab; CloudFormation puts it on what the stack makes.
         stack.tags.set_tag(LAB_TAG, lab.name)

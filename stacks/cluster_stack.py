@@ -17,6 +17,7 @@ from lamplighter.lab_cluster import SystemNodes
 from stacks.constructs.accepted import accept_wildcard
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
+from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
 from stacks.constructs.gatekeeper import gatekeeper
 from stacks.constructs.gpu_pool import GpuPool
@@ -94,6 +95,7 @@ class ClusterStack(Stack):
             for pool in lab.pools
             if lab.pools[pool].existing is None
         }
+        deploy_step(self, "Pools", kind="Pools", function=keeper, properties={"Pools": ",".join(pools)})
         for pool in pools.values():
             pool.group.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
 

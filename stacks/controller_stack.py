@@ -97,6 +97,13 @@ class ControllerStack(Stack):
             properties={"Digest": hashlib.sha256(lab.to_json().encode()).hexdigest()[:16]},
         )
         plan.node.add_dependency(*everything, *claims)
+        pools = deploy_step(
+            self,
+            "Pools",
+            kind="Pools",
+            function=functions.deploy,
+            properties={"Pools": ",".join(lab.pools)},
+        )
         last = LastClose(
             self,
             "LastClose",
@@ -106,7 +113,7 @@ class ControllerStack(Stack):
             close_lab=close.workflow,
         )
         # Deleted first, so that all it needs to close the pools stays until it has proof.
-        last.closed.node.add_dependency(*everything, *claims, plan)
+        last.closed.node.add_dependency(*everything, *claims, plan, pools)
 
         outputs = {
             "LabName": lab.name,

@@ -118,8 +118,8 @@ Generated from the templates of the default lab by `python -m stacks.cost`. USD 
 
 {_table(idle)}
 
-With Slack, its secret: {secret:.2f} more, {_shown(total(idle) + secret)} in all. Each run is counted as if it started cold. A
-window adds its workflows' transitions, {price("state_transition") * 1000:.4f} for a thousand.
+With Slack, its secret: {secret:.2f} more, {_shown(total(idle) + secret)} in all. Each run is counted as if it
+started cold. A window adds its workflows' transitions, {price("state_transition") * 1000:.4f} for a thousand.
 
 ## The cluster, with every pool at zero
 

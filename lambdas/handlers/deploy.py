@@ -70,14 +70,28 @@ def _gate(event: Event) -> Answer:
         return Answer(_known_as(event))
     if event["RequestType"] == "Create" or _known_as(event) == name:
         return Answer(name)
+    _refuse_if_held(pool, "change")
+    return Answer(name)
+
+
+def _pools(event: Event) -> Answer:
+    """Fail a deploy that takes away a pool that somebody holds: its node group would go with its nodes."""
+    old = event.get("OldResourceProperties")
+    had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
+    if event["RequestType"] == "Update":
+        for pool in sorted(set(filter(None, had.split(","))) - set(_properties(event)["Pools"].split(","))):
+            _refuse_if_held(pool, "take away")
+    return Answer("pools")
+
+
+def _refuse_if_held(pool: str, what: str) -> None:
     holding = [lease for lease in _leases(pool) if _holds(lease)]
     if holding:
         last = max(holding, key=lambda lease: lease.closes)
         raise Refused(
-            f"this deploy would change pool {pool} while {last.called()} ({last.id}) is on it until "
+            f"this deploy would {what} pool {pool} while {last.called()} ({last.id}) is on it until "
             f"{clock_time(last.closes)}: deploy after that, or close the lease first"
         )
-    return Answer(name)
 
 
 def _holds(lease: Lease) -> bool:
@@ -150,6 +164,7 @@ def _known_as(event: Event) -> str:
 KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
     "DesiredSize": _desired_size,
     "Gate": _gate,
+    "Pools": _pools,
     "Plan": _plan,
     "LastClosed": _last_closed,
 }

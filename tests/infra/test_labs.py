@@ -32,6 +32,8 @@ def test_each_pool_has_a_group_a_gate_and_a_claim(synthesise: Callable[..., Asse
     assert cluster.resources[subnet["Ref"]]["Properties"]["AvailabilityZone"] == "ap-northeast-2c"
     assert {gate["Pool"] for gate in cluster.properties("Custom::LamplighterGate")} == {"gpu", "big_one"}
     assert len(controller.properties("AWS::SSM::Parameter")) == 2
+    for template in (cluster, controller):
+        assert template.one("Custom::LamplighterPools")["Pools"] == "gpu,big_one"
     assert cluster.outputs["BigOneSubnetAz"] == "ap-northeast-2c"
     assert controller.one("Custom::LamplighterLastClosed")["Pools"] == ["gpu", "big_one"]
 

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,14 @@ class CloudFormation:
         self.server = HTTPServer(("127.0.0.1", 0), Listener)
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
-    def asks(self, request: str, kind: str, physical_id: str | None = None, **properties: object) -> None:
+    def asks(
+        self,
+        request: str,
+        kind: str,
+        physical_id: str | None = None,
+        old: Mapping[str, object] | None = None,
+        **properties: object,
+    ) -> None:
         event: dict[str, object] = {
             "RequestType": request,
             "ResponseURL": f"http://127.0.0.1:{self.server.server_port}/answer",
@@ -45,6 +52,8 @@ class CloudFormation:
         }
         if physical_id:
             event["PhysicalResourceId"] = physical_id
+        if old is not None:
+            event["OldResourceProperties"] = old
         deploy.handler(event, None)
 
     @property
@@ -70,6 +79,11 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 
 
 GROUP = {"Cluster": LAB, "Nodegroup": NODEGROUP}
+
+
+def fewer_pools(cloudformation: CloudFormation, before: str, now: str) -> dict[str, Any]:
+    cloudformation.asks("Update", "Pools", "pools", {"Pools": before}, Pools=now)
+    return cloudformation.answer
 
 
 def gate(cloudformation: CloudFormation, digest: str, before: str = "gate-gpu-old") -> dict[str, Any]:
@@ -100,6 +114,23 @@ def test_a_pool_that_nobody_holds_may_be_changed(lab: LabOnMoto, cloudformation:
     answer = gate(cloudformation, "new")
 
     assert (answer["Status"], answer["PhysicalResourceId"]) == ("SUCCESS", "gate-gpu-new")
+
+
+def test_a_leased_pool_may_not_be_taken_out_of_the_lab(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    lab.lease()
+
+    answer = fewer_pools(cloudformation, before="big,gpu", now="big")
+
+    assert answer["Status"] == "FAILED"
+    assert "take away pool gpu" in answer["Reason"]
+
+
+def test_pools_may_come_and_an_unleased_one_may_go(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    lab.lease()
+
+    assert fewer_pools(cloudformation, before="gpu,old", now="gpu,new")["Status"] == "SUCCESS"
 
 
 def test_a_change_of_a_leased_pool_fails_by_name(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
