@@ -78,7 +78,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
     capacity.deployed.cache_clear()
 
 
-GROUP = {"Cluster": LAB, "Nodegroup": NODEGROUP}
+GROUP: dict[str, Any] = {"Cluster": LAB, "Nodegroup": NODEGROUP}
 
 
 def fewer_pools(cloudformation: CloudFormation, before: str, now: str) -> dict[str, Any]:
