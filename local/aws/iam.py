@@ -122,15 +122,15 @@ def _authorize(response: Any) -> None:
     action = _ACTIONS.get(action, action)
     if action in _ALWAYS:
         return
-    for needed in _needed(action, response.body):
+    for needed in _needed(action, response.raw_body):
         if not allowed(role.role_arn.rpartition("/")[2], needed):
             raise _denied(response, f"User: {role.arn} is not authorized to perform: {needed}")
 
 
-def _needed(action: str, body: str) -> set[str]:
+def _needed(action: str, body: Any) -> set[str]:
     """The actions that a call needs."""
     if action.startswith("dynamodb:Transact"):
-        return {_PARTS[part] for item in json.loads(body)["TransactItems"] for part in item}
+        return {_PARTS[part] for item in body["TransactItems"] for part in item}
     return {action, "iam:PassRole"} if action in _PASSING else {action}
 
 
