@@ -112,6 +112,10 @@ def _decide_opening(command: Command, desk: Desk) -> Decision:
                 decision = _open_once(command, desk, fence)
             except Conflict:
                 continue
+            except BadInput as unknown:
+                # No price, no such node group: nothing that waiting would change.
+                answer = grant.Answer("refused", str(unknown))
+                decision = _refuse(command, answer, desk.ledger.leases(command.pool), desk)
             if look and decision.outcome != "granted":
                 # It was moved for a lease that was then not granted.
                 desk.arm(command.pool)
@@ -123,10 +127,7 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     pool = desk.ledger.pool(command.pool)
     leases = desk.ledger.leases(command.pool)
     now = desk.now()
-    try:
-        terms = desk.terms(command.pool)
-    except BadInput as unknown:
-        return _refuse(command, grant.Answer("refused", str(unknown)), leases, desk)
+    terms = desk.terms(command.pool)
     budgets = desk.budgets(terms, command.opens or now)
     answer = grant.decide(command, terms, leases, budgets, now=now, generation=pool.generation)
     if answer.outcome != "granted" or answer.lease is None:

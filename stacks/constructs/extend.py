@@ -40,7 +40,9 @@ class ExtendLease(Construct):
             errors=["States.ALL"],
             result_path="$.failure",
         )
-        extend.next(announce)
+        done = sfn.Succeed(self, "Done")
+        announce.add_catch(done, errors=["States.ALL"], result_path="$.unsaid")
+        extend.next(announce).next(done)
         self.workflow = state_machine(
             self,
             "Workflow",

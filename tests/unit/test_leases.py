@@ -292,6 +292,31 @@ def test_every_closing_step_may_run_twice(lab: LabOnMoto) -> None:
     assert ledger(lab).budget("2026-11", "USD") == ledger_after
 
 
+def test_a_lease_for_later_gets_a_schedule_and_can_be_cancelled_before_it_begins(lab: LabOnMoto) -> None:
+    later = step(lab, "Admit", asks(lab, opens="2026-11-20T23:00:00Z"))
+    lease_id = later["lease"]["id"]
+    assert (later["outcome"], later["later"]) == ("granted", True)
+    assert schedules() == {f"open-{lease_id}": "at(2026-11-20T23:00:00)"}
+    lab.at(10)
+
+    closed(lab, lab.command("close", lease=lease_id))
+
+    assert schedules() == {}
+    assert held(lab) == Money.zero("USD")
+    gone = ledger(lab).lease("gpu", lease_id)
+    assert gone is not None
+    assert (gone.state, gone.node_seconds) == (LeaseState.CLOSED, 0)
+
+
+def test_a_pool_whose_node_group_is_gone_is_refused_with_the_reason(lab: LabOnMoto) -> None:
+    boto3.client("eks").delete_nodegroup(clusterName="lab", nodegroupName="lab-ng-gpu")
+
+    refused = step(lab, "Admit", asks(lab))
+
+    assert refused["outcome"] == "refused"
+    assert "node group lab-ng-gpu is not in cluster lab" in refused["reason"]
+
+
 def test_while_it_closes_early_the_failsafe_moves_nearer(lab: LabOnMoto) -> None:
     lease = opened(lab)
     lab.at(30)

@@ -73,9 +73,9 @@ def _stale(command: Command, lease: Lease, now: datetime) -> str | None:
 
 
 def wait_for_successor(leases: Sequence[Lease], now: datetime) -> None:
-    """TryLater while a planned lease is about to take the nodes over: they are kept, not bounced."""
+    """TryLater while another lease is about to take the nodes over: they are kept, not bounced."""
     for lease in leases:
-        if lease.state is LeaseState.PLANNED and now < lease.opens <= now + HAND_OVER:
+        if lease.state in {LeaseState.PLANNED, LeaseState.ADMITTED} and now < lease.opens <= now + HAND_OVER:
             raise TryLater(f"{lease.called()} opens at {instant.clock_time(lease.opens)} and takes over")
 
 

@@ -209,4 +209,4 @@ _GRANTED = {state.value: state.value for state in GRANTED}
 
 
 def _end(lease: Lease, now: datetime) -> str:
-    return instant.written(min(lease.closes, max(now.replace(microsecond=0), lease.opens)))
+    return instant.written(min(lease.closes, now.replace(microsecond=0)))
