@@ -13,7 +13,9 @@ from local.aws.eks_clusters import Clusters
 from local.aws.eks_nodegroups import Nodegroups
 from local.aws.eks_nodes import Fleet, Nodes
 from local.aws.eks_updates import Updates
+from local.aws.events import Events
 from local.aws.own_services import application
+from local.aws.scheduler import Firing, Scheduler
 from local.aws.server import Server
 from local.aws.stepfunctions import StepFunctions
 from local.aws.surroundings import Surroundings
@@ -45,11 +47,14 @@ class Behaviours:
         access = Access(surroundings, self._clusters)
         addons = Addons(surroundings, self._agenda, self._clusters, updates)
         self._workflows = StepFunctions(surroundings, self._agenda, seed)
+        self._scheduler = Scheduler(surroundings, self._agenda, seed)
         lives.install()
+        Events(surroundings, self._agenda).install()
         server.application.services |= {
             "eks": application("eks", self._clusters, nodegroups, updates, access, addons),
             "autoscaling": application("autoscaling", autoscaling),
             "states": application("states", self._workflows),
+            "scheduler": application("scheduler", self._scheduler),
         }
 
     def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
@@ -63,6 +68,10 @@ class Behaviours:
     def transitions(self) -> dict[str, int]:
         """State transitions of every execution so far, by its ARN."""
         return self._workflows.transitions()
+
+    def firings(self) -> list[Firing]:
+        """What Scheduler has done so far."""
+        return list(self._scheduler.firings)
 
     def wait_for_execution(self, arn: str) -> None:
         """Return when the execution is over, however."""
