@@ -47,6 +47,12 @@ def sentence(error: ErrorDetails, path: Path) -> str:
     return f"is {shown(value)}, {error['msg'][:1].lower()}{error['msg'][1:]}"
 
 
+def _unknown(path: Path) -> str:
+    if path[-1] == "<<":
+        return "is a merge key, which YAML 1.2 does not have; write its keys out"
+    return f"is no known key, the nearest known one is {nearest_key(path)}"
+
+
 def _example(path: Path) -> str:
     field = field_at(path)
     if field is not None and field.examples:
@@ -99,7 +105,7 @@ def _list(path: Path, _value: object) -> str:
 
 _SAID: Mapping[str, Callable[[Path], str]] = {
     "missing": lambda path: f"is missing, {_example(path)}",
-    "extra_forbidden": lambda path: f"is no known key, the nearest known one is {nearest_key(path)}",
+    "extra_forbidden": _unknown,
     "too_short": lambda _path: "is empty, write at least one",
     "string_too_short": lambda _path: "is empty, write something or leave it out",
 }

@@ -137,7 +137,7 @@ def test_an_adopted_pool_takes_nothing_from_the_default_lab() -> None:
         ("name: x\n? [a]\n: b\n", "f:2: lab: has a key that is no word, write a word before the colon"),
         (
             "name: x\n<<: {region: us-east-1}\n",
-            'f:2: "<<": is no known key, the nearest known one is windows',
+            'f:2: "<<": is a merge key, which YAML 1.2 does not have; write its keys out',
         ),
     ],
 )
