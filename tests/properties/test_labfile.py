@@ -62,7 +62,7 @@ def test_what_is_written_is_what_is_read(lab: dict[str, object]) -> None:
     assert Lab.from_json(read.to_json()) == read
 
 
-WORDS = "name pools gpu windows days nodes start guard amount existing cluster values x 20:00 -1 1e9 .nan 0x1f true null"
+WORDS = "name pools gpu windows days nodes start guard amount existing cluster values 20:00 -1 1e9 .nan 0x1f true null"
 MARKS = [
     ": ",
     ":",
