@@ -8,6 +8,7 @@ moto's and the seams' business; who may do it is iam.py's.
 import io
 import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -156,8 +157,11 @@ class Handler(MotoRequestHandler):  # type: ignore[misc]
 
         try:
             reply = b"".join(self.server.app(environ, start_response))
-        except Exception:
-            log.exception("the embedded AWS failed on %s %s", self.command, self.path)
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            # In one line: what lies between here and there is a web framework's.
+            what = f"{self.command} {self.path}: {error!r} at {where.filename}:{where.lineno}"
+            log.error("the embedded AWS failed on %s", what, exc_info=log.isEnabledFor(logging.DEBUG))
             sent[:] = [("500 Internal Server Error", [("Content-Type", "text/plain")])]
             reply = b"the embedded AWS failed, see its log"
         status, headers = sent[0]
