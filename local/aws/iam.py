@@ -122,7 +122,7 @@ def _authorize(response: Any) -> None:
     action = _ACTIONS.get(action, action)
     if action in _ALWAYS:
         return
-    for needed in _needed(action, response.raw_body):
+    for needed in _needed(action, response.body):
         if not allowed(role.role_arn.rpartition("/")[2], needed):
             raise _denied(response, f"User: {role.arn} is not authorized to perform: {needed}")
 
