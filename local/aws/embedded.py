@@ -52,7 +52,6 @@ class EmbeddedAws:
         self.server.own("cloudformation", self.stacks)
         HttpApi(self.server, self.around)
         self.behaviours = Behaviours(self.server, self.around, seed=seed)
-        self.behaviours = Behaviours(self.server, self.around)
 
     @property
     def endpoint(self) -> str:
@@ -90,7 +89,6 @@ class EmbeddedAws:
 
     def stop(self) -> None:
         """End every worker and close the port."""
-        self.behaviours.close()
         self.behaviours.close()
         self.runtime.close()
         self.server.stop()
