@@ -39,8 +39,9 @@ class LabFunctions(Construct):
         super().__init__(scope, construct_id)
         self._names = names
         self._code = code
-        notices, pages = channels.notices.topic_arn, channels.pages.topic_arn
-        topics = {"NOTICES_TOPIC_ARN": notices, "PAGES_TOPIC_ARN": pages}
+        notices = {"NOTICES_TOPIC_ARN": channels.notices.topic_arn}
+        telling = Leave(["sns:Publish"], [channels.notices.topic_arn])
+        paging = Leave(["sns:Publish"], [channels.pages.topic_arn])
         doors = {
             "OPEN_LAB_ARN": names.workflow_arn("open"),
             "CLOSE_LAB_ARN": names.workflow_arn("close"),
@@ -53,18 +54,15 @@ class LabFunctions(Construct):
             "WINDOW_ROLE_ARN": names.role_arn(WINDOWS),
         }
         p = permissions
-        telling = Leave(["sns:Publish"], [notices, pages])
 
         self.leases = self._function(
             "leases",
             "Leases: admits, extends, settles and hands over, and keeps the failsafe armed",
-            {**schedules, **doors, **topics},
+            {**schedules, **doors},
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.seeing_capacity(),
-                p.starting("open", "close"),
-                telling,
             ],
         )
         self.nodegroups = self._function(
@@ -88,7 +86,7 @@ class LabFunctions(Construct):
         self.guard = self._function(
             "guard",
             "Guard: every 5 minutes, no lease, no GPU node; proves zero",
-            {**schedules, **doors, **topics},
+            {**schedules, **doors, "PAGES_TOPIC_ARN": channels.pages.topic_arn},
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(FAILSAFE),
@@ -97,7 +95,7 @@ class LabFunctions(Construct):
                 p.ending_strays(),
                 p.reaching_the_cluster(),
                 p.starting("close"),
-                telling,
+                paging,
             ],
             memory_mib=HEAVY,
             timeout=Duration.minutes(4),
@@ -106,10 +104,12 @@ class LabFunctions(Construct):
         self.planner = self._function(
             "planner",
             "Planner: windows into leases-to-be and schedules, 36 hours ahead",
-            {**schedules, **doors, **topics},
+            {**schedules, **doors, **notices},
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(WINDOWS),
+                # What an adopted pool leaves to AWS, its bound, is read from its node group.
+                p.on_nodegroups("DescribeNodegroup"),
                 p.starting("open", "close"),
                 telling,
             ],
@@ -118,22 +118,21 @@ class LabFunctions(Construct):
         )
         self.notices = self._function(
             "notices",
-            "Notices: says aloud what happens, on the topics",
-            topics,
+            "Notices: says aloud what happens, on the lab's topic",
+            notices,
             [p.keeping_the_ledger(), telling],
         )
         self.deploy = self._function(
             "deploy",
             "Deploy steps: plans at once, closes every pool before the controller goes",
             {
-                **doors,
                 "LAST_CLOSE_ARN": names.workflow_arn("last-close"),
                 "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
             },
             [
                 p.keeping_the_ledger(),
                 *p.seeing_capacity(),
-                p.starting("close", "last-close"),
+                p.starting("last-close"),
                 p.invoking("planner"),
             ],
             timeout=Duration.minutes(3),

@@ -149,3 +149,22 @@ def test_the_gatekeeper_only_reads(cluster: Template) -> None:
         "logs:CreateLogStream",
         "logs:PutLogEvents",
     }
+
+
+def test_what_an_environment_names_is_what_the_function_may_use(controller: Template) -> None:
+    """A name that leads where the role may not go, or leave for what is not named, is a mistake."""
+    uses = {
+        "NOTICES_TOPIC_ARN": "sns:Publish",
+        "PAGES_TOPIC_ARN": "sns:Publish",
+        "LAST_CLOSE_ARN": "states:StartExecution",
+        "PLANNER_FUNCTION_ARN": "lambda:InvokeFunction",
+        "SCHEDULE_GROUP": "scheduler:CreateSchedule",
+    }
+    for function in controller.properties("AWS::Lambda::Function"):
+        short = function["FunctionName"].removeprefix("gpu-lab-")
+        may = set(allowed(controller, f"gpu-lab-ap-northeast-2-{short}"))
+        named = function["Environment"]["Variables"]
+        wanted = {action for variable, action in uses.items() if variable in named}
+        if short in {"guard", "planner"}:
+            wanted.add("states:StartExecution")
+        assert may & set(uses.values()) == wanted, short
