@@ -147,7 +147,9 @@ class _Composer:
         value, size = self.anchors.get(event.anchor, (None, -1))
         if size < 0:
             raise _Broken(
-                _line(event), path, f"is the alias *{event.anchor}, but nothing before it has that anchor"
+                _line(event),
+                path,
+                f"is the alias *{event.anchor[:80]}, but nothing before it has that anchor",
             )
         self.aliased += size
         self.nodes += size

@@ -4,6 +4,7 @@ Only the command line and synthesis read files; functions get the normalised lab
 """
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -19,6 +20,7 @@ from lamplighter.lab_sentences import sentence
 from lamplighter.lab_types import shown
 
 LARGEST = 256 * 1024
+_WORD = re.compile(r"[\w/-]{1,80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +120,7 @@ def _written(location: tuple[str | int, ...], document: lab_yaml.Document) -> Pa
 
 
 def _key(path: Path) -> str:
-    if not path:
-        return "lab"
-    return ".".join(
-        str(step)
-        if isinstance(step, int) or (step and all(mark.isalnum() or mark in "_-/" for mark in step))
-        else shown(step)
-        for step in path
-    )
+    return ".".join(str(step) if _WORD.fullmatch(str(step)) else shown(step) for step in path) or "lab"
 
 
 def _unreadable(error: OSError | ValueError) -> str:

@@ -262,6 +262,11 @@ def test_values_are_cut_at_80_characters_and_stay_on_their_line() -> None:
     assert "\n" not in problems('name: "a\\nb\\u2028c\\e"')[0]
 
 
+def test_keys_are_cut_too_and_odd_ones_quoted() -> None:
+    assert len(problems(f"name: x\n{'k' * 300}: 1")[0].split(": ")[1]) == 80
+    assert problems('name: x\n"a: b\\n": 1')[0].startswith('f:2: "a: b\\n": is no known key')
+
+
 def test_every_problem_is_told_at_once_and_none_for_its_echo() -> None:
     text = """\
 name: x
