@@ -6,9 +6,11 @@ nothing that it started is left. It imports little, for it is on the way of ever
 """
 
 import json
+import os
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 
 
 def main() -> None:
@@ -26,11 +28,14 @@ def main() -> None:
             child.kill()
         for child in children:
             child.wait()
+        # Threads that still want to tell of an end have nobody to tell it to.
+        os._exit(0)
 
 
 def _tell_of_its_end(name: str, child: subprocess.Popen[bytes]) -> None:
     status = child.wait()
-    print(json.dumps({"ended": name, "status": status}), flush=True)  # noqa: T201  this is its answer
+    with suppress(BrokenPipeError):
+        print(json.dumps({"ended": name, "status": status}), flush=True)  # noqa: T201  this is its answer
 
 
 if __name__ == "__main__":
