@@ -117,6 +117,8 @@ class Cloud:
         self._join()
         self.clock.hurry(True)
         self._deploy(built)
+        if self._rate > 1:
+            self.aws.functions.warm_up()
         self.clock.set_rate(self._rate)
         return self.endpoints()
 

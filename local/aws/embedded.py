@@ -43,7 +43,7 @@ class EmbeddedAws:
         self.server = Server(clock)
         self.around = Surroundings(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.assets = Assets()
-        self.runtime = Runtime(self.server, clock, work, {"PYTHONPYCACHEPREFIX": str(work / "pycache")})
+        self.runtime = Runtime(self.server, clock, work)
         later = AsyncInvoker(clock, self.runtime, Destinations(self.around).deliver)
         self.functions = LambdaService(self.runtime, later, self.assets, work)
         self.functions.install()

@@ -8,7 +8,6 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from local.aws import iam
@@ -28,14 +27,13 @@ MOST_WORKERS = 10
 class Runtime:
     """All workers of one embedded cloud. Its time-outs are real: a function's work takes real time."""
 
-    def __init__(self, server: Server, clock: VirtualClock, work: Path, variables: Mapping[str, str]) -> None:
+    def __init__(self, server: Server, clock: VirtualClock, work: Path) -> None:
         self._server = server
         self._clock = clock
         self._logs = work / "logs"
         self._logs.mkdir(parents=True, exist_ok=True)
         self._scratch = work / "scratch"
         self._variables = {
-            **variables,
             "AWS_ENDPOINT_URL": server.endpoint,
             "LAMPLIGHTER_CLOCK": str(clock.path),
         }
@@ -68,6 +66,12 @@ class Runtime:
             self._give_back(worker)
             assert invocation.outcome is not None  # noqa: S101 (ended above)
             return invocation.outcome
+
+    def warm(self, spec: FunctionSpec) -> None:
+        """Start a worker that waits for the function's first event, where there is none yet."""
+        with self._lock:
+            if not self._closed and all(worker.spec != spec for worker in self._workers.values()):
+                self._idle.setdefault(spec.name, []).append(self._start(spec))
 
     def forget(self, function: str) -> None:
         """The function changed or went: its idle workers end now, a running one after its invocation."""

@@ -49,6 +49,14 @@ class LambdaService:
         """Run a function now, by its ARN, in nobody's name."""
         return self.runtime.invoke(self.specification(self._function(function_arn)), payload)
 
+    def warm_up(self) -> None:
+        """Start a worker for each Python function, so that a cold start does not cost virtual minutes."""
+        for account in moto_lambda.lambda_backends.values():
+            for backend in list(account.values()):
+                for function in list(backend.list_functions()):
+                    if (function.run_time or "").startswith("python"):
+                        self.runtime.warm(self.specification(function))
+
     def logs(self, function_arn: str) -> str:
         """All that the function has written."""
         return self.runtime.logs(self._function(function_arn).function_name)

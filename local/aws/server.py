@@ -161,7 +161,7 @@ class Handler(MotoRequestHandler):  # type: ignore[misc]
             where = traceback.extract_tb(error.__traceback__)[-1]
             # In one line: what lies between here and there is a web framework's.
             what = f"{self.command} {self.path}: {error!r} at {where.filename}:{where.lineno}"
-            log.error("the embedded AWS failed on %s", what, exc_info=log.isEnabledFor(logging.DEBUG))
+            log.error("the embedded AWS failed on %s", what, exc_info=log.isEnabledFor(logging.DEBUG))  # noqa: TRY400
             sent[:] = [("500 Internal Server Error", [("Content-Type", "text/plain")])]
             reply = b"the embedded AWS failed, see its log"
         status, headers = sent[0]
