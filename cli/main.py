@@ -32,7 +32,9 @@ VERBS = {
     "leases": "cli.leases",
     "windows": "cli.windows",
     "cost": "cli.cost",
+    "why": "cli.why",
     "verdict": "cli.verdict",
+    "diagnose": "cli.diagnose",
 }
 INTERRUPTED = 130  # as shells say it
 GROUPS = {"local": "cli.local"}
@@ -92,3 +94,7 @@ def _speak_utf_8() -> None:
 def _end(error: Exception, code: int) -> None:
     sys.stderr.write(f"{error}\n")
     raise SystemExit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""`lamplighter why`: the decision behind a pool's state, now or at a past instant, in words."""
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from cli import deployment, printing
+from cli.deployment import Deployment
+from cli.options import AsJson, LabName
+from lamplighter.domain import instant
+from lamplighter.domain.why import Explanation, explain
+from lamplighter.errors import BadInput
+
+REACHES_BACK = timedelta(days=14)
+
+
+def command(
+    pool: Annotated[
+        str | None, typer.Argument(metavar="[POOL]", help="The pool; the only one by default.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="T", help="A past instant, with its offset; default: now.")
+    ] = None,
+    as_json: AsJson = False,
+    lab_name: LabName = None,
+) -> None:
+    """Say why a pool has the nodes it has.
+
+    \b
+    Examples:
+      lamplighter why
+      lamplighter why gpu --at 2026-12-01T20:10:00+09:00
+    """
+    asked = _instant(at)
+    found = deployment.find(lab_name)
+    name = found.pool(pool)
+    when = asked or found.now
+    explanation = explain(
+        found.ledger.leases(name),
+        found.ledger.audit(name, when - REACHES_BACK, when),
+        when,
+        found.lab.pools[name].max_nodes,
+    )
+    if as_json:
+        printing.as_json({"pool": name, **explanation.to_json()})
+        return
+    _print(found, name, explanation)
+
+
+def _instant(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else instant.read(text)
+    except BadInput as error:
+        raise BadInput(f"--at: {error}") from None
+
+
+def _print(found: Deployment, name: str, explanation: Explanation) -> None:
+    when = printing.local(explanation.at, found.zone)
+    printing.say(f"{when}: {name} should have {explanation.nodes} node(s): {explanation.reason}")
+    if not explanation.trail:
+        printing.say("Nothing has happened to this pool yet.")
+        return
+    printing.table(
+        ["at", "who", "what", "why"],
+        [
+            [printing.local(entry.at, found.zone), entry.who, entry.what, entry.why]
+            for entry in explanation.trail
+        ],
+    )
