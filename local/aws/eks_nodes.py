@@ -6,19 +6,17 @@ import base64
 import re
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from local.aws.autoscaling_group import Group, Hook, Member
 from local.aws.autoscaling_scaling import Scaling
 from local.aws.eks_nodegroup import Nodegroup
 from local.aws.own_services import Document
 from local.aws.surroundings import Surroundings
-
-if TYPE_CHECKING:
-    from local.fleet.machine import Machine
+from local.fleet.machine import Machine
 
 #: EKS gives pods so long to leave; PodDisruptionBudgets do not hold it up longer.
-DRAIN_SECONDS = 15 * 60.0
+DRAIN_SECONDS, LEEWAY_SECONDS = 15 * 60.0, 30.0
 DRAIN_HOOK = "Terminate-LC-Hook"
 HOOKS = (
     {"LifecycleHookName": "Launch-LC-Hook", "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING"},
@@ -36,7 +34,7 @@ EFFECTS = {
 class Fleet(Protocol):
     """What plays the machines behind the instances."""
 
-    def machine_started(self, machine: "Machine") -> None: ...
+    def machine_started(self, machine: Machine) -> None: ...
 
     def machine_stopping(self, instance_id: str) -> None: ...
 
@@ -92,12 +90,10 @@ class Nodes:
             drained.set()
 
         threading.Thread(target=drain, name=f"evict-{member.id}", daemon=True).start()
-        drained.wait(DRAIN_SECONDS)
+        drained.wait(DRAIN_SECONDS + LEEWAY_SECONDS)
         self._scaling.complete(group, member, token)
 
-    def _machine(self, nodegroup: Nodegroup, member: Member) -> "Machine":
-        from local.fleet.machine import Machine  # noqa: PLC0415 (the fleet is not needed without one)
-
+    def _machine(self, nodegroup: Nodegroup, member: Member) -> Machine:
         found = self._surroundings.call("ec2", "describe_instances", {"InstanceIds": [member.id]})
         instance = found["Reservations"][0]["Instances"][0]
         return Machine(

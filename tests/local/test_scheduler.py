@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from botocore.exceptions import ClientError
@@ -191,7 +192,7 @@ def test_a_function_is_called_at_every_turn_of_a_rate(aws, tmp_path):
     aws.clock.hurry(True)
     due = [firing.due for firing in fired(aws, 3)][:3]
     aws.clock.hurry(False)
-    assert [round(b - a) for a, b in zip(due, due[1:], strict=False)] == [300, 300]
+    assert [round(b - a) for a, b in pairwise(due)] == [300, 300]
     assert datetime.fromtimestamp(due[0], UTC) > aws.clock.now() - timedelta(hours=1)
 
 
