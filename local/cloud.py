@@ -26,6 +26,7 @@ from local.background import Background
 from local.clock import VirtualClock
 from local.clock_page import ClockPage
 from local.endpoints import Endpoints
+from local.existing import made_by_others
 from local.fleet.fleet import Fleet
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.charts import ChartRepository
@@ -38,12 +39,14 @@ LEAD_RATE = 60.0
 #: Virtual seconds between two looks at the system nodes, and after which they are given up.
 LOOK_EVERY = 5.0
 GIVE_UP_AFTER = 1800.0
+COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 
 
 class Cloud:
     """One a process. `start` is the first instant (default: now); `rate` virtual seconds a real one.
 
-    `work` is a folder for its files; without one it makes its own and removes it at the end.
+    `work` is a folder for its files; without one it makes its own and removes it at the end. `found` is
+    called when a cluster that the lab adopts stands and nothing of the lab does.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Cloud:
         progress: Callable[[str], None] = lambda _: None,
         *,
         seed: int = 0,
+        found: "Callable[[Cloud], None]" = lambda _: None,
     ) -> None:
         self.lab = labfile.load(lab_path)
         self._lab_path = lab_path
@@ -68,6 +72,7 @@ class Cloud:
         self.charts = ChartRepository()
         self.control_plane = ControlPlane(self._work / "kubernetes", progress)
         self._seed = seed
+        self._found = found
         self._fleet: Fleet | None = None
         self._undo = ExitStack()
         if work is None:
@@ -136,12 +141,20 @@ class Cloud:
         )
 
     def redeploy(self, lab_path: Path | None = None) -> list[Stack]:
-        """Deploy again, another lab file if given, while everything runs on; how each stack ended."""
+        """Deploy again, another lab file if given, while everything runs on; how each stack ended.
+
+        As `cdk deploy --all` does, it stops at a stack that fails.
+        """
         self._lab_path = lab_path or self._lab_path
         self.lab = labfile.load(self._lab_path)
         assembly = synthesise(self._lab_path)
         self.aws.assets.read(assembly.folder)
-        return [self.aws.deploy(stack) for stack in assembly.stacks()]
+        ended: list[Stack] = []
+        for template in assembly.stacks():
+            ended.append(self.aws.deploy(template))
+            if ended[-1].status not in COMPLETE:
+                break
+        return ended
 
     def destroy(self, stack: str) -> Stack:
         """Delete a stack while everything runs on; how that ended."""
@@ -175,6 +188,12 @@ class Cloud:
 
     def _deploy(self, assembly: Assembly) -> None:
         """The cluster's stack in hurried time before the start, what follows from the start on."""
+        existing = made_by_others(self.lab, self._work)
+        if existing:
+            self._progress(f"making the cluster {self.lab.cluster_name} that the lab adopts")
+            self.aws.assets.read(existing[0].folder)
+            self._complete(existing[1])
+            self._found(self)
         self.aws.assets.read(assembly.folder)
         for stack in assembly.stacks():
             if not stack.name.endswith("-cluster"):
@@ -192,7 +211,7 @@ class Cloud:
 
     def _complete(self, template: StackTemplate) -> None:
         stack = self.aws.deploy(template)
-        if stack.status not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
+        if stack.status not in COMPLETE:
             raise OutsideFailed(f"the stack {stack.name} ended {stack.status}: {stack.failure()}")
 
     def _await_system_nodes(self) -> None:

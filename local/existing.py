@@ -1,0 +1,35 @@
+"""The cluster that a lab adopts, as if somebody else had made it.
+
+On AWS it is there already. Here it is our own cluster stack under their names and without our tag, so that
+everything a lab may find in a cluster (system nodes, the GPU Operator) is there to be found.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lamplighter.lab import Lab
+from local.assembly import Assembly, StackTemplate, synthesise
+
+#: What a pool's group is made of where the lab leaves it to AWS.
+GROUP = {"instance_type": "g5.xlarge", "max_nodes": 2}
+
+
+def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | None:
+    """The assembly and stack of what a lab adopts; None for a lab that makes its own cluster."""
+    cluster = lab.cluster.existing
+    if cluster is None:
+        return None
+    pools: dict[str, dict[str, Any]] = {
+        name: {key: getattr(pool, key) or value for key, value in GROUP.items()}
+        for name, pool in lab.pools.items()
+    }
+    path = work / "existing.yaml"
+    path.write_text(json.dumps({"name": cluster, "region": lab.region, "pools": pools}), "utf-8")
+    assembly = synthesise(path)
+    ours = next(stack for stack in assembly.stacks() if stack.name.endswith("-cluster"))
+    text = ours.text
+    for name, pool in lab.pools.items():
+        if pool.existing:
+            text = text.replace(f'"{cluster}-ng-{name}"', json.dumps(pool.existing))
+    return assembly, StackTemplate(f"{cluster}-of-somebody-else", text, {})
