@@ -1,0 +1,221 @@
+"""Every cause a diagnosis can name: its layer, one line of what it is, what to do, and its source.
+
+The order is the order in which findings are listed: AWS, Kubernetes, NVIDIA, each root first.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One cause. `takes_supply`: while it holds, GPUs are missing, and pods that wait for one follow from it."""
+
+    name: str
+    layer: str
+    summary: str
+    advice: str
+    source: str
+    takes_supply: bool = True
+
+
+_ALL = (
+    Cause(
+        "launch-denied",
+        "aws",
+        "AWS refuses to launch the instance: a permission, a key or a service-linked role is missing",
+        "Read the refused action in the evidence; grant it to the role that Auto Scaling or Karpenter uses, "
+        "allow AWSServiceRoleForAutoScaling on the KMS key of the volumes, or create the service-linked role.",
+        "EC2 Auto Scaling user guide, troubleshooting launch failures",
+    ),
+    Cause(
+        "vcpu-quota",
+        "aws",
+        "the account's vCPU quota for this kind of instance is used up",
+        "Ask for a higher quota in Service Quotas (G and VT: L-DB2E81BA, P: L-417A185B), or open fewer nodes.",
+        "EC2 error codes; published lab transcripts",
+    ),
+    Cause(
+        "no-addresses",
+        "aws",
+        "a subnet has no free address left",
+        "Free addresses in the subnet, or give the pool a larger one; prefix delegation needs whole /28 blocks.",
+        "EKS managed node group health codes; amazon-vpc-cni-k8s",
+    ),
+    Cause(
+        "no-capacity",
+        "aws",
+        "AWS has no capacity of this instance type in this zone now",
+        "Wait (the group keeps trying), use another zone or a similar instance type, or reserve capacity.",
+        "EC2 error codes; karpenter-provider-aws",
+    ),
+    Cause(
+        "node-not-joined",
+        "aws",
+        "the instance runs and has not become a node of the cluster",
+        "Check the node role's access entry, the subnet's route to the cluster endpoint and the node security "
+        "group; on the instance: `journalctl -u nodeadm-config -u kubelet` through SSM.",
+        "EKS managed node group health codes; amazon-eks-ami",
+    ),
+    Cause(
+        "wrong-ami",
+        "aws",
+        "the node's image has no NVIDIA driver",
+        "Give the node group an NVIDIA image (AL2023_x86_64_NVIDIA, BOTTLEROCKET_x86_64_NVIDIA), or let the "
+        "operator install driver and toolkit.",
+        "k8s-device-plugin; amazon-eks-ami",
+    ),
+    Cause(
+        "nccl-path-blocked",
+        "aws",
+        "the nodes cannot reach each other on the ports that NCCL and its rendezvous use",
+        "Allow 1025-65535/tcp from the node security group to itself (or the VPC in the auxiliary group).",
+        "published lab transcripts; PyTorch c10d; NCCL",
+        takes_supply=False,
+    ),
+    Cause(
+        "bandwidth-throttled",
+        "aws",
+        "the instance used up its burst of network bandwidth and is held at its baseline",
+        "Expect the baseline (g5.xlarge: 2.5 Gb/s), wait until the burst refills, or use a larger instance.",
+        "eks-node-monitoring-agent",
+        takes_supply=False,
+    ),
+    Cause(
+        "node-not-ready",
+        "kubernetes",
+        "the node has joined and is not Ready",
+        "Look at the reason of its Ready condition; for the network plugin: the aws-node pod on that node.",
+        "kubelet; amazon-vpc-cni-k8s",
+    ),
+    Cause(
+        "untolerated-taint",
+        "kubernetes",
+        "a taint of the GPU nodes is not tolerated, so nothing that needs the GPU is placed there",
+        "Add a toleration for exactly this key, value and effect: for the operator's DaemonSets in "
+        "ClusterPolicy daemonsets.tolerations, for a workload in its pod.",
+        "kube-scheduler; gpu-operator v26.3.1",
+    ),
+    Cause(
+        "image-pull-failed",
+        "kubernetes",
+        "an image cannot be pulled",
+        "Check the image's name and tag, the registry's rate limit for your NAT address, and its credentials.",
+        "kubelet",
+    ),
+    Cause(
+        "image-pull-slow",
+        "kubernetes",
+        "an image takes very long to pull",
+        "Use a registry near by (public.ecr.aws, ECR with a pull-through cache) or a smaller image; the time "
+        "does not come back, later starts on the same node are quick.",
+        "kubelet's Pulled event",
+        takes_supply=False,
+    ),
+    Cause(
+        "admission-refused",
+        "kubernetes",
+        "the kubelet refused the pod because the GPU it was promised is not available there",
+        "Delete the pod so that it is placed again; if it repeats, restart the device plugin on that node.",
+        "kubelet's device manager",
+        takes_supply=False,
+    ),
+    Cause(
+        "driver-mismatch",
+        "nvidia",
+        "the loaded driver and its library are of different versions",
+        "Reboot or replace the node: its driver was updated while it was in use.",
+        "NVML",
+    ),
+    Cause(
+        "driver-broken",
+        "nvidia",
+        "the NVIDIA driver does not answer",
+        "Replace the node; if it repeats with a fresh one, change the AMI release.",
+        "nvidia-smi; libnvidia-container",
+    ),
+    Cause(
+        "runtime-missing",
+        "nvidia",
+        "containers on the node do not get the NVIDIA runtime",
+        "Enable the container toolkit (toolkit.enabled) or use an image that brings it; check that containerd "
+        "has a runtime named nvidia.",
+        "containerd; nvidia-container-toolkit",
+    ),
+    Cause(
+        "xid",
+        "nvidia",
+        "the GPU reported a fatal hardware error",
+        "Drain and replace the node; report the XID to AWS support if it repeats on new instances.",
+        "eks-node-monitoring-agent; k8s-device-plugin",
+    ),
+    Cause(
+        "gpu-lost",
+        "nvidia",
+        "a running pod lost its GPU",
+        "Delete the pod; if a new one on that node sees no GPU either, replace the node.",
+        "NVML; nvidia-container-toolkit",
+    ),
+    Cause(
+        "device-plugin-disabled",
+        "nvidia",
+        "the device plugin is switched off, so the nodes offer no GPU",
+        "Set devicePlugin.enabled to true in the operator's values, or take the label gpu.deploy away; "
+        "the GPUs come back in about 40 seconds.",
+        "gpu-operator v26.3.1",
+    ),
+    Cause(
+        "operator-not-ready",
+        "nvidia",
+        "the GPU Operator is not ready",
+        "Look at the conditions of the ClusterPolicy and at the operator's own pod and log.",
+        "gpu-operator v26.3.1",
+    ),
+    Cause(
+        "device-plugin-missing",
+        "nvidia",
+        "no working device plugin runs on the node, so it offers no GPU",
+        "Install or restart the device plugin; look at its pod's log.",
+        "k8s-device-plugin; gpu-operator v26.3.1",
+    ),
+    Cause(
+        "gpu-count-short",
+        "nvidia",
+        "the node offers fewer GPUs than its instance type has",
+        "Compare `nvidia-smi -L` on the node with the instance type; drain and replace the node.",
+        "eks-node-monitoring-agent; k8s-device-plugin",
+    ),
+    Cause(
+        "driver-too-old",
+        "nvidia",
+        "an image needs a newer CUDA than the node's driver supports",
+        "Use an image for an older CUDA, or a newer AMI release.",
+        "libnvidia-container",
+        takes_supply=False,
+    ),
+    Cause(
+        "cdi-unresolvable",
+        "nvidia",
+        "the container runtime does not know the GPU by the name it was given",
+        "Restart the container toolkit and the device plugin on the node, so that its CDI files are written anew.",
+        "nvidia-container-toolkit; containerd",
+        takes_supply=False,
+    ),
+    Cause(
+        "validator-stuck",
+        "nvidia",
+        "the operator's validator does not get through",
+        "Read the log of the named init container: it says which part of the GPU's software does not work.",
+        "gpu-operator v26.3.1",
+        takes_supply=False,
+    ),
+    Cause(
+        "unknown",
+        "kubernetes",
+        "what was expected is not there, and what was read does not say why",
+        "Collect what the evidence names as missing and diagnose again.",
+        "this diagnosis",
+        takes_supply=False,
+    ),
+)
+
+CAUSES = {cause.name: cause for cause in _ALL}

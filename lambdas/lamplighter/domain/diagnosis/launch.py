@@ -1,0 +1,248 @@
+"""Why instances do not come: the rules of Auto Scaling, Karpenter, quotas and subnets; and why they do not join.
+
+A failure counts only while something is missing: what was launched after it, or before the expectation
+began, made it history. Karpenter calls every refusal InsufficientCapacityError, so the inner code decides.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from lamplighter.data import instance_types
+from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, instant, number, text
+from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.domain.diagnosis.stages import Stage
+
+# First match wins: a text that carries several codes is judged by the inner, more particular one.
+_REFUSALS = (
+    (
+        "vcpu-quota",
+        re.compile(
+            r"VcpuLimitExceeded|more vCPU capacity than your current vCPU limit|InstanceLimitExceeded"
+            r"|MaxSpotInstanceCountExceeded",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "launch-denied",
+        re.compile(
+            r"UnauthorizedOperation|not authorized to perform|AccessDenied|AuthFailure|explicit deny|KMS"
+            r"|service-linked role|ServiceLinkedRole|Client\.InternalError|InvalidIAMInstanceProfile"
+            r"|IamInstanceProfileNotFound|IamNodeRoleNotFound|you are not authorized",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "no-addresses",
+        re.compile(
+            r"InsufficientFreeAddresses|InsufficientCidrBlocks"
+            r"|(?:not have|no) (?:enough |sufficient )?free (?:IP )?addresses|free addresses? in (?:the )?subnet",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "no-capacity",
+        re.compile(
+            r"InsufficientInstanceCapacity|not have sufficient|insufficient capacity|UnfulfillableCapacity"
+            r"|InsufficientHostCapacity|InsufficientCapacity|is not supported in your requested Availability Zone"
+            r"|ICE\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_NEVER_JOINED = {"NodeCreationFailure", "AccessDenied", "Ec2SubnetInvalidConfiguration", "ClusterUnreachable"}
+_DONE = {"Successful"}
+_REFUSED = {"Failed", "Cancelled"}
+_LAUNCHING = re.compile(r"launch", re.IGNORECASE)
+_G_AND_VT, _P = "L-DB2E81BA", "L-417A185B"
+
+
+def refusal(said: str) -> str | None:
+    """The cause that a refusal's text names; None for any other text."""
+    return next((cause for cause, pattern in _REFUSALS if pattern.search(said)), None)
+
+
+def launched(snapshot: Snapshot, gathered: Gathered) -> None:
+    """Every instance that was expected is there, or why it is not; then whether each joined."""
+    if not snapshot.was_read("kubernetes", "nodes") and not snapshot.was_read("aws", "instances"):
+        _nothing_to_count(snapshot, gathered)
+        return
+    unjoined = _unjoined(snapshot)
+    missing = snapshot.wanted_nodes - len(snapshot.nodes) - len(unjoined)
+    if missing > 0:
+        _missing(snapshot, gathered, missing)
+    _joining(snapshot, gathered, unjoined)
+
+
+def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
+    if not snapshot.wanted_nodes:
+        return
+    refusals = list(_refusals(snapshot, snapshot.wanted_nodes))
+    for each in refusals:
+        gathered.found(each.cause, each.about, each.said)
+    if not refusals:
+        gathered.unknown(
+            f"whether the {snapshot.wanted_nodes} expected nodes are there was not read",
+            snapshot.not_read("kubernetes.nodes", "aws.instances"),
+        )
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    cause: str
+    about: str
+    said: str
+
+
+def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
+    refusals = list(_refusals(snapshot, missing)) or list(_by_figures(snapshot))
+    for each in refusals:
+        gathered.found(each.cause, each.about, each.said)
+    if refusals:
+        return
+    if not snapshot.was_read("aws", "instances") and _joined_never(snapshot, gathered):
+        return
+    # Where instances were not read, one that boots cannot be told from one that was never launched.
+    counted = snapshot.was_read("aws", "instances")
+    stage = Stage.LAUNCH if counted else Stage.JOIN
+    if snapshot.age(None) <= stage.normal:
+        gathered.progress(stage, snapshot.name, snapshot.since)
+        return
+    desired = number(snapshot.nodegroup, "scalingConfig", "desiredSize")
+    there = snapshot.wanted_nodes - missing
+    sentence = f"{there} of {snapshot.wanted_nodes} expected {'instances' if counted else 'nodes'} are there"
+    if desired is not None and desired < snapshot.wanted_nodes:
+        sentence += f", and the desired size of {snapshot.name} is {desired}: nobody asked for more"
+    gathered.unknown(
+        sentence, snapshot.not_read("aws.nodegroup", "aws.scaling_activities", "aws.instances", "aws.quotas")
+    )
+
+
+def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
+    """What AWS and Karpenter said since the expectation began, and no launch made history."""
+    activities = [each for each in _activities(snapshot) if each[0] is None or each[0] >= snapshot.since]
+    fresh = False
+    for started, status, said in activities:
+        if status not in _REFUSED:
+            continue
+        after = sum(
+            1
+            for later, other, _ in activities
+            if other in _DONE and later is not None and started is not None and later > started
+        )
+        if after >= missing and not snapshot.was_read("aws", "instances"):
+            continue
+        cause = refusal(said)
+        if cause:
+            fresh = True
+            yield _Refusal(cause, snapshot.name, said)
+    yield from _karpenter(snapshot)
+    # A node group stays DEGRADED until a launch succeeds: its health may speak of last week.
+    stale = snapshot.was_read("aws", "scaling_activities") and snapshot.age(None) <= Stage.LAUNCH.normal
+    if fresh or stale:
+        return
+    for issue in docs(snapshot.nodegroup, "health", "issues"):
+        code = text(issue, "code")
+        if code in _NEVER_JOINED:
+            continue
+        said = f"{code}: {text(issue, 'message')}"
+        cause = refusal(said)
+        if cause:
+            yield _Refusal(cause, snapshot.name, said)
+
+
+def _activities(snapshot: Snapshot) -> list[tuple[datetime | None, str, str]]:
+    found = []
+    for each in snapshot.listed("aws", "scaling_activities"):
+        said = " ".join(part for part in (text(each, "StatusMessage"), text(each, "Description")) if part)
+        if _LAUNCHING.search(text(each, "Description")) or not text(each, "Description"):
+            found.append((instant(each, "StartTime"), text(each, "StatusCode"), said))
+    return found
+
+
+def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
+    claims = {text(claim, "metadata", "name") for claim in snapshot.listed("kubernetes", "nodeclaims")}
+    for claim in snapshot.listed("kubernetes", "nodeclaims"):
+        state = condition(claim, "Launched")
+        changed = instant(state, "lastTransitionTime")
+        if text(state, "status") == "True" or (changed and changed < snapshot.since):
+            continue
+        said = f"{text(state, 'reason')}: {text(state, 'message')}"
+        if cause := refusal(said):
+            yield _Refusal(cause, text(claim, "metadata", "name"), said)
+    for (kind, _, name), events in snapshot.events.items():
+        if kind not in {"NodeClaim", "NodePool"} or (kind == "NodeClaim" and name in claims):
+            continue
+        for event in events:
+            if cause := refusal(str(event)):
+                yield _Refusal(cause, name, str(event))
+
+
+def _by_figures(snapshot: Snapshot) -> Iterator[_Refusal]:
+    """Where nobody said why: a quota that cannot hold what was asked, a subnet without an address."""
+    known = instance_types.gpu_type(snapshot.instance_type)
+    code = _P if snapshot.instance_type.startswith("p") else _G_AND_VT
+    for quota in snapshot.listed("aws", "quotas"):
+        value = number(quota, "Value")
+        needed = known.vcpus * snapshot.wanted_nodes if known else None
+        if text(quota, "QuotaCode") == code and value is not None and needed and value < needed:
+            yield _Refusal("vcpu-quota", snapshot.name, f"quota {code} is {value} vCPUs, needed are {needed}")
+    mine = at(snapshot.nodegroup, "subnets")
+    for subnet in snapshot.listed("aws", "subnets"):
+        name = text(subnet, "SubnetId")
+        if number(subnet, "AvailableIpAddressCount") == 0 and (not isinstance(mine, list) or name in mine):
+            yield _Refusal("no-addresses", name or snapshot.name, f"{name} has 0 available addresses")
+
+
+def _unjoined(snapshot: Snapshot) -> list[Doc]:
+    """Instances that run and are no node: as EC2 lists them, or as Karpenter's claims do."""
+    if not snapshot.was_read("kubernetes", "nodes"):
+        return []
+    known = {node.instance for node in snapshot.nodes} | {node.name for node in snapshot.nodes}
+    found = []
+    for each in snapshot.instances:
+        names = {text(each, "InstanceId"), text(each, "PrivateDnsName")} - {""}
+        if not names & known:
+            found.append(each)
+        known |= names
+    for claim in snapshot.listed("kubernetes", "nodeclaims"):
+        instance = text(claim, "status", "providerID").rpartition("/")[2]
+        started = condition(claim, "Launched")
+        if text(started, "status") == "True" and instance not in known:
+            found.append({"InstanceId": instance, "LaunchTime": text(started, "lastTransitionTime")})
+    return found
+
+
+def _joining(snapshot: Snapshot, gathered: Gathered, unjoined: list[Doc]) -> None:
+    issues = [
+        each for each in docs(snapshot.nodegroup, "health", "issues") if text(each, "code") in _NEVER_JOINED
+    ]
+    for instance in unjoined[: max(0, snapshot.wanted_nodes - len(snapshot.nodes))]:
+        name = text(instance, "InstanceId") or "an instance"
+        began = instant(instance, "LaunchTime") or snapshot.since
+        named = [issue for issue in issues if _names(issue, name)]
+        if not named and snapshot.age(began) <= Stage.JOIN.normal:
+            gathered.progress(Stage.JOIN, name, began)
+            continue
+        said = [f"{text(issue, 'code')}: {text(issue, 'message')}" for issue in named or issues]
+        minutes = int(snapshot.age(began).total_seconds() // 60)
+        gathered.found("node-not-joined", name, f"{name} runs for {minutes} minutes and is no node", *said)
+
+
+def _joined_never(snapshot: Snapshot, gathered: Gathered) -> bool:
+    """Instances were not read: the node group's health alone says that they could not join."""
+    late = snapshot.age(None) > Stage.JOIN.normal
+    found = False
+    for issue in docs(snapshot.nodegroup, "health", "issues"):
+        if text(issue, "code") in _NEVER_JOINED and late:
+            said = f"{text(issue, 'code')}: {text(issue, 'message')}"
+            gathered.found("node-not-joined", snapshot.name, said)
+            found = True
+    return found
+
+
+def _names(issue: Doc, instance: str) -> bool:
+    named = at(issue, "resourceIds")
+    return isinstance(named, list) and instance in named

@@ -1,0 +1,97 @@
+"""Between the nodes: the path that NCCL and its rendezvous need, and the bandwidth of the instances."""
+
+import re
+from collections.abc import Iterable
+
+from lamplighter.domain.diagnosis import workloads
+from lamplighter.domain.diagnosis.document import Doc, docs, number, text
+from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.pod import Pod
+from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.domain.diagnosis.stages import Stage
+
+_THROTTLED = {"BandwidthInExceeded", "BandwidthOutExceeded"}
+_STORE = re.compile(r"client socket has timed out|(?:DistNetworkError|DistStoreError|TCPStore).*timed out")
+_NCCL = re.compile(
+    r"connect to .{1,120} returned Connection timed out|Connection timed out.*NCCL|NCCL.*Connection timed out"
+)
+_RESULT = re.compile(r"# Out of bounds values|# Avg bus bandwidth")
+_RENDEZVOUS_PORT = 29500
+
+
+def throttled(snapshot: Snapshot, gathered: Gathered) -> None:
+    """Instances held at their baseline, by the node monitoring agent's events."""
+    for node in snapshot.nodes:
+        said = [event for event in snapshot.node_events(node) if event.reason in _THROTTLED]
+        for event in said[-1:]:
+            gathered.found("bandwidth-throttled", node.name, f"{node.name} {event}")
+
+
+def blocked(snapshot: Snapshot, gathered: Gathered) -> None:
+    """Ranks on several nodes that run and do not reach each other."""
+    jobs: dict[str, list[Pod]] = {}
+    for pod in snapshot.pods:
+        if pod.gpus and not pod.operand:
+            jobs.setdefault(f"{pod.namespace}/{pod.owner or pod.called}", []).append(pod)
+    closed = _closed(snapshot)
+    for called, pods in jobs.items():
+        _judge(snapshot, gathered, called, pods, closed)
+
+
+def _judge(snapshot: Snapshot, gathered: Gathered, called: str, pods: list[Pod], closed: str) -> None:
+    alive = [pod for pod in pods if not pod.succeeded and not workloads.is_history(snapshot, pod)]
+    excused = any(pod.node in gathered.explained for pod in alive if pod.node)
+    if not alive or excused or any(not pod.node and pod.phase == "Pending" for pod in alive):
+        return
+    logs = {pod.called: snapshot.logs(pod) or snapshot.logs(pod, previous=True) for pod in alive}
+    if any(_RESULT.search(log) for log in logs.values()):
+        return
+    said = [f"{name}: {line}" for name, log in logs.items() if (line := _timed_out(log))]
+    if said:
+        gathered.found("nccl-path-blocked", called, *said, closed)
+        return
+    running = [pod for pod in alive if pod.phase == "Running"]
+    began = max([snapshot.since, *(pod.created for pod in running if pod.created)])
+    apart = len({pod.node for pod in running}) > 1
+    if closed and apart and snapshot.age(began) > Stage.RENDEZVOUS.normal:
+        gathered.found("nccl-path-blocked", called, f"{len(running)} pods run and print no result", closed)
+
+
+def _timed_out(log: str) -> str | None:
+    """The line by which a rank says that it does not reach the others."""
+    match = _NCCL.search(log)
+    # Once NCCL itself speaks, the ranks have met: a store that times out then is not the path.
+    if match is None and "NCCL INFO" not in log:
+        match = _STORE.search(log)
+    if match is None:
+        return None
+    begin = log.rfind("\n", 0, match.start()) + 1
+    return log[begin : begin + 400].partition("\n")[0].strip()
+
+
+def _closed(snapshot: Snapshot) -> str:
+    """What says that the nodes' security groups do not let them talk; "" where they do, or were not read."""
+    attached = {
+        text(group, "GroupId")
+        for instance in snapshot.instances
+        for group in docs(instance, "SecurityGroups")
+    }
+    listed = snapshot.listed("aws", "security_groups")
+    groups = [each for each in listed if not attached or text(each, "GroupId") in attached]
+    if not groups:
+        return ""
+    names = {text(group, "GroupId") for group in groups}
+    if any(_lets_in(rule, names) for group in groups for rule in docs(group, "IpPermissions")):
+        return ""
+    return f"no rule of {', '.join(sorted(names))} lets a node reach another on port {_RENDEZVOUS_PORT}/tcp"
+
+
+def _lets_in(rule: Doc, names: Iterable[str]) -> bool:
+    protocol = text(rule, "IpProtocol")
+    low, high = number(rule, "FromPort"), number(rule, "ToPort")
+    every = protocol == "-1"
+    covers = low is not None and high is not None and low <= _RENDEZVOUS_PORT <= high
+    if not every and not (protocol in {"tcp", "6"} and covers):
+        return False
+    pairs = {text(pair, "GroupId") for pair in docs(rule, "UserIdGroupPairs")}
+    return bool(pairs & set(names) or docs(rule, "IpRanges") or docs(rule, "PrefixListIds"))

@@ -1,0 +1,121 @@
+"""One node of the pool, read from its API document: readiness, taints, and the GPUs it offers."""
+
+from datetime import datetime
+from functools import cached_property
+
+from lamplighter.domain.diagnosis.document import Doc, condition, doc, docs, instant, number, text
+from lamplighter.domain.nodes import GPU_RESOURCES
+
+SHARED = "nvidia.com/gpu.shared"
+
+# Set while a node starts or leaves, and taken away by whoever set them.
+LIFECYCLE_TAINTS = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "karpenter.sh/",
+    "node.eks.amazonaws.com/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "ebs.csi.aws.com/",
+)
+
+
+class Node:
+    """A node as the API server printed it."""
+
+    def __init__(self, item: Doc) -> None:
+        self.item = item
+        self.name = text(item, "metadata", "name")
+        self.labels = doc(item, "metadata", "labels")
+        self.created = instant(item, "metadata", "creationTimestamp")
+        self.leaving = instant(item, "metadata", "deletionTimestamp") is not None
+        self.instance = text(item, "spec", "providerID").rpartition("/")[2]
+
+    @cached_property
+    def _ready(self) -> Doc:
+        return condition(self.item, "Ready")
+
+    @property
+    def ready(self) -> bool:
+        return text(self._ready, "status") == "True"
+
+    @property
+    def lost_contact(self) -> bool:
+        """The control plane no longer hears its kubelet: no stage of a start."""
+        return text(self._ready, "status") == "Unknown"
+
+    @property
+    def ready_said(self) -> str:
+        """Why it is not Ready, as the kubelet says."""
+        said = [text(self._ready, key) for key in ("reason", "message") if text(self._ready, key)]
+        return ": ".join(said) or "no Ready condition"
+
+    @property
+    def ready_changed(self) -> datetime | None:
+        """When it last became Ready, or stopped to be."""
+        return instant(self._ready, "lastTransitionTime") or self.created
+
+    @property
+    def cordoned(self) -> bool:
+        return bool(doc(self.item, "spec").get("unschedulable"))
+
+    @cached_property
+    def taints(self) -> list[Doc]:
+        """Taints that keep pods away for good: not those of a start, not preferences."""
+        return [
+            taint
+            for taint in docs(self.item, "spec", "taints")
+            if not text(taint, "key").startswith(LIFECYCLE_TAINTS)
+            and text(taint, "effect") in {"NoSchedule", "NoExecute"}
+        ]
+
+    @cached_property
+    def replicas(self) -> int:
+        """Schedulable units a GPU is shared as."""
+        return max(1, number(self.labels, "nvidia.com/gpu.replicas") or 1)
+
+    def _units(self, which: str) -> int | None:
+        """GPU units of capacity or allocatable; None where the resource was never announced."""
+        resources = doc(self.item, "status", which)
+        if number(self.item, "status", "allocatable", SHARED):
+            # Renamed by sharing: what the plugin offered under the other name before is history.
+            return number(resources, SHARED)
+        found = [number(resources, name) for name in GPU_RESOURCES if name in resources]
+        slices = [number(resources, name) for name in resources if str(name).startswith("nvidia.com/mig-")]
+        counted = [count for count in found + slices if count is not None]
+        return sum(counted) if counted else None
+
+    @cached_property
+    def allocatable(self) -> int:
+        return self._units("allocatable") or 0
+
+    @cached_property
+    def announced(self) -> bool:
+        """Whether a device plugin ever announced the resource."""
+        return self._units("allocatable") is not None or self._units("capacity") is not None
+
+    @cached_property
+    def capacity(self) -> int:
+        units = self._units("capacity")
+        return self.allocatable if units is None else units
+
+    @property
+    def sliced(self) -> bool:
+        """MIG: how many units a GPU gives depends on its profile."""
+        resources = doc(self.item, "status", "allocatable")
+        named = any(str(name).startswith("nvidia.com/mig-") for name in resources)
+        return named or "-MIG-" in text(self.labels, "nvidia.com/gpu.product")
+
+    def short_of(self, gpus: int) -> str | None:
+        """Which GPUs are missing of so many physical ones; None when all are offered."""
+        counted = number(self.labels, "nvidia.com/gpu.count")
+        if self.allocatable < self.capacity:
+            return f"{self.name} offers {self.allocatable} of its {self.capacity} GPUs"
+        if self.sliced and self.allocatable:
+            return None
+        if counted is not None and counted < gpus:
+            return f"GPU feature discovery counts {counted} GPUs on {self.name} where {gpus} are expected"
+        wanted = gpus * self.replicas
+        if self.allocatable < wanted:
+            return f"{self.name} offers {self.allocatable} GPUs where {wanted} are expected"
+        return None

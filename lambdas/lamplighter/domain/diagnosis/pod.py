@@ -1,0 +1,203 @@
+"""One pod, read from its API document: what it is for, what its containers are stuck at, what it tolerates."""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cached_property
+
+from lamplighter.domain.diagnosis.document import NOTHING, Doc, condition, doc, docs, instant, number, text
+
+# The parts of NVIDIA's software, by the names that the operator and the charts give their pods.
+_OPERAND = re.compile(
+    r"nvidia-device-plugin|nvidia-operator-validator|gpu-feature-discovery|nvidia-dcgm|nvidia-driver-daemonset"
+    r"|nvidia-container-toolkit|nvidia-mig-manager|nvidia-mps|node-feature-discovery|nvidia-cuda-validator"
+    r"|nvidia-node-status-exporter|^gpu-operator"
+)
+_PLUGIN = re.compile(r"nvidia-device-plugin(?!-validator|-mps)|^nvidia-gpu-device-plugin")
+_OPERATOR = re.compile(r"^gpu-operator-(?!node-feature)|node-feature-discovery-master")
+_VALIDATOR = re.compile(r"nvidia-operator-validator")
+
+
+def is_operand(name: str) -> bool:
+    """Whether a pod or DaemonSet of this name is part of NVIDIA's software."""
+    return bool(_OPERAND.search(name))
+
+
+def is_plugin(name: str) -> bool:
+    """Whether a pod or DaemonSet of this name is the device plugin."""
+    return bool(_PLUGIN.search(name))
+
+
+def is_validator(name: str) -> bool:
+    """Whether a pod or DaemonSet of this name is the operator's validator."""
+    return bool(_VALIDATOR.search(name))
+
+
+def is_operator(name: str) -> bool:
+    """Whether a pod of this name is the operator itself, or the master of feature discovery."""
+    return bool(_OPERATOR.search(name))
+
+
+def guessed(namespace: str, name: str, nodes: list[str]) -> Doc:
+    """A pod of which only the name is known: on the one node, where there is one; a workload asks for a GPU."""
+    containers = [] if is_operand(name) else [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
+    spec = {"nodeName": nodes[0] if len(nodes) == 1 else "", "containers": containers}
+    return {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
+
+
+class Pod:
+    """A pod as the API server printed it."""
+
+    def __init__(self, item: Doc) -> None:
+        self.item = item
+        self.name = text(item, "metadata", "name")
+        self.namespace = text(item, "metadata", "namespace") or "default"
+        self.node = text(item, "spec", "nodeName")
+        self.phase = text(item, "status", "phase")
+        self.created = instant(item, "metadata", "creationTimestamp")
+
+    @property
+    def called(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @cached_property
+    def operand(self) -> bool:
+        return is_operand(self.name) or is_operand(text(self.item, "metadata", "labels", "app"))
+
+    @property
+    def plugin(self) -> bool:
+        return is_plugin(self.name) or is_plugin(text(self.item, "metadata", "labels", "app"))
+
+    @property
+    def validator(self) -> bool:
+        return is_validator(self.name) or is_validator(text(self.item, "metadata", "labels", "app"))
+
+    @cached_property
+    def gpus(self) -> int:
+        """GPU units it asks for, of whatever resource name."""
+        wanted = 0
+        for container in docs(self.item, "spec", "containers") + docs(self.item, "spec", "initContainers"):
+            asked = doc(container, "resources", "limits") or doc(container, "resources", "requests")
+            for name in asked:
+                if str(name).startswith(("nvidia.com/gpu", "nvidia.com/mig-")):
+                    wanted += number(asked, str(name)) or 0
+        return wanted
+
+    @cached_property
+    def owner(self) -> str:
+        """Its controller, as kind and name; "" for a pod of its own."""
+        for owner in docs(self.item, "metadata", "ownerReferences"):
+            return f"{text(owner, 'kind')}/{text(owner, 'name')}"
+        return ""
+
+    @property
+    def container_names(self) -> list[str]:
+        return [
+            text(container, "name")
+            for part in ("initContainers", "containers")
+            for container in docs(self.item, "spec", part)
+        ]
+
+    @cached_property
+    def statuses(self) -> list[Doc]:
+        """Init containers first, then the others."""
+        return docs(self.item, "status", "initContainerStatuses") + docs(
+            self.item, "status", "containerStatuses"
+        )
+
+    @property
+    def succeeded(self) -> bool:
+        return self.phase == "Succeeded"
+
+    @property
+    def failed(self) -> bool:
+        return self.phase == "Failed"
+
+    @property
+    def leaving(self) -> bool:
+        return instant(self.item, "metadata", "deletionTimestamp") is not None
+
+    @cached_property
+    def healthy(self) -> bool:
+        """Does its work, or did."""
+        if self.succeeded:
+            return True
+        if self.phase != "Running":
+            return False
+        ready = condition(self.item, "Ready")
+        if ready:
+            return text(ready, "status") == "True"
+        main = docs(self.item, "status", "containerStatuses")
+        return all(each.get("ready") is not False for each in main)
+
+    @cached_property
+    def ended(self) -> datetime | None:
+        """When its last container ended; None while one runs, or where it is not said."""
+        ends = [instant(each, "state", "terminated", "finishedAt") for each in self.statuses]
+        return max((end for end in ends if end is not None), default=None)
+
+    def waits(self) -> Iterator[tuple[str, str, str]]:
+        """Containers that wait: name, reason and message."""
+        for status in self.statuses:
+            waiting = doc(status, "state", "waiting")
+            if waiting:
+                yield text(status, "name"), text(waiting, "reason"), text(waiting, "message")
+
+    def crashing(self) -> Iterator[tuple[str, str]]:
+        """Containers that end badly again and again: name and what is said of it."""
+        for status in self.statuses:
+            waiting = text(status, "state", "waiting", "reason")
+            ended = doc(status, "state", "terminated")
+            if waiting == "CrashLoopBackOff":
+                yield text(status, "name"), text(status, "state", "waiting", "message") or waiting
+            elif ended and (number(ended, "exitCode") or 0) != 0:
+                yield text(status, "name"), f"ended with exit code {number(ended, 'exitCode')}"
+
+    @property
+    def restarts(self) -> int:
+        return max((number(each, "restartCount") or 0 for each in self.statuses), default=0)
+
+    @cached_property
+    def said(self) -> list[str]:
+        """What the kubelet says of the pod and its containers."""
+        found = [text(self.item, "status", "message"), text(self.item, "status", "reason")]
+        for status in self.statuses:
+            for state in ("state", "lastState"):
+                for kind in ("waiting", "terminated"):
+                    found += [text(status, state, kind, "message"), text(status, state, kind, "reason")]
+        return [each for each in found if each]
+
+    @property
+    def scheduling_said(self) -> str:
+        """Why the scheduler finds no node, in its words."""
+        placed = condition(self.item, "PodScheduled")
+        return text(placed, "message") if text(placed, "status") == "False" else ""
+
+    def untolerated(self, taints: list[Doc]) -> Doc:
+        """The first of the taints that the pod does not tolerate; empty when it tolerates all."""
+        return untolerated(docs(self.item, "spec", "tolerations"), taints)
+
+
+def untolerated(tolerations: list[Doc], taints: list[Doc]) -> Doc:
+    """The first taint that no toleration covers, as kube-scheduler compares them."""
+    for taint in taints:
+        if not any(_tolerates(toleration, taint) for toleration in tolerations):
+            return taint
+    return NOTHING
+
+
+def _tolerates(toleration: Doc, taint: Doc) -> bool:
+    effect, key = text(toleration, "effect"), text(toleration, "key")
+    if effect and effect != text(taint, "effect"):
+        return False
+    if key and key != text(taint, "key"):
+        return False
+    if text(toleration, "operator") == "Exists":
+        return True
+    return bool(key) and text(toleration, "value") == text(taint, "value")
+
+
+def written(taint: Doc) -> str:
+    """A taint as kubectl writes it."""
+    value = text(taint, "value")
+    return f"{text(taint, 'key')}{'=' + value if value else ''}:{text(taint, 'effect')}"

@@ -1,0 +1,117 @@
+"""Pods of the pool that do not do their work: each with its own cause, unless its node's explains it.
+
+Pods that wait because all GPUs are in use are no finding: that is what a full lab looks like.
+"""
+
+from collections.abc import Iterable
+
+from lamplighter.domain.diagnosis import software, workloads
+from lamplighter.domain.diagnosis.document import text
+from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.node import Node
+from lamplighter.domain.diagnosis.pod import Pod
+from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.domain.diagnosis.stages import Stage
+
+
+def judged(snapshot: Snapshot, gathered: Gathered) -> None:
+    """Every pod in scope that is not well, and every image that took too long."""
+    nodes = {node.name: node for node in snapshot.nodes}
+    free = _free(snapshot)
+    for pod in snapshot.pods:
+        for said in workloads.slow_pulls(snapshot, pod):
+            gathered.found("image-pull-slow", pod.called, said)
+        guessed = not pod.phase and not snapshot.was_read("kubernetes", "pods")
+        if pod.healthy or pod.node in gathered.explained or workloads.is_history(snapshot, pod):
+            continue
+        if _own_cause(snapshot, gathered, pod, nodes.get(pod.node)) or guessed:
+            continue
+        if not pod.node and pod.phase in {"Pending", ""} and pod.gpus:
+            _unplaced(snapshot, gathered, pod, free)
+        elif pod.phase == "Pending" and pod.node and not _starts_with_node(pod):
+            _not_started(snapshot, gathered, pod)
+
+
+def _starts_with_node(pod: Pod) -> bool:
+    """The validator waits for others by design, and is judged by its own rule."""
+    return pod.validator
+
+
+def _own_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | None) -> bool:
+    if symptom := workloads.symptom_of(snapshot, pod):
+        cause = software.resolved(snapshot, node, symptom.cause)
+        about = snapshot.name if cause == "wrong-ami" else pod.called
+        gathered.found(cause, about, f"{pod.called}: {symptom.said}")
+        return True
+    if said := workloads.pull_failure(snapshot, pod):
+        gathered.found("image-pull-failed", pod.called, said)
+        return True
+    if said := workloads.refused(pod):
+        gathered.found("admission-refused", pod.called, said)
+        return True
+    return False
+
+
+def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: Iterable[tuple[int, int]]) -> None:
+    """A pod that asks for a GPU and has no node."""
+    said = workloads.scheduling_said(snapshot, pod)
+    if taint := workloads.kept_away(snapshot, pod):
+        gathered.found(
+            "untolerated-taint", pod.called, f"{pod.called} has no toleration for the taint {taint}", said
+        )
+        return
+    if gathered.supply_disturbed or workloads.gated(pod):
+        return
+    sizes = list(free)
+    if not sizes:
+        return
+    largest = max(whole for _, whole in sizes)
+    if pod.gpus > largest:
+        gathered.unknown(
+            f"{pod.called} asks for {pod.gpus} GPUs, and no node of the pool has more than {largest}"
+        )
+        return
+    # The scheduler sees more than was read here: where it finds no GPU free, none is.
+    if all(left < pod.gpus for left, _ in sizes) or "Insufficient nvidia.com/" in said:
+        return
+    began = pod.created or snapshot.since
+    if snapshot.age(began) <= Stage.SCHEDULING.normal:
+        gathered.progress(Stage.SCHEDULING, pod.called, began)
+        return
+    reason = said or "the scheduler says nothing of it"
+    lacking = () if said else snapshot.not_read("kubernetes.events")
+    gathered.unknown(f"{pod.called} has no node though a GPU is free: {reason}", lacking)
+
+
+def _free(snapshot: Snapshot) -> list[tuple[int, int]]:
+    """(GPU units free, units in all) of each node that takes pods."""
+    used: dict[str, int] = {}
+    for pod in snapshot.pods:
+        if pod.node and pod.phase not in {"Succeeded", "Failed"}:
+            used[pod.node] = used.get(pod.node, 0) + pod.gpus
+    return [
+        (node.allocatable - used.get(node.name, 0), node.allocatable)
+        for node in snapshot.nodes
+        if node.ready and not node.cordoned
+    ]
+
+
+def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
+    """A pod that has a node and whose containers do not run yet."""
+    pulling = workloads.pulling_since(snapshot, pod)
+    if pulling is not None:
+        if snapshot.age(pulling) <= Stage.PULL.normal:
+            gathered.progress(Stage.PULL, pod.called, pulling)
+        else:
+            seconds = int(snapshot.age(pulling).total_seconds())
+            gathered.found("image-pull-slow", pod.called, f"{pod.called} has been pulling for {seconds} s")
+        return
+    began = max(snapshot.since, pod.created or snapshot.since)
+    if snapshot.age(began) <= Stage.START.normal:
+        gathered.progress(Stage.START, pod.called, began)
+        return
+    events = snapshot.events_of(pod)
+    waits = [f"{reason} {message}" for _, reason, message in pod.waits()]
+    said = str(events[-1]) if events else "; ".join(waits) or text(pod.item, "status", "message")
+    lacking = () if events else snapshot.not_read("kubernetes.events")
+    gathered.unknown(f"{pod.called} on {pod.node} does not start: {said or 'nothing is said of it'}", lacking)

@@ -1,0 +1,268 @@
+"""A snapshot of a pool as it was read: what was expected, and the raw documents of AWS and Kubernetes.
+
+Owns what was read and what was not (an absent key is not an empty list), and which nodes, instances and
+pods are in scope: the expected pool, and every pod that asks for its GPUs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, number, text
+from lamplighter.domain.diagnosis.events import Event, events_by_object
+from lamplighter.domain.diagnosis.node import Node
+from lamplighter.domain.diagnosis.pod import Pod, guessed, is_operator
+from lamplighter.domain.gpus import gpu_type
+from lamplighter.errors import BadInput
+
+NODEGROUP_LABELS = ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool", "alpha.eksctl.io/nodegroup-name")
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+LIVE = {"pending", "running"}
+
+_LISTS = {
+    "aws": ("scaling_activities", "instances", "security_groups", "subnets", "quotas"),
+    "kubernetes": (
+        "nodes",
+        "pods",
+        "events",
+        "daemonsets",
+        "deployments",
+        "jobs",
+        "clusterpolicies",
+        "runtimeclasses",
+        "configmaps",
+        "nodeclaims",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was read at one instant."""
+
+    document: Doc
+    now: datetime
+    since: datetime
+    pool: str
+    instance_type: str
+    wanted_nodes: int
+    gpus_per_node: int
+
+    @classmethod
+    def read(cls, document: object) -> "Snapshot":
+        """Checks the frame that is ours; what AWS and Kubernetes wrote inside is taken as it is.
+
+        Raises BadInput naming the key that is missing or not of its kind.
+        """
+        if not isinstance(document, Mapping):
+            raise BadInput(
+                "the snapshot is no JSON object, write one with the keys now, expected, aws, kubernetes"
+            )
+        _check_frame(document)
+        now = instant(document, "now")
+        if now is None:
+            raise BadInput("now: it is no instant, write one like 2026-11-20T11:00:00Z")
+        since = instant(document, "expected", "since")
+        if since is None:
+            raise BadInput("expected.since: it is no instant, write one like 2026-11-20T11:00:00Z")
+        nodes = number(document, "expected", "nodes")
+        if nodes is None or nodes < 0:
+            raise BadInput("expected.nodes: it is no number of nodes, write a whole number from 0")
+        kind = text(document, "expected", "instance_type")
+        known = gpu_type(kind)
+        gpus = number(document, "expected", "gpus_per_node")
+        if gpus is None:
+            gpus = known.count if known else 1
+        return cls(document, now, since, text(document, "expected", "pool"), kind, nodes, gpus)
+
+    def was_read(self, part: str, name: str) -> bool:
+        """Whether the list was read; null is as good as absent."""
+        return at(self.document, part, name) is not None
+
+    def listed(self, part: str, name: str) -> list[Doc]:
+        """The list, as a plain one or as kubectl prints it (kind List)."""
+        found = at(self.document, part, name)
+        return docs(found, "items") if isinstance(found, Mapping) else docs(self.document, part, name)
+
+    def not_read(self, *keys: str) -> list[str]:
+        """Those of the dotted keys that were not read."""
+        return [key for key in keys if at(self.document, *key.split(".")) is None]
+
+    @cached_property
+    def nodegroup(self) -> Doc:
+        found = doc(self.document, "aws", "nodegroup")
+        return doc(found, "nodegroup") or found
+
+    @property
+    def name(self) -> str:
+        """How the pool is called in findings: by its node group where that was read."""
+        return text(self.nodegroup, "nodegroupName") or self.pool or "the pool"
+
+    def age(self, moment: datetime | None) -> timedelta:
+        """How long ago; since the expectation began where it is not known."""
+        return self.now - (moment or self.since)
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The pool's nodes, those that are being deleted left out."""
+        found = [Node(item) for item in self.listed("kubernetes", "nodes") if self._in_pool(item)]
+        return [node for node in found if node.name and not node.leaving]
+
+    @cached_property
+    def instances(self) -> list[Doc]:
+        """The pool's EC2 instances that run or start."""
+        found: list[Doc] = []
+        for item in self.listed("aws", "instances"):
+            found += docs(item, "Instances") or [item]
+        return [each for each in found if self._live(each) and self._of_pool(each)]
+
+    @cached_property
+    def pods(self) -> list[Pod]:
+        """Pods of the GPU software on the pool's nodes, and pods that ask for its GPUs."""
+        mine = {node.name for node in self.nodes}
+        found = []
+        for item in self._pod_documents():
+            pod = Pod(item)
+            if not pod.name or pod.leaving or not (pod.gpus or pod.operand):
+                continue
+            elsewhere = bool(pod.node) and pod.node not in mine and self.was_read("kubernetes", "nodes")
+            if not elsewhere and (pod.operand or pod.node or self._asks_here(item)):
+                found.append(pod)
+        return found
+
+    def _pod_documents(self) -> list[Doc]:
+        """The pods; where they were not read, what the names in logs and events give away."""
+        if self.was_read("kubernetes", "pods"):
+            return self.listed("kubernetes", "pods")
+        names = {tuple(key.split("/")[:2]) for key in self._log_keys if "/" in key}
+        names |= {(namespace, name) for kind, namespace, name in self.events if kind == "Pod"}
+        return [
+            guessed(namespace, name, [node.name for node in self.nodes]) for namespace, name in sorted(names)
+        ]
+
+    def pods_on(self, node: Node) -> list[Pod]:
+        """The pods in scope on one node; a pod that nobody can place counts on every node."""
+        return self._by_node.get(node.name, []) + self._by_node.get("", [])
+
+    @cached_property
+    def _by_node(self) -> dict[str, list[Pod]]:
+        guesses = not self.was_read("kubernetes", "pods")
+        found: dict[str, list[Pod]] = {}
+        for pod in self.pods:
+            if pod.node or guesses:
+                found.setdefault(pod.node, []).append(pod)
+        return found
+
+    @cached_property
+    def operator_pods(self) -> list[Pod]:
+        """The operator's own pods, which run on any node."""
+        found = [Pod(item) for item in self.listed("kubernetes", "pods")]
+        return [pod for pod in found if is_operator(pod.name) and not pod.leaving]
+
+    def node_events(self, node: Node) -> list[Event]:
+        return self.events.get(("Node", "", node.name), []) + self.events.get(
+            ("Node", "default", node.name), []
+        )
+
+    @cached_property
+    def policy(self) -> Doc:
+        """The operator's ClusterPolicy; empty where there is none or none was read."""
+        policies = self.listed("kubernetes", "clusterpolicies")
+        active = [each for each in policies if text(each, "status", "state") != "ignored"]
+        return next(iter(active), {})
+
+    @cached_property
+    def events(self) -> dict[tuple[str, str, str], list[Event]]:
+        """Events since the expectation began, by kind, namespace and name of what they are about."""
+        return events_by_object(self.listed("kubernetes", "events"), self.since)
+
+    def events_of(self, pod: Pod) -> list[Event]:
+        return self.events.get(("Pod", pod.namespace, pod.name), [])
+
+    @cached_property
+    def taints(self) -> list[Doc]:
+        """The taints that the node group gives its nodes, in Kubernetes' words."""
+        effects = {
+            "NO_SCHEDULE": "NoSchedule",
+            "NO_EXECUTE": "NoExecute",
+            "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+        }
+        return [
+            {**taint, "effect": effects.get(text(taint, "effect"), text(taint, "effect"))}
+            for taint in docs(self.nodegroup, "taints")
+        ]
+
+    def logs(self, pod: Pod, *, previous: bool = False) -> str:
+        """What all containers of the pod printed, as far as it was read."""
+        logs = doc(self.document, "logs_previous" if previous else "logs")
+        whole = f"{pod.namespace}/{pod.name}"
+        names = [whole, *(f"{whole}/{name}" for name in pod.container_names)]
+        said = [text(logs, name) for name in names]
+        if not any(said):
+            said = [text(logs, key) for key in self._log_keys.get(whole, ())]
+        return "\n".join(each for each in said if each)
+
+    @cached_property
+    def _log_keys(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for part in ("logs", "logs_previous"):
+            for key in doc(self.document, part):
+                found.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
+        return found
+
+    def _in_pool(self, item: Doc) -> bool:
+        labels = doc(item, "metadata", "labels")
+        group = next((text(labels, key) for key in NODEGROUP_LABELS if text(labels, key)), "")
+        kind = text(labels, INSTANCE_TYPE_LABEL)
+        named = text(self.nodegroup, "nodegroupName")
+        if group and group in {named, self.pool}:
+            return True
+        if group and self.pool and group.endswith(f"-{self.pool}") and not named:
+            return True
+        if group and named:
+            return False
+        return kind == self.instance_type if kind or group else True
+
+    def _live(self, instance: Doc) -> bool:
+        state = text(instance, "State", "Name") or text(instance, "State")
+        return not state or state in LIVE
+
+    def _of_pool(self, instance: Doc) -> bool:
+        tags = {text(tag, "Key"): text(tag, "Value") for tag in docs(instance, "Tags")}
+        group = tags.get("eks:nodegroup-name") or tags.get("karpenter.sh/nodepool")
+        named = text(self.nodegroup, "nodegroupName")
+        if group:
+            return group in {named, self.pool} or (
+                not named and bool(self.pool) and group.endswith(f"-{self.pool}")
+            )
+        kind = text(instance, "InstanceType")
+        return not kind or kind == self.instance_type
+
+    def _asks_here(self, item: Doc) -> bool:
+        """Whether the pod's own selector does not send it to another pool."""
+        chosen = doc(item, "spec", "nodeSelector")
+        group = next((text(chosen, key) for key in NODEGROUP_LABELS if text(chosen, key)), "")
+        kind = text(chosen, INSTANCE_TYPE_LABEL)
+        if kind and self.instance_type and kind != self.instance_type:
+            return False
+        named = text(self.nodegroup, "nodegroupName")
+        return not group or group in {named, self.pool} or (not named and group.endswith(f"-{self.pool}"))
+
+
+def _check_frame(document: Doc) -> None:
+    if not isinstance(document.get("expected"), Mapping):
+        raise BadInput("expected: it is missing, write what was expected: pool, instance_type, nodes, since")
+    for part, names in _LISTS.items():
+        section = document.get(part)
+        if section is None:
+            continue
+        if not isinstance(section, Mapping):
+            raise BadInput(f"{part}: it is no JSON object, write one with lists such as {names[0]}")
+        for name in names:
+            found = section.get(name)
+            if found is not None and not isinstance(found, list | Mapping):
+                raise BadInput(f"{part}.{name}: it is no list, write the list that the API returned")
+    for part in ("logs", "logs_previous"):
+        if document.get(part) is not None and not isinstance(document.get(part), Mapping):
+            raise BadInput(f"{part}: it is no JSON object, write the texts by namespace/pod")

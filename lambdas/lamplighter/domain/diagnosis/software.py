@@ -1,0 +1,185 @@
+"""NVIDIA's software on and around a node: what its pods print, its image, its operator, its validator."""
+
+import re
+from collections.abc import Sequence
+
+from lamplighter.domain.diagnosis import workloads
+from lamplighter.domain.diagnosis.document import at, condition, docs, instant, number, text
+from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.node import Node
+from lamplighter.domain.diagnosis.pod import Pod, is_plugin
+from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.symptoms import NVML_MISSING
+
+# EKS's AMI types with an NVIDIA driver; CUSTOM may have one.
+_NVIDIA_IMAGE = re.compile(r"NVIDIA|_GPU$|^CUSTOM", re.IGNORECASE)
+_NEEDED = re.compile(
+    r"nvidia-container-toolkit|nvidia-driver-daemonset|node-feature-discovery-worker|nfd-worker"
+)
+_OPERATOR = re.compile(r"^gpu-operator$|gpu-operator(?!.*node-feature)|node-feature-discovery-master")
+_ABOUT_NODE = ("driver-mismatch", "driver-broken", "runtime-missing", "driver-too-old", "cdi-unresolvable")
+_RESTARTS = 3
+
+
+def needed_for_gpus(daemonset: str) -> bool:
+    """Whether a node offers no GPU without this DaemonSet."""
+    return is_plugin(daemonset) or bool(_NEEDED.search(daemonset))
+
+
+def explained_by_texts(snapshot: Snapshot, gathered: Gathered, node: Node, pods: Sequence[Pod]) -> bool:
+    """Whether what the pods say names a cause for the node."""
+    order = [*_ABOUT_NODE[:3], "wrong-ami", *_ABOUT_NODE[3:], "no-addresses"]
+    found = [
+        (order.index(cause), cause, f"{pod.called}: {symptom.said}")
+        for pod in pods
+        if (symptom := workloads.symptom_of(snapshot, pod))
+        for cause in [resolved(snapshot, node, symptom.cause)]
+    ]
+    if not found:
+        return False
+    _, cause, _ = min(found)
+    about = snapshot.name if cause == "wrong-ami" else node.name
+    said = [text for _, other, text in sorted(found) if other == cause]
+    extra = without_driver(snapshot, node) if cause == "wrong-ami" else None
+    gathered.found(cause, about, *said, extra or "")
+    return True
+
+
+def resolved(snapshot: Snapshot, node: Node | None, cause: str) -> str:
+    """A library or runtime that is missing on an image without the driver is the image's fault."""
+    if cause not in {NVML_MISSING, "runtime-missing"}:
+        return cause
+    return "wrong-ami" if without_driver(snapshot, node) else "runtime-missing"
+
+
+def without_driver(snapshot: Snapshot, node: Node | None) -> str | None:
+    """What says that the node's image has no NVIDIA driver, and that nothing installs one; None otherwise."""
+    if at(snapshot.policy, "spec", "driver", "enabled") is True:
+        return None
+    ami = text(snapshot.nodegroup, "amiType")
+    if ami and not _NVIDIA_IMAGE.search(ami):
+        return f"amiType is {ami}"
+    image = text(node.item, "status", "nodeInfo", "osImage") if node else ""
+    plain_bottlerocket = image.startswith("Bottlerocket") and "nvidia" not in image.lower()
+    if plain_bottlerocket or image.startswith("Windows"):
+        return f"osImage is {image}"
+    return None
+
+
+def operator_down(snapshot: Snapshot, gathered: Gathered) -> bool:
+    """The operator's own deployment has no pod that works, for longer than normal."""
+    for deployment in snapshot.listed("kubernetes", "deployments"):
+        name = text(deployment, "metadata", "name")
+        wanted = number(deployment, "spec", "replicas")
+        ready = number(deployment, "status", "availableReplicas") or 0
+        ready = max(ready, number(deployment, "status", "readyReplicas") or 0)
+        if not _OPERATOR.search(name) or ready or wanted == 0:
+            continue
+        state = condition(deployment, "Available")
+        began = instant(state, "lastTransitionTime") or instant(deployment, "metadata", "creationTimestamp")
+        if snapshot.age(began) <= Stage.OPERATOR.normal:
+            if all(each.about != name for each in gathered.in_progress):
+                gathered.progress(Stage.OPERATOR, name, began or snapshot.since)
+            continue
+        said = f"deployment {text(deployment, 'metadata', 'namespace')}/{name}: 0 of {wanted or 1} pods available"
+        gathered.found("operator-not-ready", name, said, text(state, "message"), *_operator_says(snapshot))
+        return True
+    return False
+
+
+def _operator_says(snapshot: Snapshot) -> list[str]:
+    return [
+        f"{pod.called}: {reason} {message}"
+        for pod in snapshot.operator_pods
+        for _, reason, message in pod.waits()
+    ]
+
+
+def policy_not_ready(snapshot: Snapshot, gathered: Gathered) -> bool:
+    """The ClusterPolicy says that it is not ready, for longer than normal. That it is ready says nothing."""
+    policy = snapshot.policy
+    error, ready = condition(policy, "Error"), condition(policy, "Ready")
+    not_ready = text(policy, "status", "state") == "notReady" or text(error, "status") == "True"
+    if not not_ready:
+        return False
+    name = text(policy, "metadata", "name") or "cluster-policy"
+    times = [instant(each, "lastTransitionTime") for each in (error, ready) if each]
+    began = max([snapshot.since, *(time for time in times if time is not None)])
+    if snapshot.age(began) <= Stage.OPERATOR.normal:
+        if all(each.about != name for each in gathered.in_progress):
+            gathered.progress(Stage.OPERATOR, name, began)
+        return False
+    said = [
+        f"{text(each, 'reason')}: {text(each, 'message')}" for each in (error, ready) if text(each, "message")
+    ]
+    gathered.found("operator-not-ready", name, f"ClusterPolicy {name} is notReady", *said)
+    return True
+
+
+def validated(snapshot: Snapshot, gathered: Gathered) -> None:
+    """The operator's validator on each node that offers its GPUs: through, under way, or stuck."""
+    for node in snapshot.nodes:
+        if not node.ready or node.name in gathered.explained or node.short_of(snapshot.gpus_per_node):
+            continue
+        for pod in snapshot.pods_on(node):
+            if pod.validator and not pod.healthy and pod.phase:
+                _stuck(snapshot, gathered, node, pod)
+
+
+def _stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None:
+    if explained_by_texts(snapshot, gathered, node, [pod]):
+        gathered.explained.add(node.name)
+        return
+    if failure := workloads.pull_failure(snapshot, pod):
+        gathered.found("image-pull-failed", pod.called, failure)
+        return
+    began = max(snapshot.since, pod.created or snapshot.since)
+    late = snapshot.age(began) > Stage.VALIDATION.normal
+    crashes = list(pod.crashing())
+    if not late and not (crashes and pod.restarts >= _RESTARTS):
+        gathered.progress(Stage.VALIDATION, node.name, began)
+        return
+    stuck = (
+        crashes or [(name, f"{reason} {message}") for name, reason, message in pod.waits()] or _running(pod)
+    )
+    said = [f"{pod.called}: container {name}: {why}, {pod.restarts} restarts" for name, why in stuck[:1]]
+    log = snapshot.logs(pod).strip() or snapshot.logs(pod, previous=True).strip()
+    gathered.found(
+        "validator-stuck", node.name, *(said or [f"{pod.called} is {pod.phase}"]), log.rpartition("\n")[2]
+    )
+
+
+def _running(pod: Pod) -> list[tuple[str, str]]:
+    """Init containers that run and do not end."""
+    return [
+        (text(status, "name"), "runs and does not end")
+        for status in docs(pod.item, "status", "initContainerStatuses")
+        if at(status, "state", "running") is not None
+    ]
+
+
+def operator_healthy(snapshot: Snapshot, gathered: Gathered) -> None:
+    """At the end: an operator that is down by itself, or not ready where nothing else explains it."""
+    if operator_down(snapshot, gathered):
+        return
+    nvidia = any(
+        cause not in {"no-capacity", "image-pull-slow", "bandwidth-throttled"} for cause in gathered.objects
+    )
+    if not nvidia and not gathered.supply_disturbed:
+        policy_not_ready(snapshot, gathered)
+
+
+def plugin_fails_quietly(snapshot: Snapshot, gathered: Gathered) -> None:
+    """A device plugin that crashes while the node still offers what it announced before."""
+    for node in snapshot.nodes:
+        if not node.ready or node.name in gathered.explained or node.short_of(snapshot.gpus_per_node):
+            continue
+        for pod in snapshot.pods_on(node):
+            crashes = list(pod.crashing()) if pod.plugin and not pod.healthy else []
+            if not crashes:
+                continue
+            if not explained_by_texts(snapshot, gathered, node, [pod]):
+                name, said = crashes[0]
+                gathered.found("device-plugin-missing", node.name, f"{pod.called}: container {name} {said}")
+            gathered.explained.add(node.name)

@@ -1,0 +1,126 @@
+"""What NVIDIA's software and the container runtime print when something is broken, and which cause each text is.
+
+Owns the texts; whose text counts, and when, is decided by the rules.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+# eks-node-monitoring-agent: XIDs after which the GPU cannot be used.
+FATAL_XIDS = frozenset(
+    {46, 48, 54, 62, 63, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 142, 143, 151, 155, 156, 158}
+)
+NVML_MISSING = "nvml-missing"
+"""No cause yet: on an image without the driver it is wrong-ami, else runtime-missing."""
+
+# Root first: a text that shows several is the first of them.
+_SYMPTOMS = (
+    ("driver-mismatch", re.compile(r"driver/library version mismatch", re.IGNORECASE)),
+    (
+        "driver-broken",
+        re.compile(
+            r"couldn'?t communicate with the NVIDIA driver|nvml error: driver not loaded", re.IGNORECASE
+        ),
+    ),
+    (
+        "driver-too-old",
+        re.compile(
+            r"unsatisfied condition: cuda|please update your driver|CUDA driver version is insufficient",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        NVML_MISSING,
+        re.compile(
+            r"could not load NVML|libnvidia-ml\.so|Incompatible (?:platform|strategy) detected", re.IGNORECASE
+        ),
+    ),
+    (
+        "runtime-missing",
+        re.compile(
+            r"no runtime for \W*nvidia\W* is configured|RuntimeClass \W*nvidia\W* not found", re.IGNORECASE
+        ),
+    ),
+    ("cdi-unresolvable", re.compile(r"unresolvable CDI devices", re.IGNORECASE)),
+    (
+        "no-addresses",
+        re.compile(r"failed to assign an IP address to container|InsufficientCidrBlocks", re.IGNORECASE),
+    ),
+)
+_LOST = re.compile(r"Failed to initialize NVML: Unknown Error|GPU is lost|fallen off the bus", re.IGNORECASE)
+_XID = re.compile(r"XidCriticalError: Xid=(\d{1,4})|Xid \(PCI:[^)\s]{1,40}\): (\d{1,4})")
+_CONDITION_XID = re.compile(r"NvidiaXID(\d{1,4})(?:Error|Warning)?")
+_KLOG = re.compile(r"[IWEF](\d{2})(\d{2}) (\d{2}):(\d{2}):(\d{2})")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A text that names a cause."""
+
+    cause: str
+    said: str
+
+
+def symptom(texts: Iterable[str], now: datetime, since: datetime) -> Symptom | None:
+    """The most fundamental cause that any of the texts shows since then; None where none does."""
+    listed = list(texts)
+    for cause, pattern in _SYMPTOMS:
+        for said in listed:
+            for line in _lines(said, pattern, now, since):
+                return Symptom(cause, line)
+    return None
+
+
+def lost(said: str, now: datetime, since: datetime) -> str | None:
+    """The line by which a pod says that its GPU is gone."""
+    return next(iter(_lines(said, _LOST, now, since)), None)
+
+
+def xids(said: str, now: datetime, since: datetime) -> Iterator[tuple[int, str]]:
+    """XIDs in a log, with their lines."""
+    for line in _lines(said, _XID, now, since):
+        for match in _XID.finditer(line):
+            yield int(match[1] or match[2]), line
+
+
+def condition_xid(reason: str) -> int | None:
+    """The XID that a node condition's reason names."""
+    match = _CONDITION_XID.search(reason)
+    return int(match[1]) if match else None
+
+
+def _lines(said: str, pattern: re.Pattern[str], now: datetime, since: datetime) -> Iterator[str]:
+    """Lines in which the pattern occurs, unless they say that they are older than `since`."""
+    at = 0
+    while match := pattern.search(said, at):
+        begin = said.rfind("\n", 0, match.start()) + 1
+        end = said.find("\n", match.end())
+        end = len(said) if end < 0 else end
+        line = said[begin:end].strip()
+        stamp = _stamped(line, now)
+        if stamp is None or stamp >= since:
+            yield line
+        at = end
+
+
+def _stamped(line: str, now: datetime) -> datetime | None:
+    """When a line was written, where it says so: klog (no year, UTC) or RFC 3339."""
+    if match := _STAMP.match(line):
+        try:
+            read = datetime.fromisoformat(match[1] + (match[2] or "Z"))
+        except ValueError:
+            return None
+        return read.astimezone(UTC)
+    match = _KLOG.match(line)
+    if not match:
+        return None
+    month, day, hour, minute, second = (int(part) for part in match.groups())
+    try:
+        read = datetime(now.year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return None
+    # In January, December's lines are of the year before.
+    return read.replace(year=now.year - 1) if read - now > timedelta(days=1) else read

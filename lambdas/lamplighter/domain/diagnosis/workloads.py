@@ -1,0 +1,147 @@
+"""What a pod is stuck at: its image, its node's taints, the kubelet's refusal, or the text that it printed.
+
+Judges one pod at a time; what the node's own trouble explains is left out by whoever asks.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from lamplighter.domain.diagnosis import symptoms
+from lamplighter.domain.diagnosis.document import at, condition, docs, number, text
+from lamplighter.domain.diagnosis.pod import Pod
+from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.symptoms import Symptom
+
+_PULL_FAILED = {
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "RegistryUnavailable",
+}
+_PULL_EVENT = re.compile(r"Failed to pull image|ImagePullBackOff|ErrImagePull|Back-off pulling image")
+_PULLED_IN = re.compile(r"Successfully pulled image .{0,300}? in ((?:[\d.]+(?:h|ms|m|us|µs|s))+)")
+_UNIT = re.compile(r"([\d.]+)(h|ms|m|us|µs|s)")
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+_REFUSED = {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu"}
+
+
+def is_history(snapshot: Snapshot, pod: Pod) -> bool:
+    """Whether what went wrong with the pod is over: it ended before, or another one of its owner does the work."""
+    if pod.failed:
+        ended = pod.ended or pod.created
+        if ended is not None and ended < snapshot.since:
+            return True
+    if not pod.owner:
+        return False
+    if _job_done(snapshot, pod):
+        return True
+    return any(
+        other is not pod
+        and other.owner == pod.owner
+        and other.namespace == pod.namespace
+        and other.healthy
+        and pod.failed
+        and _after(other.created, pod.created)
+        for other in snapshot.pods
+    )
+
+
+def _after(later: datetime | None, earlier: datetime | None) -> bool:
+    return later is None or earlier is None or later >= earlier
+
+
+def _job_done(snapshot: Snapshot, pod: Pod) -> bool:
+    for job in snapshot.listed("kubernetes", "jobs"):
+        same = text(job, "metadata", "name") == pod.owner.removeprefix("Job/")
+        if (
+            pod.owner.startswith("Job/")
+            and same
+            and text(job, "metadata", "namespace") in {"", pod.namespace}
+        ):
+            wanted = number(job, "spec", "completions") or 1
+            complete = text(condition(job, "Complete"), "status") == "True"
+            return complete or (number(job, "status", "succeeded") or 0) >= wanted
+    return False
+
+
+def symptom_of(snapshot: Snapshot, pod: Pod) -> Symptom | None:
+    """The cause that the pod's own texts name: of the kubelet, the runtime, and of its containers."""
+    texts = [*pod.said, *(event.message for event in snapshot.events_of(pod)), snapshot.logs(pod)]
+    if not pod.healthy:
+        texts.append(snapshot.logs(pod, previous=True))
+    return symptoms.symptom(texts, snapshot.now, snapshot.since)
+
+
+def pull_failure(snapshot: Snapshot, pod: Pod) -> str | None:
+    """Why an image of the pod cannot be pulled; None where it can, or could in the end."""
+    for name, reason, message in pod.waits():
+        if reason in _PULL_FAILED:
+            return f"{pod.called} {name}: {reason} {message}"
+    if pod.statuses:
+        return None
+    said = [
+        each for each in snapshot.events_of(pod) if each.reason in {"Failed", "BackOff", "Pulled", "Started"}
+    ]
+    if said and said[-1].reason not in {"Pulled", "Started"} and _PULL_EVENT.search(said[-1].message):
+        return f"{pod.called}: {said[-1]}"
+    return None
+
+
+def slow_pulls(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
+    """Pulls that took longer than normal."""
+    for event in snapshot.events_of(pod):
+        match = _PULLED_IN.search(event.message) if event.reason == "Pulled" else None
+        if match and _duration(match[1]) >= Stage.PULL.normal.total_seconds():
+            yield f"{pod.called}: {event.message}"
+
+
+def pulling_since(snapshot: Snapshot, pod: Pod) -> datetime | None:
+    """Since when an image of the pod is being pulled; None where none is."""
+    said = [
+        each for each in snapshot.events_of(pod) if each.reason in {"Pulling", "Pulled", "Failed", "Started"}
+    ]
+    return said[-1].last if said and said[-1].reason == "Pulling" else None
+
+
+def _duration(written: str) -> float:
+    """Seconds of a Go duration such as 2m18.049s."""
+    total = 0.0
+    for figure, unit in _UNIT.findall(written):
+        try:
+            total += float(figure) * _SECONDS[unit]
+        except ValueError:
+            return 0.0
+    return total
+
+
+def refused(pod: Pod) -> str | None:
+    """The kubelet's words where it refused the pod; None where it did not."""
+    reason, message = text(pod.item, "status", "reason"), text(pod.item, "status", "message")
+    if reason in _REFUSED or (pod.failed and "UnexpectedAdmissionError" in message):
+        return f"{pod.called} on {pod.node}: {reason} {message}"
+    return None
+
+
+def kept_away(snapshot: Snapshot, pod: Pod) -> str | None:
+    """The taint that keeps the pod off every node of the pool; None where it may go to one."""
+    taints = [node.taints for node in snapshot.nodes] or [snapshot.taints]
+    missing = [pod.untolerated(each) for each in taints]
+    if not all(missing):
+        return None
+    # As the scheduler writes it in the pod's own condition or event.
+    taint = missing[0]
+    return f"{{{text(taint, 'key')}: {text(taint, 'value')}}}"
+
+
+def scheduling_said(snapshot: Snapshot, pod: Pod) -> str:
+    """Why the scheduler finds no node, as it said last."""
+    events = [each.message for each in snapshot.events_of(pod) if each.reason == "FailedScheduling"]
+    return pod.scheduling_said or (events[-1] if events else "")
+
+
+def gated(pod: Pod) -> bool:
+    """Held back on purpose, before the scheduler may look at it."""
+    return bool(docs(pod.item, "spec", "schedulingGates")) or at(pod.item, "spec", "suspend") is True
