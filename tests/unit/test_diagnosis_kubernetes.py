@@ -119,7 +119,7 @@ def test_an_image_that_came_in_the_end_is_history() -> None:
             "Pulled",
             'Successfully pulled image "x" in 3.2s (3.2s including waiting).',
             6,
-            "lab",
+            namespace="lab",
         ),
     ]
     assert causes(document) == []
