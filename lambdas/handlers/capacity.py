@@ -83,6 +83,18 @@ class Capacity:
         stated = self.lab.pools[pool].max_nodes
         return stated or (nodegroup.maximum if nodegroup else 0)
 
+    def as_found(self, pool: str, lab: "Lab | None" = None) -> "Lab":
+        """The lab with what an adopted pool leaves out as AWS has it now; BadInput where there is no group."""
+        from lamplighter.domain.adopted import as_found  # noqa: PLC0415 -- brings the lab's model
+
+        lab = lab or self.lab
+        if not lab.pools[pool].unstated:
+            return lab
+        group = self.nodegroup(pool)
+        types = group.instance_types
+        named = types[0] if types else group.template and self.instances.template_type(*group.template)
+        return as_found(lab, pool, group, named or None)
+
     def target(self, pool: str, nodegroup: NodeGroup | None) -> Target:
         """What the pool's leases justify now."""
         return target_at(self.ledger.leases(pool), self.now(), self.max_nodes(pool, nodegroup))

@@ -42,10 +42,7 @@ class Desk:
 
     def terms(self, pool: str) -> Terms:
         """The terms of a pool; what an adopted pool leaves out is read from AWS."""
-        lab = self.capacity.lab
-        if lab.pools[pool].max_nodes:
-            return terms(lab, pool)
-        return terms(lab, pool, self.capacity.nodegroup(pool).maximum)
+        return terms(self.capacity.as_found(pool), pool)
 
     def budgets(self, pool_terms: Terms, at: datetime) -> dict[str, Budget]:
         """The budget of the period of an instant, and of the one after it."""

@@ -13,7 +13,7 @@ from handlers.capacity import pool_of, result
 from handlers.desk import LOOKS, Desk, command_of
 from handlers.leases_granting import admitted
 from lamplighter.adapters.aws.ledger import Conflict
-from lamplighter.domain import closing, instant, trail
+from lamplighter.domain import closing, instant
 from lamplighter.domain import receipt as receipts
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Decision
@@ -78,8 +78,6 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
 def settle(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     """Step Settle: what ran is metered and counts as spent, the hold goes back, the lease is closed."""
     pool = pool_of(run, desk.capacity.lab)
-    for entry in trail.of_closing(pool, command_of(run).lease, result(run, "Drain"), desk.now()):
-        desk.ledger.append_audit(entry)
     at = result(run, "ProveZero").get("at")
     closed = instant.read(str(at)) if at else desk.now()
     terms = desk.terms(pool)

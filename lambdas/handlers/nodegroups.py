@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
 from handlers.sizes import Direction, Order, Written, write
-from lamplighter.domain import instant
+from lamplighter.domain import instant, trail
 from lamplighter.domain.capacity import Instance
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import Lease, LeaseState
@@ -55,6 +55,9 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     )
     if command.verb is Verb.OPEN and lease is not None:
         capacity.ledger.advance(pool, lease.id, LeaseState.OPENING, written.at)
+    if command.verb is Verb.CLOSE:
+        for entry in trail.of_closing(pool, command.lease, result(run, "Drain"), now):
+            capacity.ledger.append_audit(entry)
     return {
         "over": False,
         "target": written.target.nodes,

@@ -22,11 +22,12 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.instant import written
 from lamplighter.domain.money import period_of
-from local.cloud import Cloud, Endpoints
+from local.cloud import Cloud
 from local.demo import laws
 from local.demo.observations import NodeReader, Outside, Pool, Sample
 from local.demo.script import Act, Answers, Doors, acts
 from local.demo.view import Line, Now, View
+from local.endpoints import Endpoints
 
 DAY_LAB = Path(__file__).with_name("day.yaml")
 START = datetime(2026, 12, 1, 10, 52, tzinfo=UTC)  # Tuesday 19:52 in Seoul
@@ -94,7 +95,7 @@ class Day:
         outputs = {output["OutputKey"]: output["OutputValue"] for output in stacks[0]["Outputs"]}
         pool = Pool("gpu", cloud.lab.cluster_name, cloud.lab.nodegroup_name("gpu"), cloud.lab.name)
         ledger = Ledger(outputs["LedgerTable"], api("dynamodb"))
-        outside = Outside(session, endpoints.endpoint, ledger, NodeReader(endpoints.kubeconfig))
+        outside = Outside(session, endpoints.endpoint, ledger, NodeReader(cloud.control_plane.admin()))
         sfn = api("stepfunctions")
         doors = Doors(endpoints.environment(), api("eks"), sfn, outputs["OpenLabArn"])
         machines = [outputs[name] for name in ("OpenLabArn", "CloseLabArn", "ExtendLeaseArn")]

@@ -13,6 +13,7 @@ from botocore.config import Config
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.lease import Lease
+from local.kubernetes.api import KubernetesApi
 
 LIVE = ("pending", "running", "stopping", "shutting-down")
 
@@ -53,7 +54,7 @@ class Outside:
     ) -> None:
         config = Config(retries={"total_max_attempts": 2}, read_timeout=30)
         self._clients: dict[str, Any] = {
-            service: session.client(service, endpoint_url=endpoint, config=config)  # type: ignore[call-overload]
+            service: session.client(service, endpoint_url=endpoint, config=config)
             for service in ("ec2", "eks", "scheduler")
         }
         self._ledger = ledger
@@ -112,13 +113,11 @@ def _at(expression: str) -> datetime:
 
 
 class NodeReader:
-    """Names of the Kubernetes nodes of a node group, read with the administrator's kubeconfig."""
+    """Names of the Kubernetes nodes of a node group, read as the cluster's administrator."""
 
-    def __init__(self, kubeconfig: str) -> None:
-        from kubernetes import client, config  # noqa: PLC0415 - heavy, and only the demo needs it
-
-        self._core = client.CoreV1Api(config.new_client_from_config(kubeconfig))
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
 
     def __call__(self, nodegroup: str) -> tuple[str, ...]:
-        found = self._core.list_node(label_selector=f"eks.amazonaws.com/nodegroup={nodegroup}")
-        return tuple(sorted(node.metadata.name for node in found.items))
+        found = self._api.get(f"/api/v1/nodes?labelSelector=eks.amazonaws.com/nodegroup%3D{nodegroup}")
+        return tuple(sorted(node["metadata"]["name"] for node in found["items"]))

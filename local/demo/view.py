@@ -116,7 +116,7 @@ class LiveView:
         grid = Table.grid(padding=(0, 2))
         bar = "●" * now.instances + "○" * max(0, now.justified - now.instances)
         colour = "green" if now.instances <= now.justified else "red"
-        rows = [
+        rows: list[tuple[str, str | Text]] = [
             ("clock", f"{now.at.astimezone(self._zone):%a %d %b %Y %H:%M:%S %Z}"),
             ("pool", Text(f"{bar or '-'}  {now.instances} of {now.justified} GPU nodes", style=colour)),
             ("lease", f"{now.owners} until {self._short(now.until)}" if now.until else "none: no GPU node"),

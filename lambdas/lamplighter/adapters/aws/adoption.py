@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.aws.instances import Instances
 from lamplighter.domain.adoption import FoundCluster, FoundGroup
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
-    from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_eks import EKSClient
     from mypy_boto3_eks.type_defs import NodegroupTypeDef
 
@@ -19,7 +19,7 @@ class Adoption:
     def __init__(self) -> None:
         self._eks: EKSClient = client("eks")
         self._asg: AutoScalingClient = client("autoscaling")
-        self._ec2: EC2Client = client("ec2")
+        self._instances = Instances()
 
     def cluster(self, name: str) -> FoundCluster:
         """The cluster; BadInput with those that are there when it is not."""
@@ -74,13 +74,8 @@ class Adoption:
         template = found.get("launchTemplate", {})
         if found.get("instanceTypes") or not template:
             return tuple(found.get("instanceTypes", []))
-        called = template.get("id", "")
-        with outside("ec2:DescribeLaunchTemplateVersions", called):
-            versions = self._ec2.describe_launch_template_versions(
-                LaunchTemplateId=called, Versions=[template.get("version", "$Default")]
-            )["LaunchTemplateVersions"]
-        named = [version["LaunchTemplateData"].get("InstanceType") for version in versions]
-        return tuple(name for name in named if name)
+        named = self._instances.template_type(template.get("id", ""), template.get("version", "$Default"))
+        return (named,) if named else ()
 
     def _group_tags(self, found: "NodegroupTypeDef") -> dict[str, str]:
         groups = found.get("resources", {}).get("autoScalingGroups", [])

@@ -1,4 +1,4 @@
-"""EC2 instances, found by the tags that EKS puts on a pool's instances, in or outside its group."""
+"""EC2 instances, found by the tags that EKS puts on a pool's instances, and what a template makes of them."""
 
 import re
 from collections.abc import Sequence
@@ -36,6 +36,15 @@ class Instances:
                 for reservation in page["Reservations"]:
                     found += [_instance(instance) for instance in reservation.get("Instances", [])]
         return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
+
+    def template_type(self, template: str, version: str) -> str | None:
+        """The instance type that a launch template names; None where it names none."""
+        with outside("ec2:DescribeLaunchTemplateVersions", f"{template}, version {version}"):
+            versions = self._ec2.describe_launch_template_versions(
+                LaunchTemplateId=template, Versions=[version]
+            )["LaunchTemplateVersions"]
+        named = (version["LaunchTemplateData"].get("InstanceType") for version in versions)
+        return next((name for name in named if name), None)
 
     def terminate(self, instances: Sequence[str]) -> None:
         """End instances that belong to no group; those already gone are fine."""

@@ -5,7 +5,6 @@ ledger_changes.py. Every method says in its name what it is for; nobody else wri
 """
 
 import json
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -177,7 +176,7 @@ class Ledger(LedgerChanges):
 
     def append_audit(self, entry: Entry) -> None:
         """Add what happened; entries are never changed."""
-        self._table.put(items.audit_item(entry, secrets.token_hex(2)))
+        self._table.put(items.audit_item(entry))
 
     def put_receipt(self, pool: str, closed: datetime, lease_id: str, receipt: Mapping[str, object]) -> None:
         """Keep a receipt for ever; writing it again is the same."""

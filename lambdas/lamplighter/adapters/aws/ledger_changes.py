@@ -4,7 +4,6 @@ Each change moves the pool's generation or the budget's version on the condition
 Conflict means: look again. Deciding is the domain's, the order of steps the handlers'.
 """
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -202,7 +201,7 @@ class LedgerChanges(LedgerReads):
         return self._table.put_in_transaction(item, "attribute_not_exists(pk)")
 
     def _entry(self, entry: Entry) -> Any:  # noqa: ANN401
-        return self._table.put_in_transaction(items.audit_item(entry, secrets.token_hex(2)))
+        return self._table.put_in_transaction(items.audit_item(entry))
 
 
 _GRANTED = {state.value: state.value for state in GRANTED}

@@ -3,7 +3,9 @@
 Owns names and encodings; which items are read and written together is the ledger's.
 """
 
+import itertools
 import json
+import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -133,8 +135,12 @@ def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
     )
 
 
-def audit_item(entry: Entry, number: str) -> Item:
-    """An audit entry; `number` tells entries of the same instant apart."""
+_written = itertools.count()
+
+
+def audit_item(entry: Entry) -> Item:
+    """An audit entry; those of one instant sort as they were written, and none replaces another."""
+    number = f"{next(_written):06}{secrets.token_hex(2)}"
     said: dict[str, Value] = {
         "at": milliseconds(entry.at),
         "kind": entry.kind,

@@ -33,6 +33,7 @@ class NodeGroups:
         scaling = found.get("scalingConfig", {})
         groups = found.get("resources", {}).get("autoScalingGroups", [])
         issues = found.get("health", {}).get("issues", [])
+        template = found.get("launchTemplate", {})
         return NodeGroup(
             cluster=self.cluster,
             name=name,
@@ -42,6 +43,10 @@ class NodeGroups:
             desired=scaling.get("desiredSize", 0),
             group=groups[0].get("name") if groups else None,
             health=tuple(HealthIssue(i.get("code", ""), i.get("message", "")) for i in issues),
+            instance_types=tuple(found.get("instanceTypes", [])),
+            ami_type=found.get("amiType", ""),
+            disk_gib=found.get("diskSize", 0),
+            template=(template["id"], template.get("version", "$Default")) if "id" in template else None,
         )
 
     def scale(self, name: str, target: int) -> str:
