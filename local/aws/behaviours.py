@@ -15,6 +15,8 @@ from local.aws.eks_nodes import Fleet, Nodes
 from local.aws.eks_updates import Updates
 from local.aws.events import Events
 from local.aws.own_services import application
+from local.aws.pricing import Pricing
+from local.aws.quotas import Quotas
 from local.aws.scheduler import Firing, Scheduler
 from local.aws.server import Server
 from local.aws.stepfunctions import StepFunctions
@@ -54,6 +56,8 @@ class Behaviours:
             "eks": application("eks", self._clusters, nodegroups, updates, access, addons),
             "autoscaling": application("autoscaling", autoscaling),
             "states": application("states", self._workflows),
+            "servicequotas": application("servicequotas", Quotas(surroundings, self.faults)),
+            "pricing": application("pricing", Pricing()),
             "scheduler": application("scheduler", self._scheduler),
         }
 

@@ -61,8 +61,8 @@ class Faults:
             hint = f" or choosing {elsewhere}" if elsewhere else ""
             return (
                 "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We currently do not"
-                f" have sufficient {instance_type} capacity in the Availability Zone you requested ({zone}). Our"
-                " system will be working on provisioning additional capacity. You can currently get"
+                f" have sufficient {instance_type} capacity in the Availability Zone you requested ({zone})."
+                " Our system will be working on provisioning additional capacity. You can currently get"
                 f" {instance_type} capacity by not specifying an Availability Zone in your request{hint}."
                 " Launching EC2 instance failed."
             )

@@ -1,5 +1,5 @@
-"""EKS managed node groups: an Auto Scaling group and a derived launch template behind each, updates one at a
-time, and a health that stays DEGRADED after a refused launch until a scale-out succeeds.
+"""EKS managed node groups: an Auto Scaling group and a derived launch template behind each, one update at a
+time. How they fare is in eks_health.py, what becomes of their nodes in eks_nodes.py.
 """
 
 import random
@@ -12,6 +12,7 @@ from local.aws.autoscaling_group import Group, Member
 from local.aws.autoscaling_scaling import Scaling
 from local.aws.ec2_faults import Faults
 from local.aws.eks_clusters import Clusters
+from local.aws.eks_health import SETTLE_SECONDS, Health
 from local.aws.eks_nodegroup import (
     SIZES,
     Nodegroup,
@@ -31,9 +32,6 @@ from local.aws.surroundings import Surroundings
 UPDATE_SECONDS = (10.0, 30.0)
 #: EKS takes over sizes that others set on the Auto Scaling group after so long [est].
 LAG_SECONDS = 60.0
-SETTLE_SECONDS = 1.0
-#: A creation whose nodes do not come fails after so long.
-CREATE_LIMIT_SECONDS = 20 * 60.0
 
 
 class Nodegroups:
@@ -63,8 +61,7 @@ class Nodegroups:
         self._templates = DerivedTemplates(surroundings)
         self._nodegroups: dict[tuple[str, str], Nodegroup] = {}
         self._lock = threading.RLock()
-        scaling.listeners.launched.append(self._launched)
-        scaling.listeners.refused.append(self._refused)
+        self._health = Health(agenda, scaling, self.behind)
         scaling.listeners.gone.append(self._gone)
 
     def behind(self, group: Group) -> Nodegroup | None:
@@ -116,8 +113,7 @@ class Nodegroups:
         except BaseException:
             self._forget(nodegroup)
             raise
-        self._agenda.after(SETTLE_SECONDS, lambda: self._settle(nodegroup))
-        self._agenda.after(CREATE_LIMIT_SECONDS, lambda: self._give_up(nodegroup))
+        self._health.watch_creation(nodegroup)
         return {"nodegroup": nodegroup.document()}
 
     def describe_nodegroup(self, request: Document) -> Document:
@@ -287,30 +283,6 @@ class Nodegroups:
                 nodegroupName=name,
             )
         return nodegroup
-
-    def _settle(self, nodegroup: Nodegroup) -> None:
-        """A new group is ACTIVE once all its nodes are in service."""
-        group = self._scaling.groups.get(nodegroup.group)
-        if group is None or nodegroup.status != "CREATING":
-            return
-        ready = [member for member in group.members.values() if member.state == "InService"]
-        if len(ready) >= group.desired:
-            nodegroup.status = "ACTIVE"
-
-    def _give_up(self, nodegroup: Nodegroup) -> None:
-        if nodegroup.status == "CREATING":
-            nodegroup.status = "CREATE_FAILED"
-
-    def _launched(self, group: Group, _: Member) -> None:
-        nodegroup = self.behind(group)
-        if nodegroup is not None:
-            nodegroup.recover()
-            self._agenda.after(SETTLE_SECONDS, lambda: self._settle(nodegroup))
-
-    def _refused(self, group: Group, message: str) -> None:
-        nodegroup = self.behind(group)
-        if nodegroup is not None:
-            nodegroup.degrade("AsgInstanceLaunchFailures", message)
 
     def _finish(self, nodegroup: Nodegroup, update: Update, before: dict[str, int]) -> None:
         grew = nodegroup.sizes["desiredSize"] > before["desiredSize"]

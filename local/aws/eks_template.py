@@ -1,4 +1,4 @@
-"""The launch template that EKS derives from a node group's own: image by AMI type, tags, the rest as given."""
+"""The launch template that EKS derives from a node group's: image by AMI type, tags, the rest as given."""
 
 import threading
 

@@ -4,7 +4,6 @@ moto keeps buses, rules and patterns; this delivers, each target on a thread of 
 """
 
 import copy
-import json
 import threading
 import uuid
 from datetime import UTC, datetime
@@ -12,9 +11,9 @@ from typing import Any
 
 from moto.events.exceptions import ValidationException
 from moto.events.models import EventBus, EventsBackend, Rule
-from moto.events.utils import EventTemplateParser
 
 from local.aws.agenda import Agenda, Appointment
+from local.aws.events_input import payload
 from local.aws.own_services import Document
 from local.aws.schedule_expression import BadExpression, Expression, parse
 from local.aws.surroundings import Surroundings
@@ -118,7 +117,7 @@ class Events:
         self._targets.deliver(
             Target(
                 arn=target["Arn"],
-                payload=_payload(target, event),
+                payload=payload(target, event, (rule.name, rule.arn)),
                 role=target.get("RoleArn") or "",
                 attempts=retry.get("MaximumRetryAttempts", 185),
                 age=retry.get("MaximumEventAgeInSeconds", 86400),
@@ -127,28 +126,6 @@ class Events:
             ),
             letter,
         )
-
-
-def _payload(target: Document, event: Document) -> str:
-    if "Input" in target:
-        text: str = target["Input"]
-        return text
-    if "InputPath" in target:
-        found: Any = event
-        for part in target["InputPath"].removeprefix("$").strip(".").split("."):
-            found = found[part] if part else found
-        return json.dumps(found)
-    transformer = target.get("InputTransformer")
-    if transformer:
-        filled = EventTemplateParser.parse(
-            transformer.get("InputTemplate"),
-            transformer.get("InputPathsMap") or {},
-            copy.deepcopy(event),  # type: ignore[arg-type]
-        )
-        return filled if isinstance(filled, str) else json.dumps(filled)
-    if target["Arn"].split(":")[2] == "events":
-        return json.dumps(event["detail"])
-    return json.dumps(event)
 
 
 def _as_sent(event: Any) -> Document:

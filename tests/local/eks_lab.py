@@ -24,7 +24,14 @@ class Lab:
         ]
         self.role = aws.role("nodes")
         network = {"subnetIds": self.subnets}
-        aws.call("eks", "create_cluster", name="lab", roleArn=self.role, resourcesVpcConfig=network)
+        aws.call(
+            "eks",
+            "create_cluster",
+            name="lab",
+            roleArn=self.role,
+            resourcesVpcConfig=network,
+            accessConfig={"authenticationMode": "API_AND_CONFIG_MAP"},
+        )
         self.behaviours.control_plane("https://127.0.0.1:6443", "Y2E=")
         self.clock.hurry(True)
         self.until(lambda: self.cluster()["status"] == "ACTIVE")

@@ -98,7 +98,7 @@ def test_one_update_at_a_time_while_the_status_stays_active(lab):
 @pytest.mark.parametrize("sizes", [{"desiredSize": 3}, {"minSize": 1, "desiredSize": 0}, {"maxSize": 0}])
 def test_an_update_outside_the_bounds_is_refused(lab, sizes):
     lab.ready()
-    with pytest.raises(Exception, match="InvalidParameterException|maxSize"):
+    with pytest.raises(Exception, match=r"InvalidParameterException|maxSize"):
         lab.aws.call("eks", "update_nodegroup_config", **GPU, scalingConfig=sizes)
     assert lab.nodegroup()["scalingConfig"] == SIZES
 

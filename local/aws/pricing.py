@@ -1,0 +1,39 @@
+"""The Price List API for on-demand Linux instances, from the table that the product ships."""
+
+import json
+
+from lamplighter.data.prices import on_demand
+from local.aws.own_services import Document
+
+
+class Pricing:
+    """Public methods that boto3 knows are operations of `pricing`."""
+
+    def get_products(self, request: Document) -> Document:
+        """At most one product: that of the type and region that the filters name."""
+        wanted = {one["Field"]: one["Value"] for one in request.get("Filters") or []}
+        region, instance_type = wanted.get("regionCode", ""), wanted.get("instanceType", "")
+        price = on_demand(region, instance_type) if request["ServiceCode"] == "AmazonEC2" else None
+        if price is None:
+            return {"FormatVersion": "aws_v1", "PriceList": []}
+        dimension = {
+            "unit": "Hrs",
+            "description": f"${price} per On Demand Linux {instance_type} Instance Hour",
+            "pricePerUnit": {"USD": f"{price:.10f}"},
+        }
+        product = {
+            "product": {
+                "productFamily": "Compute Instance",
+                "attributes": {
+                    "instanceType": instance_type,
+                    "regionCode": region,
+                    "operatingSystem": "Linux",
+                    "tenancy": "Shared",
+                    "preInstalledSw": "NA",
+                    "capacitystatus": "Used",
+                },
+            },
+            "serviceCode": "AmazonEC2",
+            "terms": {"OnDemand": {"term": {"priceDimensions": {"dimension": dimension}}}},
+        }
+        return {"FormatVersion": "aws_v1", "PriceList": [json.dumps(product)]}
