@@ -126,14 +126,20 @@ def _print(report: dict[str, Any]) -> None:
 def _print_receipt(console: Console, receipt: dict[str, Any]) -> None:
     shown = Table.grid(padding=(0, 2))
     proof = receipt["proof_of_zero"]
+    cost = f"{receipt['cost']['amount']} {receipt['cost']['currency']}"
     rows = {
         "lease": f"{receipt['lease']} on pool {receipt['pool']}, for {receipt['owner']} ({receipt['source']})",
         "open": f"{receipt['opened']} to {receipt['closed']}, {receipt['nodes']} node(s)",
-        "used": f"{receipt['node_seconds']} node seconds, {receipt['cost']['amount']} {receipt['cost']['currency']}",
+        "used": f"{receipt['node_seconds']} node seconds, {cost}",
         "ready": f"{receipt['minutes_to_ready']} minutes after the order",
-        "checks": ", ".join(f"{v['check']} {v['verdict']}" for v in receipt["verdicts"]) or "none",
+        "checks": ", ".join(f"{v['check']} {v['verdict']}" for v in receipt["verdicts"]),
         "zero": f"proven {proof['at']}: desired {proof['desired']}, no instance, no Kubernetes node",
     }
+    if receipt["lease"] is None:
+        rows["lease"] = (
+            f"none: what ran on pool {receipt['pool']} without one, closed by the {receipt['source']}"
+        )
+        rows = {name: rows[name] for name in ("lease", "used", "zero")}
     for name, value in rows.items():
         shown.add_row(f"[dim]{name}[/]", value)
     console.print("\n[bold]Receipt[/]")

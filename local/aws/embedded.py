@@ -40,6 +40,7 @@ class EmbeddedAws:
         moto_api_backend.reset()
         virtual_time.use(clock)
         iam.enforce()
+        iam.person("instructor", ACCESS_KEY_ID)
         self.server = Server(clock)
         self.around = Surroundings(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.assets = Assets()

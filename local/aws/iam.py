@@ -24,6 +24,7 @@ from local.aws.own_services import AwsError
 
 ACCOUNT = "123456789012"
 PARTITION = "aws"
+REGION = "us-east-1"  # IAM is global; its calls are signed for this one
 
 #: IAM names a few services and actions otherwise than their endpoints do.
 _SERVICES = {"monitoring": "cloudwatch", "tagging": "tag", "email": "ses"}
@@ -78,6 +79,13 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
         external_id="",
     )
     return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
+
+
+def person(name: str, access_key_id: str) -> None:
+    """A user whose key this is, so that AWS can say who calls; no policy restricts them here."""
+    iam = iam_backends[ACCOUNT][PARTITION]
+    iam.create_user(REGION, name)
+    iam.create_access_key(name).access_key_id = access_key_id
 
 
 def role_of(access_key_id: str) -> Any | None:

@@ -54,7 +54,7 @@ def acts(opens: datetime, closes: datetime, pool: Pool, doors: Doors, answers: A
     return [
         Act(
             closes - timedelta(minutes=15),
-            "alice",
+            "instructor",
             "extends the evening by 15 minutes from the command line",
             "command",
             lambda: _extend(doors, pool, answers),
@@ -68,7 +68,7 @@ def acts(opens: datetime, closes: datetime, pool: Pool, doors: Doors, answers: A
         ),
         Act(
             closes + timedelta(minutes=25),
-            "bob",
+            "instructor",
             "asks for 2 nodes for 3 hours, more than the budget has left",
             "command",
             lambda: _ask_too_much(doors, pool, answers),

@@ -35,3 +35,7 @@ def test_a_role_that_may_put_may_put_in_a_transaction(aws, table):
 def test_a_role_that_may_only_update_may_not_put_in_a_transaction(aws, table):
     with pytest.raises(ClientError, match="not authorized to perform: dynamodb:PutItem"):
         transact(aws, table, aws.role("updater", "dynamodb:UpdateItem"))
+
+
+def test_the_account_s_own_key_belongs_to_a_person(aws):
+    assert aws.call("sts", "get_caller_identity")["Arn"].endswith(":user/instructor")
