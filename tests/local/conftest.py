@@ -67,8 +67,9 @@ class Aws:
         """The next message of a queue, waited for."""
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            request = {"QueueUrl": url, "WaitTimeSeconds": 1, "MessageAttributeNames": ["All"]}
-            messages = self.call("sqs", "receive_message", **request)
+            messages = self.call(
+                "sqs", "receive_message", QueueUrl=url, WaitTimeSeconds=1, MessageAttributeNames=["All"]
+            )
             if "Messages" in messages:
                 return messages["Messages"][0]
         raise AssertionError(f"no message came to {url}")

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,9 +40,14 @@ def test_time_never_goes_back(clock: VirtualClock):
     assert clock.now() >= START
 
 
+def sleep_then(clock: VirtualClock, seconds: float, do: Callable[[], None]) -> None:
+    clock.sleep(seconds)
+    do()
+
+
 def test_a_sleeper_follows_a_jump(clock: VirtualClock):
     awake = threading.Event()
-    threading.Thread(target=lambda: (clock.sleep(3600), awake.set()), daemon=True).start()
+    threading.Thread(target=sleep_then, args=(clock, 3600, awake.set), daemon=True).start()
     clock.jump_to(START.timestamp() + 3601)
     assert awake.wait(2)
 
@@ -64,7 +70,7 @@ def test_hurry_goes_from_one_wake_to_the_next_in_order(clock: VirtualClock):
 
 def test_hurry_waits_for_whoever_is_busy(clock: VirtualClock):
     awake = threading.Event()
-    threading.Thread(target=lambda: (clock.sleep(600), awake.set()), daemon=True).start()
+    threading.Thread(target=sleep_then, args=(clock, 600, awake.set), daemon=True).start()
     with clock.busy():
         clock.hurry(True)
         assert not awake.wait(0.3)

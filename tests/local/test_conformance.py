@@ -188,6 +188,7 @@ def test_replies_are_as_the_models_say_and_whole(aws, requests):
     for (service, operation), members in EXPECTED.items():
         reply = aws.call(service, botocore.xform_name(operation), **requests.get(operation, {}))
         shape = session.get_service_model(service).operation_model(operation).output_shape
+        assert shape is not None
         report = ParamValidator().validate(reply, shape)
         assert not report.has_errors(), f"{operation}: {report.generate_report()}"
         for path, names in members.items():

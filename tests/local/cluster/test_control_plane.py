@@ -106,6 +106,7 @@ def test_it_starts_within_five_seconds_and_leaves_no_process_and_no_port(tmp_pat
         # Generous, because the machine that runs the tests runs other things as well.
         assert time.monotonic() - started < 20
         port = urlsplit(second.endpoint).port
+        assert second._supervisor is not None
         supervisor = second._supervisor.pid
         stopping = time.monotonic()
     assert time.monotonic() - stopping < 5
@@ -126,6 +127,7 @@ def test_it_dies_with_whoever_started_it(tmp_path):
     parent = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path / "orphan")], stdout=subprocess.PIPE, text=True
     )
+    assert parent.stdout is not None
     port = urlsplit(parent.stdout.readline().strip()).port
 
     # when that process is killed without a chance to clean up

@@ -19,10 +19,11 @@ def test_the_products_checks_pass_on_a_healthy_node(lab):
     account = "/api/v1/namespaces/lamplighter/serviceaccounts/default"
     await_true(lambda: lab.kubernetes.find(account), "the namespace has its service account")
     node, kind = node_facts(lab.node(lab.gpu)), gpu_type(lab.gpu.instance_type)
+    assert kind is not None
     for check in POD_CHECKS:
         manifest = pod(check, "lease-1", node, kind, "2026-11-20T10:00:00Z")
-        lab.kubernetes.request("POST", "/api/v1/namespaces/lamplighter/pods", manifest)
-        path = f"/api/v1/namespaces/lamplighter/pods/{manifest['metadata']['name']}"
+        made = lab.kubernetes.request("POST", "/api/v1/namespaces/lamplighter/pods", manifest)
+        path = f"/api/v1/namespaces/lamplighter/pods/{made['metadata']['name']}"
         lab.await_phase(path, "Succeeded")
         verdict = check.judge(lab.kubernetes.text(path + "/log"), 0, 1, kind)
         assert verdict.passed, verdict.reason

@@ -37,7 +37,8 @@ def test_a_story_waits_in_the_labs_time(clock, stories):
 
 
 def test_a_story_goes_on_when_its_condition_holds(stories):
-    ready, done = [], threading.Event()
+    ready: list[bool] = []
+    done = threading.Event()
 
     def tale():
         yield Until(lambda: bool(ready))

@@ -21,10 +21,9 @@ def token_for(aws, role: str, endpoint: str = "https://sts.ap-northeast-2.amazon
     session = boto3.Session(
         credentials["AccessKeyId"], credentials["SecretAccessKey"], credentials["SessionToken"], REGION
     )
-    sts = session.client("sts")
-    signer = RequestSigner(
-        sts.meta.service_model.service_id, REGION, "sts", "v4", session.get_credentials(), session.events
-    )
+    sts, own = session.client("sts"), session.get_credentials()
+    assert own is not None
+    signer = RequestSigner(sts.meta.service_model.service_id, REGION, "sts", "v4", own, session.events)
     request = {
         "method": "GET",
         "url": f"{endpoint}/?Action=GetCallerIdentity&Version=2011-06-15",
