@@ -4,13 +4,11 @@ changes.
 
 import hashlib
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/dev.txt")
 #: Assemblies kept; one is about 150 MB.
 KEPT = 3
-SYNTH_SECONDS = 180.0
+LEASH = Path(__file__).with_name("leash.py")
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,11 @@ class Assembly:
         return StackTemplate(str(properties.get("stackName", name)), text, tags)
 
 
-def synthesise(lab: Path) -> Assembly:
+def synthesise(lab: Path, started: Callable[[Callable[[], None]], object] = lambda _: None) -> Assembly:
     """The assembly of a lab file, from the cache where nothing changed.
 
-    BadInput carries the lab's problems, a line each; OutsideFailed says what else went wrong.
+    `started` is given the way to break it off, should the synthesis take its time. BadInput carries the
+    lab's problems, a line each; OutsideFailed says what else went wrong.
     """
     folder = cache_folder() / "assemblies" / _digest(lab)
     if (folder / "manifest.json").exists():
@@ -72,7 +71,7 @@ def synthesise(lab: Path) -> Assembly:
     folder.parent.mkdir(exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix="draft-"))
     try:
-        _run(lab, draft)
+        _run(lab, draft, started)
         with suppress(OSError):  # somebody else was first
             draft.rename(folder)
     finally:
@@ -81,24 +80,24 @@ def synthesise(lab: Path) -> Assembly:
     return Assembly(folder)
 
 
-def _run(lab: Path, out: Path) -> None:
-    command = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
-    # A group of its own: Ctrl-C must reach the Node.js process that jsii starts, through us.
+def _run(lab: Path, out: Path, started: Callable[[Callable[[], None]], object]) -> None:
+    program = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
+    # On a leash: neither it nor the Node.js process that jsii starts may outlive us.
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-I", "-S", str(LEASH), *program],
         cwd=CHECKOUT,
         text=True,
-        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    try:
-        _, errors = process.communicate(timeout=SYNTH_SECONDS)
-    except BaseException:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        raise
+    assert process.stdin is not None  # noqa: S101 (asked for above)
+    assert process.stderr is not None  # noqa: S101
+    started(process.stdin.close)
+    errors = process.stderr.read()
+    process.wait()
+    process.stdin.close()
     if process.returncode == 2:  # noqa: PLR2004 (app.py's exit code for a lab with problems)
         raise BadInput(errors.strip())
     if process.returncode:

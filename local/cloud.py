@@ -65,18 +65,20 @@ class Cloud:
         self._rate = rate
         self._start = start or datetime.now().astimezone()
         self._progress = progress
-        self._work = work or Path(tempfile.mkdtemp(prefix="lamplighter-"))
-        self._work.mkdir(parents=True, exist_ok=True)
-        self.clock = VirtualClock(self._work / "clock", rate=LEAD_RATE, start=self._start - LEAD)
-        self.aws = EmbeddedAws(self.clock, self._work / "aws", self.lab.region, seed=seed)
-        self.charts = ChartRepository()
-        self.control_plane = ControlPlane(self._work / "kubernetes", progress)
         self._seed = seed
         self._found = found
         self._fleet: Fleet | None = None
-        self._undo = ExitStack()
-        if work is None:
-            self._undo.callback(shutil.rmtree, self._work, ignore_errors=True)
+        with ExitStack() as undo:  # also when it is interrupted in here
+            if work is None:
+                work = Path(tempfile.mkdtemp(prefix="lamplighter-"))
+                undo.callback(shutil.rmtree, work, ignore_errors=True)
+            work.mkdir(parents=True, exist_ok=True)
+            self._work = work
+            self.clock = VirtualClock(work / "clock", rate=LEAD_RATE, start=self._start - LEAD)
+            self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed)
+            self.charts = ChartRepository()
+            self.control_plane = ControlPlane(work / "kubernetes", progress)
+            self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -107,7 +109,7 @@ class Cloud:
 
         BadInput for a lab with problems, OutsideFailed with the reason when something does not come up.
         """
-        assembly = Background(lambda: synthesise(self._lab_path))
+        assembly = Background(lambda: synthesise(self._lab_path, self._undo.callback))
         kubernetes = Background(self.control_plane.start)
         self._undo.callback(self._stop_kubernetes, kubernetes)
         self.aws.server.page(ClockPage.PATH, ClockPage(self.clock).answer)

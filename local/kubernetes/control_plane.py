@@ -41,6 +41,7 @@ class ControlPlane:
         self._supervisor: subprocess.Popen[str] | None = None
         self._ended: list[str] = []
         self._port = 0
+        self._stopped = False
 
     def __enter__(self) -> Self:
         self.start()
@@ -85,7 +86,7 @@ class ControlPlane:
                 self._start_once(programs)
             except OutsideFailed:
                 # A port that was free a moment ago may be somebody else's now; that is worth another try.
-                worth_another = bool(self._ended) and attempt < _ATTEMPTS
+                worth_another = bool(self._ended) and attempt < _ATTEMPTS and not self._stopped
                 self._kill()
                 if not worth_another:
                     self._webhook.stop()
@@ -98,10 +99,13 @@ class ControlPlane:
 
     def stop(self) -> None:
         """End all processes; nothing of the cluster remains but its logs."""
+        self._stopped = True
         self._kill()
         self._webhook.stop()
 
     def _start_once(self, programs: Path) -> None:
+        if self._stopped:
+            raise OutsideFailed("the control plane was stopped before it had started")
         shutil.rmtree(self._work, ignore_errors=True)
         self._work.mkdir(parents=True)
         ports = free_ports()

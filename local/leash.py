@@ -1,0 +1,31 @@
+"""Runs one command that must not outlive its starter: `python leash.py COMMAND…`, imported by nobody.
+
+The command gets a process group of its own, which ends when our standard input does, because whoever started
+us closed it or died in whatever way. We end as the command ends.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+
+
+def main() -> int:
+    child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def watch() -> None:
+        sys.stdin.buffer.read()
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+    status = child.wait()
+    sys.stdout.flush()
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    # Without waiting for the watching thread, which only the end of our input would free.
+    os._exit(main())
