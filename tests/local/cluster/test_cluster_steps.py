@@ -1,0 +1,230 @@
+"""The cluster function's steps against a real API server, with the rights of rbac.yaml and nothing more."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import yaml
+
+from handlers.cluster_drain import drain
+from handlers.cluster_run import Run
+from handlers.cluster_settings import apply_gpu_settings, await_gpus
+from handlers.cluster_validate import validate
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.drain import PATIENCE
+from lamplighter.domain.instant import written
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.lab import Lab as LabFile
+from local.kubernetes.api import KubernetesApi
+from local.kubernetes.token_webhook import User
+from tests.local.cluster.lab import POLICY, await_true
+
+KINDS = {
+    "Namespace": "/api/v1/namespaces/{name}",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{name}",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles/{name}",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/{name}",
+}
+LAB = LabFile.model_validate({"name": "lab"})
+
+
+class Functions:
+    """Whom our tokens stand for, as the access entries say: the function's name is its token."""
+
+    def user(self, token: str) -> User | None:
+        return User(token, (f"lamplighter:{token}",)) if token in {"cluster", "guard"} else None
+
+
+class Token:
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def value(self) -> str:
+        return self._value
+
+    def forget(self) -> None:
+        """It stays what it is."""
+
+
+@dataclass(frozen=True)
+class Told(Run):
+    """A run whose ledger is told by the test."""
+
+    ledger: tuple[Lease, ...] = ()
+
+    def leases(self) -> list[Lease]:
+        return list(self.ledger)
+
+
+def apply_rbac(kubernetes: KubernetesApi) -> None:
+    text = files("lamplighter.data").joinpath("rbac.yaml").read_text("utf-8")
+    for document in yaml.safe_load_all(text):
+        kubernetes.apply(KINDS[document["kind"]].format(**document["metadata"]), document, "cdk")
+
+
+@pytest.fixture
+def enter(control_plane, lab) -> Callable[[str], Connection]:
+    apply_rbac(lab.kubernetes)
+    control_plane.authenticate_through(Functions())
+    account = "/api/v1/namespaces/lamplighter/serviceaccounts/default"
+    await_true(lambda: lab.kubernetes.find(account), "the namespace has its service account")
+    return lambda name: Connection(control_plane.endpoint, control_plane.ca_pem, Token(name))
+
+
+@pytest.fixture
+def connection(enter, lab, clock, monkeypatch) -> Connection:
+    monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(clock.path))
+    found: Connection = enter("cluster")
+    await_true(lambda: found.ask("GET", "/api/v1/nodes").ok, "the rights act")
+    # EKS gives this label to its nodes; a machine by itself has none.
+    labels = {"eks.amazonaws.com/nodegroup": "lab-ng-gpu"}
+    lab.kubernetes.merge(f"/api/v1/nodes/{lab.gpu.node_name}", {"metadata": {"labels": labels}})
+    return found
+
+
+def lease(clock, name: str = "cli-1", nodes: int = 1) -> Lease:
+    now = datetime.fromtimestamp(clock.time(), UTC)
+    return Lease(
+        id=name,
+        pool="gpu",
+        nodes=nodes,
+        owner="alice",
+        source="cli",
+        state=LeaseState.OPENING,
+        opens=now - timedelta(minutes=1),
+        closes=now + timedelta(hours=9),
+        hold=Money.from_json({"amount": "1", "currency": "USD"}),
+    )
+
+
+def run_for(lab, clock, *leases: Lease, **results: object) -> Told:
+    launched = written(datetime.fromtimestamp(lab.gpu.launched, UTC))
+    nodes = {"instances": [{"id": lab.gpu.instance_id, "launched": launched}]}
+    return Told("gpu", "cli-1", {"AwaitNodes": nodes, **results}, leases or (lease(clock),))
+
+
+def poll(step: Callable[..., dict[str, object]], *arguments: object) -> dict[str, Any]:
+    """Asks again while the step says later, as the workflow does."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return step(*arguments)
+        except TryLater:
+            assert time.monotonic() < deadline, "the step never came to an end"
+            time.sleep(0.1)
+
+
+def test_the_lab_s_settings_are_verified_by_path(lab, clock, connection):
+    assert apply_gpu_settings(run_for(lab, clock), LAB, connection) == {"state": "as-lab", "differs": []}
+    other = LabFile.model_validate(
+        {"name": "lab", "gpu_operator": {"values": {"dcgmExporter": {"enabled": False}}}}
+    )
+    found = apply_gpu_settings(run_for(lab, clock), other, connection)
+    assert found["differs"] == [{"path": "dcgmExporter.enabled", "lab": False, "cluster": True}]
+
+
+def test_a_window_s_nodes_are_awaited_and_proven_and_no_pod_is_left(lab, clock, connection):
+    ready = poll(await_gpus, run_for(lab, clock), LAB, connection)
+    assert ready == {
+        "nodes": [{"name": lab.gpu.node_name, "instance": lab.gpu.instance_id, "gpus": 1, "ready": True}],
+        "not_ready": [],
+    }
+    run = run_for(lab, clock, AwaitGpus=ready)
+    proven = poll(validate, run, LAB, connection)
+    assert proven["verdict"] == "passed", proven
+    assert [each["check"] for each in proven["verdicts"]] == ["allocatable", "nvidia-smi", "vectoradd"]
+    pods = "/api/v1/namespaces/lamplighter/pods?labelSelector=lamplighter/lease%3Dcli-1"
+    await_true(lambda: not lab.kubernetes.get(pods)["items"], "the check pods are gone")
+
+
+def test_a_node_that_never_comes_is_reported_once_the_time_is_up(lab, clock, connection):
+    long_ago = written(datetime.fromtimestamp(clock.time(), UTC) - timedelta(minutes=20))
+    run = run_for(lab, clock, AwaitNodes={"instances": [{"id": "i-0never", "launched": long_ago}]})
+    found = await_gpus(run, LAB, connection)
+    assert found["not_ready"] == [
+        {"name": "i-0never", "why": "the instance has not joined the cluster as a node"}
+    ]
+    proven = poll(validate, run_for(lab, clock, AwaitGpus=found), LAB, connection)
+    assert proven["verdict"] == "not-proven"
+
+
+def test_a_lease_that_is_over_ends_quietly(lab, clock, connection):
+    over = run_for(lab, clock, lease(clock, "somebody-else"))
+    assert await_gpus(over, LAB, connection)["over"] is True
+    assert validate(over, LAB, connection)["over"] is True
+
+
+def test_drain_keeps_what_another_lease_justifies(lab, clock, connection):
+    run = run_for(lab, clock, lease(clock), lease(clock, "cli-2"))
+    assert drain(run, LAB, connection) == {"nodes": [], "evicted": 0, "forced": []}
+    assert not lab.node(lab.gpu)["spec"].get("unschedulable")
+
+
+@pytest.fixture
+def guarded_pod(lab):
+    """A pod on the GPU node that a PodDisruptionBudget holds."""
+    path = lab.run(
+        "holds", namespace="default", labels={"app": "holds"}, restartPolicy="Always", **lab.on(lab.gpu)
+    )
+    lab.await_phase(path, "Running")
+    budget = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    body = {
+        "metadata": {"name": "holds"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "holds"}}},
+    }
+    lab.kubernetes.create(budget, body)
+    await_true(
+        lambda: lab.kubernetes.get(f"{budget}/holds").get("status", {}).get("currentHealthy"),
+        "the budget counts",
+    )
+    yield path
+    lab.kubernetes.delete(f"{budget}/holds")
+    lab.kubernetes.delete(path, {"gracePeriodSeconds": 0})
+    await_true(lambda: lab.kubernetes.find(path) is None, "the pod is gone")
+
+
+@pytest.mark.usefixtures("guarded_pod")
+def test_drain_respects_a_budget_for_a_while_then_forces_and_says_so(lab, clock, connection):
+    run = run_for(lab, clock)
+    with pytest.raises(TryLater, match="default/holds"):
+        drain(run, LAB, connection)
+    node = lab.node(lab.gpu)
+    assert node["spec"]["unschedulable"] is True
+    clock.jump_to(clock.time() + PATIENCE.total_seconds() + 1)
+    found = poll(drain, run, LAB, connection)
+    assert found["nodes"] == [{"name": lab.gpu.node_name, "instance": lab.gpu.instance_id}]
+    assert found["forced"] == ["default/holds"]
+
+    # A lease that needs the node after all gets it back.
+    poll(await_gpus, run_for(lab, clock), LAB, connection)
+    assert not lab.node(lab.gpu)["spec"].get("unschedulable")
+    assert not any(
+        note.startswith("lamplighter/") for note in lab.node(lab.gpu)["metadata"].get("annotations", {})
+    )
+
+
+def test_the_functions_may_do_their_work_and_no_more(enter):
+    cluster, guard = enter("cluster"), enter("guard")
+    await_true(lambda: guard.ask("GET", "/api/v1/nodes").ok, "the rights act")
+    for path in ("/api/v1/secrets", "/api/v1/configmaps", "/apis/apps/v1/deployments"):
+        for connection in (cluster, guard):
+            with pytest.raises(OutsideFailed, match="adopt --rbac"):
+                connection.ask("GET", path)
+    with pytest.raises(OutsideFailed, match="forbidden"):
+        cluster.ask("PATCH", POLICY, body={"spec": {}}, content_type="application/merge-patch+json")
+    with pytest.raises(OutsideFailed, match="forbidden"):
+        guard.ask("DELETE", "/api/v1/namespaces/default/pods/any")
+
+
+def test_an_unreachable_api_server_is_told_within_ten_seconds(control_plane):
+    began = time.monotonic()
+    with pytest.raises(OutsideFailed, match="no answer"):
+        Connection("https://10.255.255.1:443", control_plane.ca_pem, Token("x")).get("/api/v1/nodes")
+    assert time.monotonic() - began < 10
