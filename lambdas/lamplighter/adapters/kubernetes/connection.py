@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Protocol
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.kubernetes.token import Token
@@ -50,6 +50,16 @@ class Answer:
         return str(said or self.text[:200] or self.status)
 
 
+class Bearer(Protocol):
+    """Signs us in: a token that can be made anew."""
+
+    def value(self) -> str:
+        """The token to send now."""
+
+    def forget(self) -> None:
+        """The server did not accept it."""
+
+
 class _NoDiscovery:
     """The dynamic client asks the server for all its resources first; we name our few paths ourselves."""
 
@@ -60,7 +70,7 @@ class _NoDiscovery:
 class Connection:
     """One cluster's API server. Every call raises OutsideFailed where it does not answer within 10 s."""
 
-    def __init__(self, endpoint: str, ca_pem: str, token: Token) -> None:
+    def __init__(self, endpoint: str, ca_pem: str, token: Bearer) -> None:
         # Imported here: it costs more than all else in this function, and most refusals never need it.
         from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415
         from kubernetes.dynamic import DynamicClient  # noqa: PLC0415

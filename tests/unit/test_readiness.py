@@ -1,0 +1,111 @@
+"""When a GPU node is ready: each unmet condition is a sentence, and the operator's word alone is not enough."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.readiness import not_ready_because
+
+NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
+LABELS = {
+    "nvidia.com/gpu.count": "1",
+    "nvidia.com/gpu.replicas": "1",
+    "nvidia.com/cuda.driver-version.full": "580.159.03",
+}
+NODE = NodeFacts(
+    name="gpu-1",
+    instance="i-1",
+    created=NOW,
+    ready=True,
+    taints=(Taint("nvidia.com/gpu", "true", "NoSchedule"),),
+    labels=LABELS,
+    capacity={"nvidia.com/gpu": 1},
+    allocatable={"nvidia.com/gpu": 1},
+)
+VALIDATOR = PodFacts(
+    "gpu-operator", "nvidia-operator-validator-x", "gpu-1", "Running", NOW + timedelta(minutes=2), ready=True
+)
+
+
+def test_a_node_with_everything_is_ready() -> None:
+    assert not_ready_because(NODE, 1, [VALIDATOR]) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "because"),
+    [
+        (
+            {"ready": False, "ready_message": "cni plugin not initialized"},
+            "its kubelet is not Ready: cni plugin not initialized",
+        ),
+        (
+            {"taints": (Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),)},
+            "it still has the startup taint node.kubernetes.io/not-ready:NoSchedule",
+        ),
+        ({"cordoned": True}, "it is cordoned"),
+        ({"capacity": {}, "allocatable": {}}, "no device plugin has announced nvidia.com/gpu on it"),
+        ({"allocatable": {"nvidia.com/gpu": 0}}, "0 of 1 GPUs can be allocated on it"),
+        ({"capacity": {"nvidia.com/gpu": 2}}, "its capacity is 2 GPUs where 1 are expected"),
+        (
+            {"labels": LABELS | {"nvidia.com/gpu.count": "2"}},
+            "GPU feature discovery counts 2 GPUs where its instance type has 1",
+        ),
+        (
+            {"labels": {"nvidia.com/gpu.count": "1"}},
+            "GPU feature discovery has not named its driver yet",
+        ),
+    ],
+)
+def test_each_missing_condition_is_a_sentence(changed: dict[str, object], because: str) -> None:
+    assert not_ready_because(replace(NODE, **changed), 1, [VALIDATOR]) == [because]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pods", "because"),
+    [
+        ([], "the operator's validator has not started on it"),
+        ([replace(VALIDATOR, node="gpu-2")], "the operator's validator has not started on it"),
+        ([replace(VALIDATOR, leaving=True)], "the operator's validator has not started on it"),
+        (
+            [replace(VALIDATOR, ready=False, waiting="PodInitializing")],
+            "the operator's validator on it is not Ready yet: PodInitializing",
+        ),
+        (
+            [replace(VALIDATOR, created=NOW - timedelta(minutes=1))],
+            "the operator's validator on it is older than the node",
+        ),
+    ],
+)
+def test_the_validator_must_have_got_through_on_this_very_node(pods: list[PodFacts], because: str) -> None:
+    assert not_ready_because(NODE, 1, pods) == [because]
+
+
+def test_shared_gpus_count_as_seats() -> None:
+    shared = replace(
+        NODE,
+        labels=LABELS | {"nvidia.com/gpu.replicas": "4"},
+        capacity={"nvidia.com/gpu.shared": 4},
+        allocatable={"nvidia.com/gpu.shared": 4},
+    )
+    assert not_ready_because(shared, 1, [VALIDATOR]) == []
+    assert not_ready_because(replace(shared, allocatable={"nvidia.com/gpu.shared": 3}), 1, [VALIDATOR]) == [
+        "3 of 4 GPUs can be allocated on it"
+    ]
+
+
+def test_where_no_operator_validates_what_can_be_allocated_decides() -> None:
+    plain = replace(NODE, labels={})
+    assert not_ready_because(plain, 1, None) == []
+    assert not_ready_because(replace(plain, allocatable={"nvidia.com/gpu": 0}), 1, None) != []
+
+
+def test_a_type_that_nobody_knows_has_as_many_gpus_as_are_counted() -> None:
+    two = replace(
+        NODE,
+        labels=LABELS | {"nvidia.com/gpu.count": "2"},
+        capacity={"nvidia.com/gpu": 2},
+        allocatable={"nvidia.com/gpu": 2},
+    )
+    assert not_ready_because(two, None, [VALIDATOR]) == []
