@@ -84,13 +84,21 @@ class Capacity:
         return stated or (nodegroup.maximum if nodegroup else 0)
 
     def as_found(self, pool: str, lab: "Lab | None" = None) -> "Lab":
-        """The lab with what an adopted pool leaves out as AWS has it now; BadInput where there is no group."""
+        """The lab with what an adopted pool leaves out as AWS has it now, or had when it was last read.
+
+        BadInput where there is no node group and never was.
+        """
         from lamplighter.domain.adopted import as_found  # noqa: PLC0415 -- brings the lab's model
 
         lab = lab or self.lab
         if not lab.pools[pool].unstated:
             return lab
-        group = self.nodegroup(pool)
+        group = self.nodegroups.read(lab.nodegroup_name(pool))
+        if group is None:
+            kept = environment.as_kept(lab, self.ledger)
+            if kept.pools[pool].unstated:
+                self.nodegroup(pool)  # says that it is not there
+            return kept
         types = group.instance_types
         named = types[0] if types else group.template and self.instances.template_type(*group.template)
         return as_found(lab, pool, group, named or None)

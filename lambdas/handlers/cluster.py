@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from handlers.environment import ENVIRONMENT, lab
+from handlers.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     from handlers.cluster_run import Run  # noqa: PLC0415
     from handlers.cluster_settings import apply_gpu_settings, await_gpus  # noqa: PLC0415
     from handlers.cluster_validate import validate  # noqa: PLC0415
+    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415
 
     step = event.get("step")
     steps = dict(zip(STEPS, (apply_gpu_settings, await_gpus, validate, drain), strict=True))
@@ -31,7 +32,8 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     if found is None:
         raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(STEPS)}")
     run = event.get("run")
-    return found(Run.read(run if isinstance(run, Mapping) else {}), lab(), _connection())
+    as_found = as_kept(lab(), Ledger(ENVIRONMENT.ledger_table))
+    return found(Run.read(run if isinstance(run, Mapping) else {}), as_found, _connection())
 
 
 @cache

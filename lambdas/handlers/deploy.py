@@ -116,11 +116,17 @@ def _leases(pool: str) -> list[Lease]:
 
 
 def _plan(event: Event) -> Answer:
-    """Let the planner run to its end, so that changed windows are in force when the deploy is done."""
+    """Let the planner run to its end, so that changed windows are in force when the deploy is done.
+
+    A first deploy fails where a pool's node group is not there or nobody knows its price: the name is wrong.
+    """
     from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- on first use
 
     if event["RequestType"] != "Delete":
-        Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
+        planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
+        unknown = planned.get("unknown")
+        if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
+            raise BadInput("; ".join(map(str, unknown)))
     return Answer("plan")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lamplighter.adapters.aws.ledger import Ledger
     from lamplighter.domain.schedule import Doors
     from lamplighter.lab import Lab
 
@@ -86,6 +87,16 @@ def lab() -> "Lab":
     from lamplighter.lab import Lab  # noqa: PLC0415 -- pydantic is paid for only where the lab is needed
 
     return Lab.from_json(ENVIRONMENT.lab_file.read_text("utf-8"))
+
+
+def as_kept(deployed: "Lab", ledger: "Ledger") -> "Lab":
+    """The lab with what adopted pools leave out as the planner read it last, for who may not ask EKS."""
+    if not any(pool.unstated for pool in deployed.pools.values()):
+        return deployed
+    kept = ledger.document()
+    found = deployed.from_json(kept).pools if kept else {}
+    pools = {name: found.get(name, pool) if pool.unstated else pool for name, pool in deployed.pools.items()}
+    return deployed.model_copy(update={"pools": pools})
 
 
 def _of(name: str) -> str:

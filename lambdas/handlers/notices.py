@@ -114,7 +114,7 @@ def _free_the_missing(lease: Lease, came: Mapping[str, object], voice: Voice) ->
     instances = came.get("instances")
     if not came.get("shortage") or not isinstance(instances, list):
         return
-    now, terms = voice.now(), terms_of(voice.lab, lease.pool, max_nodes=lease.nodes)
+    now, terms = voice.now(), terms_of(environment.as_kept(voice.lab, voice.ledger), lease.pool)
     missing = min(lease.nodes, max(0, int(str(came.get("wanted", 0))) - len(instances)))
     after = holds.freed(lease, missing, terms, now)
     if after == lease:

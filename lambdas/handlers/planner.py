@@ -18,11 +18,13 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.schedule import NEAREST
 from lamplighter.domain.terms import Terms
+from lamplighter.domain.terms import terms as terms_of
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar import SkippedWindow
     from lamplighter.domain.planner import Plan
+    from lamplighter.lab import Lab
 
 
 @dataclass
@@ -45,10 +47,10 @@ def plan_all(office: Office) -> dict[str, object]:
     """Bring ledger and schedules to what the lab's windows and the leases ask for."""
     from lamplighter.domain import planner  # noqa: PLC0415 -- the calendar brings pydantic: not at import
 
-    lab, ledger = office.desk.capacity.lab, office.desk.ledger
-    now = office.desk.now()
+    ledger, now = office.desk.ledger, office.desk.now()
+    lab, terms, unknown = _terms(office)
     ledger.put_document(lab.to_json(), now)
-    calendar = planner.calendar(lab, _terms(office), ledger.skips(), now)
+    calendar = planner.calendar(lab, terms, ledger.skips(), now)
     # Names first: whoever puts a schedule writes its lease before, so a name seen here has its lease.
     present = [name for prefix in planner.PREFIXES for name in office.desk.windows.names(prefix)]
     wanted_names: set[str] = set()
@@ -68,18 +70,24 @@ def plan_all(office: Office) -> dict[str, object]:
     office.desk.windows.delete(stale)
     for skipped in calendar.skipped:
         _say_skipped(skipped, office, now)
-    return {"planned": planned, "started": started, "unscheduled": stale}
+    return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
 
 
-def _terms(office: Office) -> dict[str, Terms]:
-    """The terms of every pool that has any; one without a price gets no windows, and says so."""
-    found: dict[str, Terms] = {}
-    for pool in office.desk.capacity.lab.pools:
+def _terms(office: Office) -> tuple["Lab", dict[str, Terms], list[str]]:
+    """The lab as AWS completes it, and the terms of every pool that has any.
+
+    A pool without a node group or a price gets no windows; the list says why.
+    """
+    capacity = office.desk.capacity
+    lab, found, unknown = capacity.lab, dict[str, Terms](), list[str]()
+    for pool in lab.pools:
         try:
-            found[pool] = office.desk.terms(pool)
-        except BadInput as unknown:
-            logger().warning("pool %s is not planned: %s", pool, unknown)
-    return found
+            lab = capacity.as_found(pool, lab)
+            found[pool] = terms_of(lab, pool)
+        except BadInput as error:
+            logger().warning("pool %s is not planned: %s", pool, error)
+            unknown.append(str(error))
+    return lab, found, unknown
 
 
 def _write(made: "Plan", notes: Mapping[str, str], office: Office, now: datetime) -> None:

@@ -25,6 +25,7 @@ SEEING_CAPACITY = (
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
     "ec2:DescribeInstances",
+    "ec2:DescribeLaunchTemplateVersions",
 )
 
 

@@ -66,7 +66,7 @@ def test_planning_again_changes_nothing(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
     plan_all(office)
 
-    assert plan_all(office) == {"planned": [], "started": [], "unscheduled": []}
+    assert plan_all(office) == {"planned": [], "started": [], "unscheduled": [], "unknown": []}
 
 
 def test_what_somebody_did_to_the_schedules_is_put_right(world: LabOnMoto) -> None:
@@ -165,3 +165,29 @@ def test_the_lab_stands_in_the_ledger(world: LabOnMoto) -> None:
     document = world.capacity.ledger.document()
     assert document is not None
     assert [window.name for window in Lab.from_json(document).windows] == ["evening", "late"]
+
+
+def test_what_an_adopted_pool_leaves_out_is_read_from_its_node_group(world: LabOnMoto) -> None:
+    window = {"name": "evening", "days": "daily", "start": "21:00", "end": "23:00"}
+    adopted = {"cluster": {"existing": "lab"}, "pools": {"gpu": {"existing": "lab-ng-gpu"}}}
+    group = boto3.client("eks").describe_nodegroup(clusterName="lab", nodegroupName="lab-ng-gpu")["nodegroup"]
+
+    done = plan_all(deployed(world, window, **adopted))
+
+    kept = Lab.from_json(str(world.capacity.ledger.document()))
+    assert done["unknown"] == []
+    assert kept.pools["gpu"].max_nodes == group["scalingConfig"]["maxSize"]
+    assert kept.pools["gpu"].instance_type == group["instanceTypes"][0]
+    assert {lease.nodes for lease in world.capacity.ledger.leases("gpu")} == {
+        group["scalingConfig"]["maxSize"]
+    }
+    assert all(lease.hold.amount for lease in world.capacity.ledger.leases("gpu"))
+
+
+def test_a_pool_whose_node_group_is_not_there_gets_no_windows_and_says_so(world: LabOnMoto) -> None:
+    adopted = {"cluster": {"existing": "lab"}, "pools": {"gpu": {"existing": "other"}}}
+
+    done = plan_all(deployed(world, EVENING, **adopted))
+
+    assert done["planned"] == []
+    assert done["unknown"] == ["pool gpu: node group other is not in cluster lab; was it deleted?"]

@@ -27,6 +27,13 @@ class NodeGroup:
     desired: int
     group: str | None
     health: tuple[HealthIssue, ...] = ()
+    instance_types: tuple[str, ...] = ()
+    """Empty where its launch template names the type."""
+    ami_type: str = ""
+    disk_gib: int = 0
+    """0 where its launch template says it."""
+    template: tuple[str, str] | None = None
+    """Id and version of its launch template."""
 
 
 @dataclass(frozen=True)

@@ -44,15 +44,12 @@ class Terms:
         return f"{at.astimezone(self.zone):%H:%M on %Y-%m-%d} ({self.zone.key})"
 
 
-def terms(lab: "Lab", pool: str, max_nodes: int | None = None) -> Terms:
-    """The terms of a pool. `max_nodes` is what AWS says for an adopted pool that states none.
-
-    BadInput when nobody knows what a node costs.
-    """
+def terms(lab: "Lab", pool: str) -> Terms:
+    """The terms of a pool; BadInput when nobody knows what a node costs."""
     budget = lab.guard.budget
     return Terms(
         pool=pool,
-        max_nodes=lab.pools[pool].max_nodes or max_nodes or 0,
+        max_nodes=lab.pools[pool].max_nodes,
         price_per_hour=lab.price(pool),
         budget=Money.of(budget.amount, budget.currency),
         per=budget.period,

@@ -1,6 +1,7 @@
 """Lambda functions: run another one of the lab's functions and wait for it."""
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
@@ -18,10 +19,12 @@ class Functions:
     def __init__(self, lambda_: "LambdaClient | None" = None) -> None:
         self._lambda: LambdaClient = lambda_ or client("lambda", read_seconds=LONGEST_RUN_SECONDS, attempts=1)
 
-    def run(self, name: str, event: object) -> None:
-        """Run the function to its end; OutsideFailed with its own error when it fails."""
+    def run(self, name: str, event: object) -> Mapping[str, object]:
+        """Run the function to its end and give what it returned; OutsideFailed with its error when it fails."""
         with outside("lambda:Invoke", name):
             reply = self._lambda.invoke(FunctionName=name, Payload=json.dumps(event).encode())
             said = reply["Payload"].read().decode("utf-8", "replace")
         if reply.get("FunctionError"):
             raise OutsideFailed(f"the function {name} failed: {said[:500]}")
+        returned = json.loads(said or "null")
+        return returned if isinstance(returned, Mapping) else {}
