@@ -1,0 +1,226 @@
+"""One day in a lab on the embedded cloud, in the verbs that the scenarios are told in.
+
+Owns waiting in virtual time and looking from outside; what is done goes through the doors people have:
+the command line, and AWS with a person's key. Judging is the scenarios' and local/demo/laws.py's.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import boto3
+
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import period_of
+from local.cloud import Cloud
+from local.demo import laws
+from local.demo.observations import NodeReader, Outside, Pool, Sample
+
+LOOK_EVERY = timedelta(seconds=30)
+RATE = 60.0
+#: While somebody types: a program's start would otherwise take minutes.
+PEOPLE = 5.0
+WORKFLOWS = ("open", "close", "extend")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command answered."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.stdout)
+        return found
+
+
+class LabDay:
+    """A running cloud with its lab; `samples` are all looks so far, made while waiting."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self.cloud = cloud
+        self.clock = cloud.clock
+        self.lab = cloud.lab
+        endpoints = cloud.endpoints()
+        self._environment = endpoints.environment()
+        self._session = boto3.session.Session(
+            aws_access_key_id=endpoints.access_key_id,
+            aws_secret_access_key=endpoints.secret_access_key,
+            region_name=endpoints.region,
+        )
+        self._endpoint = endpoints.endpoint
+        self.pool = Pool("gpu", self.lab.cluster_name, self.lab.nodegroup_name("gpu"), self.lab.name)
+        self.ledger = Ledger(f"{self.lab.name}-ledger", self.api("dynamodb"))
+        nodes = NodeReader(cloud.control_plane.admin())
+        self._outside = Outside(self._session, self._endpoint, self.ledger, nodes)
+        self.samples: list[Sample] = []
+
+    def api(self, service: str) -> Any:
+        """AWS with the account's own key."""
+        return self._session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    # what people do
+
+    def command(self, *words: str) -> Said:
+        """The command line, as a program of its own; time does not run away meanwhile."""
+        self.clock.set_rate(PEOPLE)
+        done = subprocess.run(
+            [sys.executable, "-m", "cli.main", *words],
+            env={**os.environ, **self._environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def open(self, nodes: int, length: str, *more: str) -> Lease:
+        """A lease by the command line; it must be granted."""
+        said = self.command("open", "gpu", str(nodes), "for", length, "--json", *more)
+        assert said.code == 0, said
+        return self.lease(str(said.document["lease"]["id"]))
+
+    # what is there
+
+    def lease(self, name: str) -> Lease:
+        found = self.ledger.lease("gpu", name)
+        assert found is not None, f"the ledger has no lease {name}"
+        return found
+
+    def look(self) -> Sample:
+        """Everything from outside, kept among the samples."""
+        with self.clock.busy():
+            now = self.now
+            guard = self.lab.guard.budget
+            period = period_of(now, guard.period, ZoneInfo(self.lab.time_zone))
+            used = self.ledger.budget(period.key, guard.currency).used
+            sample = self._outside.look(self.pool, now, str(used.rounded()))
+        self.samples.append(sample)
+        return sample
+
+    def live(self) -> tuple[str, ...]:
+        """Instances of the pool that EC2 still has."""
+        return self.look().instances
+
+    def running(self) -> list[str]:
+        """Executions that have not ended."""
+        stepfunctions = self.api("stepfunctions")
+        machines = stepfunctions.list_state_machines()["stateMachines"]
+        return [
+            str(execution["executionArn"])
+            for machine in machines
+            for execution in stepfunctions.list_executions(
+                stateMachineArn=machine["stateMachineArn"], statusFilter="RUNNING"
+            )["executions"]
+        ]
+
+    def entries(self, since: datetime, kind: str | None = None) -> list[Entry]:
+        """The audit trail since an instant."""
+        found = self.ledger.audit("gpu", since)
+        return [entry for entry in found if kind is None or entry.kind == kind]
+
+    def receipt(self, lease: str) -> dict[str, Any]:
+        """The receipt of a lease; there must be one, and only one."""
+        found = [receipt for receipt in self.ledger.receipts("gpu") if receipt["lease"] == lease]
+        assert len(found) == 1, f"{len(found)} receipts of {lease}"
+        return found[0]
+
+    # time
+
+    def until(self, what: str, condition: Callable[[Sample], bool], within: timedelta) -> Sample:
+        """Let time pass until a look fulfils the condition; an hour of nothing takes a moment."""
+        deadline = self.now + within
+        self.clock.set_rate(RATE)
+        try:
+            while True:
+                sample = self.look()
+                if condition(sample):
+                    return sample
+                assert sample.at < deadline, f"{what}: not within {within}\n{self.story(sample)}"
+                self.clock.hurry(not self.running())
+                self.clock.sleep(LOOK_EVERY.total_seconds())
+        finally:
+            self.clock.hurry(False)
+            self.clock.set_rate(1)
+
+    def until_state(self, lease: str, *states: LeaseState, within: timedelta = timedelta(hours=1)) -> Lease:
+        """Until a lease is in one of the states."""
+        names = " or ".join(states)
+        self.until(f"{lease} is {names}", lambda _: self.lease(lease).state in states, within)
+        return self.lease(lease)
+
+    def until_quiet(self, within: timedelta = timedelta(hours=1)) -> Sample:
+        """Until no node is there, none is ordered and no workflow runs."""
+
+        def quiet(sample: Sample) -> bool:
+            return not (sample.instances or sample.desired or sample.kubernetes_nodes or self.running())
+
+        return self.until("zero nodes and no workflow running", quiet, within)
+
+    def pass_until(self, instant: datetime) -> None:
+        """Let an idle stretch pass: only sweeps and the planner run in it."""
+        self.clock.hurry(True)
+        self.clock.sleep_until(instant.timestamp())
+        self.clock.hurry(False)
+
+    # judging
+
+    def verdicts(self, since: datetime, *only: int) -> Mapping[int, laws.LawVerdict]:
+        """The laws, by what was seen since an instant."""
+        samples = [sample for sample in self.samples if sample.at >= since]
+        judged = laws.judge(
+            laws.Day(
+                samples=samples,
+                interval=LOOK_EVERY * 2,
+                entries=self.entries(since),
+                receipts=[r for r in self.ledger.receipts("gpu") if _closed(r) >= since],
+                budget=Decimal(self.lab.guard.budget.amount),
+            )
+        )
+        return {verdict.law: verdict for verdict in judged if verdict.law in only}
+
+    def story(self, sample: Sample) -> str:
+        """What a failure is told with: the last look, the trail, running steps and failed executions."""
+        trail = self.entries(sample.at - timedelta(hours=2))[-25:]
+        lines = [
+            f"{sample.at:%H:%M:%S} instances {sample.instances} desired {sample.desired} nodes {sample.kubernetes_nodes}"
+        ]
+        lines += [f"  lease {lease.id} {lease.state} until {lease.closes:%H:%M}" for lease in sample.leases]
+        lines += [f"  {entry.at:%H:%M:%S} {entry.kind} {entry.what}: {entry.why}" for entry in trail]
+        lines += [f"  running {arn.split(':', 6)[-1]}" for arn in self.running()]
+        return "\n".join(lines)
+
+    @contextmanager
+    def faults(self) -> Iterator[Any]:
+        """What is broken outside, and whole again afterwards."""
+        faults = self.cloud.aws.behaviours.faults
+        try:
+            yield faults
+        finally:
+            faults.clear()
+
+
+def lost(samples: Sequence[Sample], instances: Sequence[str]) -> list[str]:
+    """Which of the instances were missing in any of the looks."""
+    return [name for name in instances if any(name not in sample.instances for sample in samples)]
+
+
+def _closed(receipt: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(str(receipt["closed"]))

@@ -1,0 +1,38 @@
+"""With every function of ours gone, what is armed at AWS still brings the pool to zero, and never grows it."""
+
+from datetime import timedelta
+
+from lamplighter.domain.lease import LeaseState
+from tests.scenarios.lab_day import LabDay
+
+FAILSAFE_AFTER = timedelta(minutes=10)
+RAIL = timedelta(minutes=30)
+
+
+def test_the_failsafe_needs_none_of_our_code(lab: LabDay) -> None:
+    # given a running node
+    lease = lab.open(1, "20m")
+    lab.until_state(lease.id, LeaseState.OPEN)
+    running = lab.live()
+    begun = len(lab.samples)
+
+    # when every function of the lab is deleted
+    functions = lab.api("lambda")
+    ours = [f["FunctionName"] for f in functions.list_functions()["Functions"]]
+    for name in (name for name in ours if name.startswith(f"{lab.lab.name}-")):
+        functions.delete_function(FunctionName=name)
+
+    # then the node stays as long as its lease has time, and is gone after the failsafe has fired
+    armed = lease.closes + FAILSAFE_AFTER
+    lab.until("the failsafe ordered zero", lambda sample: sample.desired == 0, armed - lab.now + RAIL)
+    assert armed <= lab.samples[-1].at <= armed + timedelta(minutes=2)
+    leased = [sample for sample in lab.samples[begun:] if sample.at < lease.closes]
+    assert {sample.instances for sample in leased} == {running}
+    lab.until("EC2 is at zero", lambda sample: not sample.instances, timedelta(minutes=40))
+
+    # and its later shots add nothing
+    zero = len(lab.samples)
+    lab.pass_until(armed + RAIL + timedelta(minutes=15))
+    assert lab.look().instances == ()
+    assert all(sample.desired == 0 and not sample.instances for sample in lab.samples[zero:])
+    assert max(len(sample.instances) for sample in lab.samples[begun:]) == 1
