@@ -4,7 +4,9 @@ It owns the order of starting and stopping and what others need to know to use i
 same templates, assets and APIs as on AWS.
 """
 
+import atexit
 import base64
+import gc
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -40,6 +42,10 @@ LEAD_RATE = 60.0
 LOOK_EVERY = 5.0
 GIVE_UP_AFTER = 1800.0
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
+# What was imported stays: no collection need look at it, and the last one at all that moto holds would take
+# seconds of every exit.
+gc.freeze()
+atexit.register(gc.freeze)
 
 
 class Cloud:
