@@ -1,8 +1,8 @@
 """What differs between the lab's operator settings and the cluster's ClusterPolicy, by path."""
 
-from lamplighter.domain.gpu_settings import differences
+from lamplighter.domain.gpu_settings import Setting, differences
 
-LAB = {
+LAB: dict[str, Setting] = {
     "driver": {"enabled": False},
     "nfd": {"enabled": True},
     "operator": {"tolerations": []},
@@ -10,7 +10,7 @@ LAB = {
     "validator": {"plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "true"}]}},
     "daemonsets": {"tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}]},
 }
-CLUSTER = {
+CLUSTER: dict[str, Setting] = {
     "driver": {"enabled": False, "version": "580"},
     "devicePlugin": {"enabled": True},
     "validator": {
@@ -25,7 +25,7 @@ def test_what_the_lab_does_not_name_is_the_operator_s_own() -> None:
 
 
 def test_a_difference_names_its_path_and_both_sides() -> None:
-    changed = {
+    changed: dict[str, Setting] = {
         "driver": {"enabled": True},
         "devicePlugin": {},
         "validator": {"plugin": {"env": [{"name": "WITH_WORKLOAD", "value": "false"}]}},

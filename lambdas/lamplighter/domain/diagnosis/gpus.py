@@ -110,8 +110,11 @@ def _tainted(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
 
 
 def _not_tolerated(snapshot: Snapshot, daemonset: Doc, node: Node) -> Doc:
+    name = text(daemonset, "metadata", "name")
     desired = number(daemonset, "status", "desiredNumberScheduled")
-    if desired is not None and desired >= len(snapshot.nodes):
+    if is_plugin(name) and desired is not None and desired >= len(snapshot.nodes):
+        return {}
+    if any(pod.name.startswith(name) for pod in snapshot.pods_on(node)):
         return {}
     template = doc(daemonset, "spec", "template", "spec")
     if template:
@@ -128,7 +131,12 @@ def _plugin_here(snapshot: Snapshot, node: Node) -> bool:
 def _printed(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
     """What NVIDIA's own pods on the node, and the runtime about them, say."""
     pods = [pod for pod in snapshot.pods_on(node) if pod.operand]
-    return software.explained_by_texts(snapshot, gathered, node, pods)
+    if software.explained_by_texts(snapshot, gathered, node, pods):
+        return True
+    said = software.not_created(snapshot)
+    if said:
+        gathered.found("runtime-missing", node.name, *said)
+    return bool(said)
 
 
 def _unpullable(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
@@ -189,7 +197,7 @@ def _operator_down(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
     if software.operator_down(snapshot, gathered):
         return True
     absent = snapshot.was_read("kubernetes", "daemonsets") and not _plugin_daemonsets(snapshot)
-    return absent and software.policy_not_ready(snapshot, gathered)
+    return (absent or software.operator_failed(snapshot)) and software.policy_not_ready(snapshot, gathered)
 
 
 def _plugin_absent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:

@@ -53,6 +53,9 @@ _REFUSALS = (
     ),
 )
 _NEVER_JOINED = {"NodeCreationFailure", "AccessDenied", "Ec2SubnetInvalidConfiguration", "ClusterUnreachable"}
+_KARPENTER = re.compile(
+    r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
+)
 _DONE = {"Successful"}
 _REFUSED = {"Failed", "Cancelled"}
 _LAUNCHING = re.compile(r"launch", re.IGNORECASE)
@@ -163,20 +166,23 @@ def _activities(snapshot: Snapshot) -> list[tuple[datetime | None, str, str]]:
 
 
 def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
-    claims = {text(claim, "metadata", "name") for claim in snapshot.listed("kubernetes", "nodeclaims")}
+    launched_claims = set[str]()
     for claim in snapshot.listed("kubernetes", "nodeclaims"):
         state = condition(claim, "Launched")
         changed = instant(state, "lastTransitionTime")
+        if text(state, "status") == "True":
+            launched_claims.add(text(claim, "metadata", "name"))
         if text(state, "status") == "True" or (changed and changed < snapshot.since):
             continue
         said = f"{text(state, 'reason')}: {text(state, 'message')}"
         if cause := refusal(said):
             yield _Refusal(cause, text(claim, "metadata", "name"), said)
     for (kind, _, name), events in snapshot.events.items():
-        if kind not in {"NodeClaim", "NodePool"} or (kind == "NodeClaim" and name in claims):
+        if kind not in {"NodeClaim", "NodePool", "Pod"} or name in launched_claims:
             continue
         for event in events:
-            if cause := refusal(str(event)):
+            # Karpenter says it of its claim, and again of the pod that waits.
+            if (cause := refusal(str(event))) and _KARPENTER.search(str(event)):
                 yield _Refusal(cause, name, str(event))
 
 

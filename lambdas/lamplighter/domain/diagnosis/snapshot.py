@@ -12,7 +12,7 @@ from functools import cached_property
 from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, number, text
 from lamplighter.domain.diagnosis.events import Event, events_by_object
 from lamplighter.domain.diagnosis.node import Node
-from lamplighter.domain.diagnosis.pod import Pod, guessed, is_operator
+from lamplighter.domain.diagnosis.pod import Pod, guessed, is_operand, is_operator
 from lamplighter.domain.gpus import gpu_type
 from lamplighter.errors import BadInput
 
@@ -133,11 +133,15 @@ class Snapshot:
 
     def _pod_documents(self) -> list[Doc]:
         """The pods; where they were not read, what the names in logs and events give away."""
+        listed = self.listed("kubernetes", "pods")
+        names = {(key.partition("/")[0], key.partition("/")[2]) for key in self._log_keys if "/" in key}
         if self.was_read("kubernetes", "pods"):
-            return self.listed("kubernetes", "pods")
-        names = {tuple(key.split("/")[:2]) for key in self._log_keys if "/" in key}
-        names |= {(namespace, name) for kind, namespace, name in self.events if kind == "Pod"}
-        return [
+            there = {(text(each, "metadata", "namespace"), text(each, "metadata", "name")) for each in listed}
+            # A log of NVIDIA's software without its pod: somebody kept the log alone.
+            names = {each for each in names - there if is_operand(each[1])}
+        else:
+            names |= {(namespace, name) for kind, namespace, name in self.events if kind == "Pod"}
+        return listed + [
             guessed(namespace, name, [node.name for node in self.nodes]) for namespace, name in sorted(names)
         ]
 
@@ -147,10 +151,9 @@ class Snapshot:
 
     @cached_property
     def _by_node(self) -> dict[str, list[Pod]]:
-        guesses = not self.was_read("kubernetes", "pods")
         found: dict[str, list[Pod]] = {}
         for pod in self.pods:
-            if pod.node or guesses:
+            if pod.node or not pod.phase:
                 found.setdefault(pod.node, []).append(pod)
         return found
 

@@ -7,7 +7,7 @@ from lamplighter.domain.diagnosis import workloads
 from lamplighter.domain.diagnosis.document import at, condition, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.node import Node
-from lamplighter.domain.diagnosis.pod import Pod, is_plugin
+from lamplighter.domain.diagnosis.pod import Pod, is_operand, is_plugin
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
 from lamplighter.domain.diagnosis.symptoms import NVML_MISSING
@@ -20,6 +20,7 @@ _NEEDED = re.compile(
 _OPERATOR = re.compile(r"^gpu-operator$|gpu-operator(?!.*node-feature)|node-feature-discovery-master")
 _ABOUT_NODE = ("driver-mismatch", "driver-broken", "runtime-missing", "driver-too-old", "cdi-unresolvable")
 _RESTARTS = 3
+_NO_RUNTIME_CLASS = re.compile(r"RuntimeClass \W*nvidia\W* not found", re.IGNORECASE)
 
 
 def needed_for_gpus(daemonset: str) -> bool:
@@ -69,6 +70,8 @@ def without_driver(snapshot: Snapshot, node: Node | None) -> str | None:
 
 def operator_down(snapshot: Snapshot, gathered: Gathered) -> bool:
     """The operator's own deployment has no pod that works, for longer than normal."""
+    if not snapshot.was_read("kubernetes", "deployments"):
+        return _operator_pods_down(snapshot, gathered)
     for deployment in snapshot.listed("kubernetes", "deployments"):
         name = text(deployment, "metadata", "name")
         wanted = number(deployment, "spec", "replicas")
@@ -82,10 +85,45 @@ def operator_down(snapshot: Snapshot, gathered: Gathered) -> bool:
             if all(each.about != name for each in gathered.in_progress):
                 gathered.progress(Stage.OPERATOR, name, began or snapshot.since)
             continue
+        if pulls := _operator_pulls(snapshot):
+            gathered.found("image-pull-failed", name, *pulls)
+            return True
         said = f"deployment {text(deployment, 'metadata', 'namespace')}/{name}: 0 of {wanted or 1} pods available"
         gathered.found("operator-not-ready", name, said, text(state, "message"), *_operator_says(snapshot))
         return True
     return False
+
+
+def _operator_pulls(snapshot: Snapshot) -> list[str]:
+    said = (workloads.pull_failure(snapshot, pod) for pod in snapshot.operator_pods)
+    return [each for each in said if each]
+
+
+def _operator_pods_down(snapshot: Snapshot, gathered: Gathered) -> bool:
+    """The same from the pods, where the deployments were not read."""
+    pods = [pod for pod in snapshot.operator_pods if pod.name.startswith("gpu-operator")]
+    crashes = [f"{pod.called}: container {name} {said}" for pod in pods for name, said in pod.crashing()]
+    if any(pod.healthy for pod in pods) or not crashes:
+        return False
+    gathered.found("operator-not-ready", pods[0].called, *crashes)
+    return True
+
+
+def operator_failed(snapshot: Snapshot) -> bool:
+    """The operator itself says that it could not do its work, rather than that an operand is not ready."""
+    error = condition(snapshot.policy, "Error")
+    return text(error, "status") == "True" and text(error, "reason") in {"ReconcileFailed", "DriverNotReady"}
+
+
+def not_created(snapshot: Snapshot) -> list[str]:
+    """DaemonSets whose pods are rejected because the runtime class that they name does not exist."""
+    return [
+        f"DaemonSet {name}: {event.message}"
+        for (kind, _, name), events in snapshot.events.items()
+        if kind == "DaemonSet" and is_operand(name)
+        for event in events[-1:]
+        if _NO_RUNTIME_CLASS.search(event.message)
+    ]
 
 
 def _operator_says(snapshot: Snapshot) -> list[str]:
