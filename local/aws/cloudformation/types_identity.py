@@ -16,8 +16,11 @@ def _role(order: Order) -> Physical:
 
 
 def _role_changed(order: Order, physical: Physical) -> Physical:
-    trust = json.dumps(order.get("AssumeRolePolicyDocument"))
-    order.call("iam", "update_assume_role_policy", RoleName=physical.id, PolicyDocument=trust)
+    if "AssumeRolePolicyDocument" in order.changed():
+        trust = json.dumps(order.get("AssumeRolePolicyDocument"))
+        order.call("iam", "update_assume_role_policy", RoleName=physical.id, PolicyDocument=trust)
+    if "Description" in order.changed():
+        order.call("iam", "update_role", RoleName=physical.id, Description=order.get("Description", ""))
     if "Tags" in order.changed() and order.get("Tags"):
         order.call("iam", "tag_role", RoleName=physical.id, Tags=order.get("Tags"))
     _role_policies(order, physical.id)
