@@ -148,10 +148,11 @@ class Cloud:
             clock_url=f"{self.aws.endpoint}{ClockPage.PATH}",
         )
 
-    def redeploy(self, lab_path: Path | None = None) -> list[Stack]:
+    def redeploy(self, lab_path: Path | None = None, *, import_existing: bool = False) -> list[Stack]:
         """Deploy again, another lab file if given, while everything runs on; how each stack ended.
 
-        As `cdk deploy --all` does, it stops at a stack that fails.
+        As `cdk deploy --all` does, it stops at a stack that fails, and takes up what an earlier deploy
+        left behind only when told to with `import_existing`.
         """
         self._lab_path = lab_path or self._lab_path
         self.lab = labfile.load(self._lab_path)
@@ -159,7 +160,7 @@ class Cloud:
         self.aws.assets.read(assembly.folder)
         ended: list[Stack] = []
         for template in assembly.stacks():
-            ended.append(self.aws.deploy(template))
+            ended.append(self.aws.deploy(template, import_existing=import_existing))
             if ended[-1].status not in COMPLETE:
                 break
         return ended

@@ -3,14 +3,14 @@
 It composes the seams and starts and stops them in order; what each does is written in its own module.
 """
 
-import os
 from pathlib import Path
+from typing import Any
 
 from botocore.exceptions import ClientError
 from moto.moto_api._internal.models import moto_api_backend
 
 from local.assembly import StackTemplate
-from local.aws import iam, virtual_time
+from local.aws import iam, managed_policies, virtual_time
 from local.aws.assets import Assets
 from local.aws.behaviours import Behaviours
 from local.aws.cloudformation.custom_resources import CustomResources
@@ -36,7 +36,7 @@ class EmbeddedAws:
     def __init__(self, clock: VirtualClock, work: Path, region: str, *, seed: int = 0) -> None:
         self.clock = clock
         self.region = region
-        os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"  # roles name AWS's own policies
+        managed_policies.provide()
         moto_api_backend.reset()
         virtual_time.use(clock)
         iam.enforce()
@@ -62,8 +62,12 @@ class EmbeddedAws:
         """Answer from now on."""
         self.server.start()
 
-    def deploy(self, stack: StackTemplate) -> Stack:
-        """Create or update a stack and wait until that has ended, well or not; no change is fine."""
+    def deploy(self, stack: StackTemplate, *, import_existing: bool = False) -> Stack:
+        """Create or update a stack and wait until that has ended, well or not; no change is fine.
+
+        `import_existing`: take up what an earlier stack retained, as `cdk deploy
+        --import-existing-resources` does.
+        """
         request = {
             "StackName": stack.name,
             "TemplateBody": stack.text,
@@ -71,7 +75,10 @@ class EmbeddedAws:
             "Tags": [{"Key": key, "Value": value} for key, value in stack.tags.items()],
         }
         try:
-            self.around.call("cloudformation", "create_stack", request)
+            if import_existing and not self._has(stack.name):
+                self._create_with_what_exists(request)
+            else:
+                self.around.call("cloudformation", "create_stack", request)
         except ClientError as error:
             if error.response["Error"]["Code"] != "AlreadyExistsException":
                 raise
@@ -81,6 +88,15 @@ class EmbeddedAws:
                 if "No updates are to be performed" not in str(refusal):
                     raise
         return self.stacks.await_settled(stack.name)
+
+    def _has(self, name: str) -> bool:
+        stacks = self.around.call("cloudformation", "describe_stacks", {})["Stacks"]
+        return any(stack["StackName"] == name for stack in stacks)
+
+    def _create_with_what_exists(self, request: dict[str, Any]) -> None:
+        more = {"ChangeSetName": "deploy", "ChangeSetType": "CREATE", "ImportExistingResources": True}
+        made = self.around.call("cloudformation", "create_change_set", {**request, **more})
+        self.around.call("cloudformation", "execute_change_set", {"ChangeSetName": made["Id"]})
 
     def destroy(self, name: str) -> Stack:
         """Delete a stack and wait until that has ended, well or not."""

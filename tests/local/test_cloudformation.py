@@ -186,3 +186,43 @@ def test_a_name_that_is_taken_is_refused(stacks):
 def test_a_template_that_refers_to_nothing_is_refused(stacks):
     with pytest.raises(ClientError, match="Unresolved resource dependencies"):
         stacks.create({"Queue": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": {"Ref": "Nobody"}}}})
+
+
+TABLE = {
+    "Type": "AWS::DynamoDB::Table",
+    "DeletionPolicy": "Retain",
+    "Properties": {
+        "TableName": "kept",
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    },
+}
+
+
+def test_what_a_stack_left_behind_is_taken_up_only_by_a_change_set_that_says_so(stacks, aws):
+    # given a table with something in it that a deleted stack retained
+    stacks.create({"Table": TABLE})
+    aws.call("dynamodb", "put_item", TableName="kept", Item={"pk": {"S": "a receipt"}})
+    assert stacks.delete() == "DELETE_COMPLETE"
+
+    # when the same stack is created by a change set that may import
+    request = {"StackName": "lab", "TemplateBody": json.dumps({"Resources": {"Table": TABLE}})}
+    more = {"ChangeSetName": "deploy", "ChangeSetType": "CREATE", "ImportExistingResources": True}
+    aws.call("cloudformation", "create_change_set", **request, **more)
+    aws.call("cloudformation", "execute_change_set", StackName="lab", ChangeSetName="deploy")
+    aws.embedded.stacks.await_settled("lab")
+
+    # then it has the table, and the table what was in it; without it, the name is taken
+    assert stacks.describe()["StackStatus"] == "CREATE_COMPLETE"
+    assert stacks.physical() == {"Table": "kept"}
+    assert aws.call("dynamodb", "scan", TableName="kept")["Count"] == 1
+    assert stacks.delete() == "DELETE_COMPLETE"
+    assert "kept" in stacks.failed({"Table": TABLE})
+
+
+def test_a_failure_is_that_of_the_last_operation(stacks, aws):
+    stacks.create({"Queue": QUEUE})
+    stacks.update({"Queue": QUEUE, "First": {"Type": "AWS::No::Such"}})
+    stacks.update({"Queue": QUEUE, "Second": {"Type": "AWS::Nor::This"}})
+    assert "Second" in aws.embedded.stacks.await_settled("lab").failure()

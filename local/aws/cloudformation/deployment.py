@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local.aws.cloudformation.expressions import Scope, Surface
 from local.aws.cloudformation.graph import reversed_order, walk
-from local.aws.cloudformation.kinds import Failed, Kind, Order, Properties
+from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, Properties
 from local.aws.cloudformation.stack import Installed, Stack
 from local.aws.cloudformation.template import InvalidTemplate, Resource, Template
 from local.aws.surroundings import Surroundings
@@ -29,6 +29,8 @@ class Deployment:
     around: Surroundings
     surface: Surface
     kind_of: KindOf
+    #: Whether what is retained and exists already is taken up, as a change set may be told to.
+    import_existing: bool = False
     before: dict[str, Installed] = field(default_factory=dict)  # as it was when the operation began
     outdated: list[Installed] = field(default_factory=list)  # replaced, to be taken away when all is well
     _scope: Scope | None = None
@@ -103,8 +105,14 @@ class Deployment:
         verb = "UPDATE" if old else "CREATE"
         reason = "Requested update requires the creation of a new physical resource." if old else ""
         stack.resource(resource, f"{verb}_IN_PROGRESS", reason)
+        order = self._order(resource, properties)
+        there = self._there(kind, order, resource) if not old else None
+        if there:
+            stack.installed[name] = Installed(resource, properties, there, needs)
+            stack.resource(resource, "IMPORT_COMPLETE")
+            return
         try:
-            physical = kind.create(self._order(resource, properties))
+            physical = kind.create(order)
         except Failed as error:
             if error.physical and not old:
                 # It failed and left something behind, which the way back takes away.
@@ -114,6 +122,11 @@ class Deployment:
             self.outdated.append(old)
         stack.installed[name] = Installed(resource, properties, physical, needs)
         stack.resource(resource, f"{verb}_COMPLETE")
+
+    def _there(self, kind: Kind, order: Order, resource: Resource) -> Physical | None:
+        if not self.import_existing or kind.find is None or not resource.deletion_policy.startswith("Retain"):
+            return None
+        return kind.find(order)
 
     def _roll_back(self, verb: str, reason: str) -> None:
         stack = self.stack

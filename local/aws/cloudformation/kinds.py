@@ -91,6 +91,7 @@ class Order:
 Create = Callable[[Order], Physical]
 Change = Callable[[Order, Physical], Physical]
 Remove = Callable[[Order, Physical], None]
+Find = Callable[[Order], Physical | None]
 
 
 def _keep(_order: Order, _physical: Physical) -> None:
@@ -102,6 +103,7 @@ class Kind:
     """A resource type. Without `update` any change replaces; with it, only a change of `replace_on` does.
 
     `tags`: "list" or "map" where the stack's tags are put on the resource, in that form, as property Tags.
+    `find`: the one that exists already under the name that the template gives, for a stack to take up.
     """
 
     create: Create
@@ -109,6 +111,7 @@ class Kind:
     delete: Remove = _keep
     replace_on: frozenset[str] = frozenset()
     tags: str | None = None
+    find: Find | None = None
 
     def replaces(self, changed: set[str]) -> bool:
         return self.update is None or bool(changed & self.replace_on)

@@ -32,6 +32,7 @@ class CloudFormation:
         self._custom = custom
         self._assets = assets
         self._stacks: dict[str, Stack] = {}  # by id
+        self._change_sets: dict[str, Document] = {}  # by ARN, and by stack and name
         self._lock = threading.Lock()
 
     def await_settled(self, name: str) -> Stack:
@@ -39,6 +40,25 @@ class CloudFormation:
         stack = self._find(name, deleted=True)
         stack.settled.wait()
         return stack
+
+    def create_change_set(self, request: Document) -> Document:
+        """Kept until it is executed; whether the stack may be changed is judged then."""
+        name = request["ChangeSetName"]
+        arn = self._around.arn("cloudformation", f"changeSet/{name}/{uuid.uuid4()}")
+        self._template(request)
+        self._change_sets[arn] = self._change_sets[f"{request['StackName']}/{name}"] = request
+        return {"Id": arn, "StackId": request["StackName"]}
+
+    def execute_change_set(self, request: Document) -> Document:
+        name = request["ChangeSetName"]
+        found = self._change_sets.pop(name, None) or self._change_sets.pop(
+            f"{request.get('StackName')}/{name}", None
+        )
+        if found is None:
+            raise AwsError("ChangeSetNotFound", f"ChangeSet [{name}] does not exist")
+        change = self.create_stack if found.get("ChangeSetType") == "CREATE" else self.update_stack
+        change(found)
+        return {}
 
     def create_stack(self, request: Document) -> Document:
         name = request["StackName"]
@@ -58,7 +78,8 @@ class CloudFormation:
             self._stacks[stack.id] = stack
         values = self._values(template, stack.parameters)
         stack.becomes("CREATE_IN_PROGRESS", "User Initiated")
-        self._begin(stack, lambda: self._deployment(stack).apply(template, values))
+        deployment = self._deployment(stack, import_existing=bool(request.get("ImportExistingResources")))
+        self._begin(stack, lambda: deployment.apply(template, values))
         return {"StackId": stack.id}
 
     def update_stack(self, request: Document) -> Document:
@@ -79,7 +100,8 @@ class CloudFormation:
             stack.becomes("UPDATE_IN_PROGRESS", "User Initiated")
 
         def update() -> None:
-            self._deployment(stack).apply(template, values)
+            importing = bool(request.get("ImportExistingResources"))
+            self._deployment(stack, import_existing=importing).apply(template, values)
             if "ROLLBACK" in stack.status:
                 stack.template, stack.parameters, stack.tags = before
 
@@ -151,12 +173,13 @@ class CloudFormation:
         ]
         return {"Exports": exports}
 
-    def _deployment(self, stack: Stack) -> Deployment:
+    def _deployment(self, stack: Stack, *, import_existing: bool = False) -> Deployment:
         return Deployment(
             stack,
             self._around,
             surface(self._around, stack, self._stacks),
             lambda kind, properties: kind_of(kind, properties, self._custom.kind),
+            import_existing,
         )
 
     def _begin(self, stack: Stack, operation: Callable[[], None]) -> None:

@@ -68,12 +68,20 @@ class Stack:
 
     def failure(self) -> str:
         """The first resource that failed in the last operation, with its reason; empty when none did."""
-        for event in self.events:
+        for event in self.events[self._last_operation() :]:
             if event["ResourceStatus"].endswith("_FAILED") and event["LogicalResourceId"] != self.name:
                 return (
                     f"{event['LogicalResourceId']} ({event['ResourceType']}): {event['ResourceStatusReason']}"
                 )
         return self.reason
+
+    def _last_operation(self) -> int:
+        begun = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS")
+        ours = [event["LogicalResourceId"] == self.name for event in self.events]
+        return max(
+            (at for at, own in enumerate(ours) if own and self.events[at]["ResourceStatus"] in begun),
+            default=0,
+        )
 
     def _event(self, logical_id: str, kind: str, physical_id: str, status: str, reason: str) -> None:
         event = {

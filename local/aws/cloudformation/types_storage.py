@@ -17,6 +17,16 @@ def _table(order: Order) -> Physical:
     extra: dict[str, Any] = {"Tags": _table_tags(order)} if _table_tags(order) else {}
     reply = order.shaped("dynamodb", "create_table", *leave, TableName=name, **extra)["TableDescription"]
     _table_extras(order, name)
+    return _described_table(name, reply)
+
+
+def _table_there(order: Order) -> Physical | None:
+    name = order.get("TableName")
+    reply = tolerant(order, "dynamodb", "describe_table", TableName=name) if name else {}
+    return _described_table(name, reply["Table"]) if reply else None
+
+
+def _described_table(name: str, reply: dict[str, Any]) -> Physical:
     attributes = {"Arn": reply["TableArn"], "TableId": reply.get("TableId", name)}
     if "LatestStreamArn" in reply:
         attributes["StreamArn"] = reply["LatestStreamArn"]
@@ -143,6 +153,7 @@ _PLAIN_TABLE = Kind(
     removed("dynamodb", "delete_table", "TableName"),
     frozenset({"TableName", "KeySchema", "AttributeDefinitions", "LocalSecondaryIndexes"}),
     "list",
+    _table_there,
 )
 
 KINDS = {
