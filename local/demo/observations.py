@@ -95,7 +95,12 @@ class Outside:
 
     def _failsafe(self, pool: Pool) -> tuple[datetime, ...]:
         scheduler = self._clients["scheduler"]
-        found = scheduler.list_schedules(GroupName=pool.schedule_group, NamePrefix=f"failsafe-{pool.name}-")
+        try:
+            found = scheduler.list_schedules(
+                GroupName=pool.schedule_group, NamePrefix=f"failsafe-{pool.name}-"
+            )
+        except scheduler.exceptions.ResourceNotFoundException:
+            return ()  # before the lab is deployed, and after it is destroyed
         return tuple(
             sorted(
                 _at(
