@@ -21,6 +21,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if Path(__file__).parent in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cloud)
+        # How its threads end, when a clock is stopped, is no matter of a scenario.
+        item.add_marker(pytest.mark.filterwarnings("ignore:Exception in thread"))
     places = [index for index, item in enumerate(items) if item in ours]
     for place, item in zip(places, sorted(ours, key=_turn), strict=True):
         items[place] = item

@@ -46,6 +46,11 @@ class Said:
         found: dict[str, Any] = json.loads(self.stdout)
         return found
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.stdout)
+        return found
+
 
 class LabDay:
     """A running cloud with its lab; `samples` are all looks so far, made while waiting."""
@@ -199,9 +204,8 @@ class LabDay:
     def story(self, sample: Sample) -> str:
         """What a failure is told with: the last look, the trail, running steps and failed executions."""
         trail = self.entries(sample.at - timedelta(hours=2))[-25:]
-        lines = [
-            f"{sample.at:%H:%M:%S} instances {sample.instances} desired {sample.desired} nodes {sample.kubernetes_nodes}"
-        ]
+        there = f"instances {sample.instances}, desired {sample.desired}, nodes {sample.kubernetes_nodes}"
+        lines = [f"{sample.at:%H:%M:%S} {there}"]
         lines += [f"  lease {lease.id} {lease.state} until {lease.closes:%H:%M}" for lease in sample.leases]
         lines += [f"  {entry.at:%H:%M:%S} {entry.kind} {entry.what}: {entry.why}" for entry in trail]
         lines += [f"  running {arn.split(':', 6)[-1]}" for arn in self.running()]

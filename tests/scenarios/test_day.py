@@ -87,7 +87,9 @@ def test_the_receipts_add_up_and_each_proves_zero(day: dict[str, Any]) -> None:
     for receipt in day["receipts"]:
         proof = receipt["proof_of_zero"]
         assert (proof["desired"], proof["instances"], proof["kubernetes_nodes"]) == (0, [], []), receipt
-        assert {"lease", "pool", "owner", "source", "opened", "closed", "nodes", "node_seconds"} <= set(receipt)
+        assert {"lease", "pool", "owner", "source", "opened", "closed", "nodes", "node_seconds"} <= set(
+            receipt
+        )
         assert {"minutes_to_ready", "verdicts"} <= set(receipt)
     (evening,) = (receipt for receipt in day["receipts"] if receipt["source"] == "window")
     assert {verdict["verdict"] for verdict in evening["verdicts"]} == {"passed"}

@@ -25,7 +25,9 @@ def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(lab: LabDay
         assert lab.lease(lease.id).state is LeaseState.CLOSING
 
         # then it is closed again, and nobody may believe it is closed
-        lab.until("it is closed again", lambda _: len(lab.entries(begun, "leaked")) > 1, timedelta(minutes=40))
+        lab.until(
+            "it is closed again", lambda _: len(lab.entries(begun, "leaked")) > 1, timedelta(minutes=40)
+        )
         assert _leaked(lab)
 
     # when the instance goes at last

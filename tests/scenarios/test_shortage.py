@@ -19,7 +19,9 @@ def test_one_of_two_nodes_has_no_capacity_until_it_has(lab: LabDay) -> None:
         whole = lease.hold
 
         # then the cause is named within three minutes of the order
-        lab.until("the shortage is said", lambda _: bool(lab.entries(begun, "degraded")), timedelta(minutes=25))
+        lab.until(
+            "the shortage is said", lambda _: bool(lab.entries(begun, "degraded")), timedelta(minutes=25)
+        )
         (said, *_) = lab.entries(begun, "degraded")
         assert "1 of 2" in said.what
         assert "quota" in said.why
@@ -31,7 +33,11 @@ def test_one_of_two_nodes_has_no_capacity_until_it_has(lab: LabDay) -> None:
 
     # when there is capacity again
     lab.until("both nodes are there", lambda sample: len(sample.instances) == 2, timedelta(minutes=15))
-    lab.until("both are open", lambda _: not lab.lease(lease.id).missing and not lab.running(), timedelta(minutes=15))
+    lab.until(
+        "both are open",
+        lambda _: not lab.lease(lease.id).missing and not lab.running(),
+        timedelta(minutes=15),
+    )
 
     # then it is whole, with the first node still the same, and money held for both
     assert set(first) <= set(lab.live())
@@ -48,7 +54,9 @@ def test_no_capacity_at_all_leaves_nothing_behind(lab: LabDay) -> None:
     with lab.faults() as outside:
         outside.no_capacity("g5.xlarge")
         lease = lab.open(1, "20m")
-        lab.until("the shortage is said", lambda _: bool(lab.entries(begun, "degraded")), timedelta(minutes=15))
+        lab.until(
+            "the shortage is said", lambda _: bool(lab.entries(begun, "degraded")), timedelta(minutes=15)
+        )
         lab.until_state(lease.id, LeaseState.CLOSED)
         end = lab.until_quiet()
     assert lab.lease(lease.id).hold.amount == 0 or lab.lease(lease.id).node_seconds == 0
