@@ -239,3 +239,21 @@ def test_bandwidth_that_is_held_down_is_said_since_the_expectation_began() -> No
     assert causes(document) == ["bandwidth-throttled"]
     document["kubernetes"]["events"][-1] = event("Node", NODES[0], "BandwidthInExceeded", "x", minute=-5)
     assert causes(document) == []
+
+
+def test_a_launch_that_succeeded_after_a_refusal_is_booting() -> None:
+    document = one_of_two(now=6)
+    del document["aws"]["instances"]
+    document["aws"]["scaling_activities"] = [
+        activity(CAPACITY, minute=1),
+        activity("", "Successful", minute=5),
+    ]
+    assert (causes(document), stages(document)) == ([], ["node-join"])
+
+
+def test_two_independent_causes_in_two_layers() -> None:
+    document = one_of_two()
+    document["aws"]["scaling_activities"].append(activity(QUOTA))
+    waits = next(each for each in document["kubernetes"]["pods"] if each["metadata"]["name"] == "train-waits")
+    waits["spec"]["tolerations"] = []
+    assert causes(document) == ["vcpu-quota", "untolerated-taint"]

@@ -304,3 +304,36 @@ def test_the_same_cause_on_two_nodes_is_one_finding_about_both() -> None:
     assert [each.cause.name for each in found.findings] == ["node-not-ready"]
     assert all(name in found.findings[0].about for name in NODES)
     assert daemonset()
+
+
+def test_a_fatal_xid_is_said_even_while_the_node_still_offers_all() -> None:
+    document = eight(8)
+    document["logs"][f"gpu-operator/{PLUGIN}"] = "XidCriticalError: Xid=79 on Device=GPU-8f6d2f2e"
+    assert causes(document) == ["xid"]
+
+
+def test_a_pod_that_runs_on_over_a_broken_driver() -> None:
+    document = healthy()
+    document["logs"]["lab/train-0"] = "Failed to initialize NVML: Driver/library version mismatch"
+    assert causes(document) == ["driver-mismatch"]
+    document["logs"] = {
+        f"gpu-operator/{PLUGIN}": "Failed to initialize NVML: Driver/library version mismatch"
+    }
+    assert causes(document) == [], "the plugin works now, so what it printed before is history"
+
+
+def test_a_log_that_was_kept_without_its_pod_still_counts() -> None:
+    document = one_without_gpus()
+    without(document, "nvidia-device")
+    document["logs"]["gpu-operator/nvidia-device-plugin-daemonset-gone"] = "could not load NVML library"
+    assert causes(document) == ["runtime-missing"]
+
+
+def test_a_runtime_class_that_is_missing_is_told_by_the_daemonset() -> None:
+    document = one_without_gpus()
+    without(document, "nvidia-device", "nvidia-operator", "gpu-feature")
+    message = 'Error creating: pods "x" is forbidden: pod rejected: RuntimeClass "nvidia" not found'
+    document["kubernetes"]["events"].append(
+        event("DaemonSet", "nvidia-device-plugin-daemonset", "FailedCreate", message)
+    )
+    assert causes(document) == ["runtime-missing"]

@@ -38,14 +38,12 @@ def _condition_says(node: Node) -> Iterator[str]:
 
 def _logs_say(snapshot: Snapshot, node: Node) -> Iterator[str]:
     short = node.short_of(snapshot.gpus_per_node)
-    if not short:
-        return
     for pod in snapshot.pods_on(node):
         for xid, line in symptoms.xids(snapshot.logs(pod), snapshot.now, snapshot.since):
             # The device plugin takes a GPU away for more XIDs than those that are fatal.
-            if xid in symptoms.FATAL_XIDS or "XidCriticalError" in line:
+            if xid in symptoms.FATAL_XIDS or (short and "XidCriticalError" in line):
                 yield f"{pod.called}: {line}"
-                yield short
+                yield short or ""
     for event in snapshot.node_events(node):
         if symptoms.condition_xid(event.reason) in symptoms.FATAL_XIDS:
             yield str(event)

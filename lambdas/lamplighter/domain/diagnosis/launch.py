@@ -85,7 +85,7 @@ def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
     refusals = list(_refusals(snapshot, snapshot.wanted_nodes))
     for each in refusals:
         gathered.found(each.cause, each.about, each.said)
-    if not refusals:
+    if not refusals and not _joined_never(snapshot, gathered):
         gathered.unknown(
             f"whether the {snapshot.wanted_nodes} expected nodes are there was not read",
             snapshot.not_read("kubernetes.nodes", "aws.instances"),
@@ -110,8 +110,10 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     # Where instances were not read, one that boots cannot be told from one that was never launched.
     counted = snapshot.was_read("aws", "instances")
     stage = Stage.LAUNCH if counted else Stage.JOIN
-    if snapshot.age(None) <= stage.normal:
-        gathered.progress(stage, snapshot.name, snapshot.since)
+    done = [started for started, status, _ in _activities(snapshot) if status in _DONE and started]
+    began = max([snapshot.since, *([] if counted else done)])
+    if snapshot.age(began) <= stage.normal:
+        gathered.progress(stage, snapshot.name, began)
         return
     desired = number(snapshot.nodegroup, "scalingConfig", "desiredSize")
     there = snapshot.wanted_nodes - missing

@@ -5,7 +5,7 @@ Pods that wait because all GPUs are in use are no finding: that is what a full l
 
 from collections.abc import Iterable
 
-from lamplighter.domain.diagnosis import software, workloads
+from lamplighter.domain.diagnosis import software, symptoms, workloads
 from lamplighter.domain.diagnosis.document import text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.node import Node
@@ -22,6 +22,8 @@ def judged(snapshot: Snapshot, gathered: Gathered) -> None:
         for said in workloads.slow_pulls(snapshot, pod):
             gathered.found("image-pull-slow", pod.called, said)
         guessed = not pod.phase and not snapshot.was_read("kubernetes", "pods")
+        if pod.healthy and pod.gpus and pod.phase == "Running":
+            _driver_gone(snapshot, gathered, pod)
         if pod.healthy or pod.node in gathered.explained or workloads.is_history(snapshot, pod):
             continue
         if _own_cause(snapshot, gathered, pod, nodes.get(pod.node)) or guessed:
@@ -30,6 +32,17 @@ def judged(snapshot: Snapshot, gathered: Gathered) -> None:
             _unplaced(snapshot, gathered, pod, free)
         elif pod.phase == "Pending" and pod.node and not _starts_with_node(pod):
             _not_started(snapshot, gathered, pod)
+
+
+def _driver_gone(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
+    """A pod that runs on, and prints that the driver under it does not work."""
+    symptom = symptoms.symptom([snapshot.logs(pod)], snapshot.now, snapshot.since)
+    if (
+        symptom
+        and symptom.cause in {"driver-mismatch", "driver-broken"}
+        and pod.node not in gathered.explained
+    ):
+        gathered.found(symptom.cause, pod.called, f"{pod.called} on {pod.node}: {symptom.said}")
 
 
 def _starts_with_node(pod: Pod) -> bool:

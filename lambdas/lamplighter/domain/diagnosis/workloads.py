@@ -25,6 +25,7 @@ _PULL_EVENT = re.compile(r"Failed to pull image|ImagePullBackOff|ErrImagePull|Ba
 _PULLED_IN = re.compile(r"Successfully pulled image .{0,300}? in ((?:[\d.]+(?:h|ms|m|us|µs|s))+)")
 _UNIT = re.compile(r"([\d.]+)(h|ms|m|us|µs|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
+_GPU_TAINT = re.compile(r"untolerated taint (\{nvidia\.com/[^}]{0,200}\})")
 _REFUSED = {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu"}
 
 
@@ -129,11 +130,12 @@ def kept_away(snapshot: Snapshot, pod: Pod) -> str | None:
     """The taint that keeps the pod off every node of the pool; None where it may go to one."""
     taints = [node.taints for node in snapshot.nodes] or [snapshot.taints]
     missing = [pod.untolerated(each) for each in taints]
-    if not all(missing):
-        return None
-    # As the scheduler writes it in the pod's own condition or event.
-    taint = missing[0]
-    return f"{{{text(taint, 'key')}: {text(taint, 'value')}}}"
+    # As the scheduler writes it; its own word counts too, for the taint that means a GPU.
+    if all(missing):
+        return f"{{{text(missing[0], 'key')}: {text(missing[0], 'value')}}}"
+    said = _GPU_TAINT.search(scheduling_said(snapshot, pod))
+    bare = not any(taints)
+    return said[1] if said and bare else None
 
 
 def scheduling_said(snapshot: Snapshot, pod: Pod) -> str:
