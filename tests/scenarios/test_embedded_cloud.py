@@ -114,4 +114,5 @@ def test_two_clouds_at_once_each_say_how_to_reach_them_and_leave_nothing(two):
 
     processes = two[1].everybody()
     two[1].process.send_signal(signal.SIGKILL)
+    two[1].process.wait(10)
     assert gone(processes), "not even a kill may leave a process behind"
