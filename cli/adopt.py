@@ -16,6 +16,7 @@ from lamplighter.errors import BadInput, OutsideFailed
 
 POOL = "gpu"
 CURRENCY = "USD"
+AT_A_PROMPT_SECONDS = 4.0
 
 
 def command(
@@ -30,7 +31,7 @@ def command(
     """Print a lab.yaml for a cluster and node group that exist already, and what stands in the way.
 
     Changes nothing. What stands in the way goes to stderr, a line each; exit code 1 while something must be
-    changed before the lab can be deployed.
+    changed before the lab can be deployed, 3 where Kubernetes could not be asked.
 
     \b
     Examples:
@@ -47,6 +48,9 @@ def command(
     in_the_way = list(obstacles(found, group, autoscalers))
     for obstacle in in_the_way:
         sys.stderr.write(f"{_kind(obstacle)}: {obstacle.text}\n")
+    # From outside its VPC nobody reaches a private endpoint: that it is private is the answer.
+    if not autoscalers.asked and found.public_endpoint:
+        raise typer.Exit(3)
     if any(obstacle.blocks for obstacle in in_the_way):
         raise typer.Exit(1)
 
@@ -55,7 +59,7 @@ def lab_file(cluster: FoundCluster, group: FoundGroup) -> Iterator[str]:
     """The lines of a lab file that adopts the group: only what a person should see or may want to change."""
     kind = group.instance_types[0] if group.instance_types else None
     yield f"# Adopts node group {group.name} of cluster {cluster.name}, Kubernetes {cluster.version}."
-    yield "# It begins in watch: nothing is closed until you say `lamplighter arm`."
+    yield "# It begins in watch: nothing is closed but what a lease opened, until guard.mode is enforce."
     yield f"name: {lab_name(cluster.name)}"
     yield f"region: {cluster.region}"
     yield "time_zone: UTC  # the zone in which you think of your windows"
@@ -90,7 +94,7 @@ def _read(cluster: str, nodegroup: str) -> tuple[FoundCluster, FoundGroup, Autos
         connection = connect(cluster)
     except OutsideFailed as error:
         return found, group, Autoscalers(asked=False, why_not=str(error))
-    connection.patience = 0
+    connection.patience, connection.read_seconds = 0, AT_A_PROMPT_SECONDS
     return found, group, autoscalers(connection)
 
 

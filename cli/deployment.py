@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from lamplighter.adapters.aws.calls import client
+from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client
 from lamplighter.adapters.aws.cloudformation import Stack, Stacks
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.errors import BadInput, OutsideFailed
@@ -30,7 +30,8 @@ class AwsClock:
         cloudformation.meta.events.register("after-call.cloudformation", self._note)
 
     def _note(self, http_response: Any, **_: object) -> None:  # noqa: ANN401 - botocore's own reply object
-        self._seen = parsedate_to_datetime(http_response.headers["Date"])
+        said = http_response.headers.get("Date")
+        self._seen = parsedate_to_datetime(said) if said else None
 
     def last(self) -> datetime:
         """The time of the last reply; exact to the second."""
@@ -96,7 +97,7 @@ def find(lab_name: str | None) -> Deployment:
 
     Raises BadInput when there is none, or several and none is named.
     """
-    cloudformation: CloudFormationClient = client("cloudformation")
+    cloudformation: CloudFormationClient = client("cloudformation", read_seconds=FIRST_READ_SECONDS)
     clock = AwsClock(cloudformation)
     labs = {stack.lab: stack for stack in Stacks(cloudformation).of_labs() if "LedgerTable" in stack.outputs}
     found = _only(labs, lab_name, cloudformation.meta.region_name)

@@ -11,7 +11,7 @@ from importlib import import_module
 
 import typer
 
-from lamplighter.errors import BadInput, OutsideFailed, Refused
+from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
 
 app = typer.Typer(
     name="lamplighter",
@@ -77,7 +77,7 @@ def main() -> None:
         _end(error, 2)
     except Refused as error:
         _end(error, 1)
-    except OutsideFailed as error:
+    except (OutsideFailed, TryLater) as error:
         _end(error, 3)
     except OSError as error:
         _end(OutsideFailed(f"the operating system refused: {error}"), 3)

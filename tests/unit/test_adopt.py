@@ -68,7 +68,7 @@ def test_an_autoscaler_that_could_not_be_looked_for_is_said() -> None:
     [(blocks, text)] = said(group=tagged, autoscalers=Autoscalers(asked=False, why_not="no answer"))
 
     assert not blocks
-    assert "(no answer)" in text
+    assert "it has an autoscaler's tag: no answer" in text
 
 
 def test_running_nodes_are_no_obstacle_and_are_said() -> None:

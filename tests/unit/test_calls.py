@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lamplighter.adapters.aws.calls import ATTEMPTS, CONNECT_SECONDS, READ_SECONDS
+from lamplighter.adapters.aws.calls import ATTEMPTS, CONNECT_SECONDS, READ_SECONDS, client, outside
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.errors import OutsideFailed
 
@@ -34,3 +34,18 @@ def test_an_unreachable_endpoint_names_the_call_and_the_object() -> None:
 
 def test_an_endpoint_that_never_answers_is_told_within_ten_seconds() -> None:
     assert ATTEMPTS * max(CONNECT_SECONDS, READ_SECONDS) + BACK_OFF_SECONDS < 10
+
+
+def test_a_call_that_is_never_answered_is_the_outside_worlds_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        eks = client("eks", read_seconds=1, attempts=1)
+
+        with (
+            pytest.raises(OutsideFailed, match="eks:ListClusters on all got no answer"),
+            outside("eks:ListClusters", "all"),
+        ):
+            eks.list_clusters()

@@ -88,10 +88,11 @@ def obstacles(cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers
             f"{name} may open node group {group.name} without a lease or remove a leased node: "
             f"exclude the group from it (take the tag {AUTOSCALER_TAG} off its Auto Scaling group)",
         )
-    if not autoscalers.asked and AUTOSCALER_TAG in group.group_tags:
+    if not autoscalers.asked:
+        tagged = ", and it has an autoscaler's tag" if AUTOSCALER_TAG in group.group_tags else ""
         yield Obstacle(
             False,
-            f"Kubernetes could not be asked whether an autoscaler manages the group ({autoscalers.why_not}); "
+            f"whether an autoscaler manages the group is not known{tagged}: {autoscalers.why_not}; "
             "see for yourself: kubectl get deployments -A | grep autoscaler",
         )
     yield from _notes(group)
@@ -101,8 +102,8 @@ def _notes(group: FoundGroup) -> Iterator[Obstacle]:
     if group.desired > 0:
         yield Obstacle(
             False,
-            f"{group.desired} nodes are ordered in {group.name} now: they are left alone and reported, "
-            "until you say `lamplighter arm`",
+            f"{group.desired} nodes are ordered in {group.name} now: they are left alone and reported "
+            "while guard.mode is watch; the first lease that ends on the group takes it to zero",
         )
     if len(group.instance_types) > 1:
         yield Obstacle(

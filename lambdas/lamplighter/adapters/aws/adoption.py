@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.instances import Instances
 from lamplighter.domain.adoption import FoundCluster, FoundGroup
-from lamplighter.errors import BadInput
+from lamplighter.errors import BadInput, OutsideFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
@@ -17,7 +17,7 @@ class Adoption:
     """The clusters of the account and region."""
 
     def __init__(self) -> None:
-        self._eks: EKSClient = client("eks")
+        self._eks: EKSClient = client("eks", read_seconds=FIRST_READ_SECONDS)
         self._asg: AutoScalingClient = client("autoscaling")
         self._instances = Instances()
 
@@ -25,7 +25,7 @@ class Adoption:
         """The cluster; BadInput with those that are there when it is not."""
         with outside("eks:DescribeCluster", name):
             try:
-                found = self._eks.describe_cluster(name=name)["cluster"]
+                found = self._eks.describe_cluster(name=name).get("cluster")
             except self._eks.exceptions.ClientError as error:
                 if error_code(error) != "ResourceNotFoundException":
                     raise
@@ -33,6 +33,10 @@ class Adoption:
                 raise BadInput(
                     f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
                 ) from error
+        if found is None:
+            raise OutsideFailed(
+                f"eks:DescribeCluster on {name} was answered, but not by AWS: no cluster is in it"
+            )
         network = found.get("resourcesVpcConfig", {})
         return FoundCluster(
             name=name,

@@ -15,6 +15,8 @@ from lamplighter.errors import BadInput, OutsideFailed, TryLater
 ATTEMPTS = 2
 CONNECT_SECONDS = 3
 READ_SECONDS = 4
+FIRST_READ_SECONDS = 3
+"""For a program's first call, whose start counts too: a person at a prompt waits."""
 
 THROTTLED = frozenset(
     {
@@ -35,7 +37,13 @@ def client(service: str, *, read_seconds: int = READ_SECONDS, attempts: int = AT
     """
     import boto3  # noqa: PLC0415 -- on first use
     from botocore.config import Config  # noqa: PLC0415
-    from botocore.exceptions import NoRegionError, ProfileNotFound  # noqa: PLC0415
+    from botocore.exceptions import (  # noqa: PLC0415
+        ConfigParseError,
+        InvalidConfigError,
+        InvalidRegionError,
+        NoRegionError,
+        ProfileNotFound,
+    )
 
     try:
         return boto3.client(
@@ -50,14 +58,24 @@ def client(service: str, *, read_seconds: int = READ_SECONDS, attempts: int = AT
         )
     except NoRegionError as error:
         raise BadInput("no AWS region is set: name one with AWS_REGION or in your AWS profile") from error
+    except InvalidRegionError as error:
+        raise BadInput(f"AWS_REGION: {str(error).rstrip('.')}; name one like eu-central-1") from error
     except ProfileNotFound as error:
-        raise BadInput(f"AWS_PROFILE: {error}") from error
+        raise BadInput(
+            f"AWS_PROFILE: {error}; `aws configure list-profiles` shows those there are"
+        ) from error
+    except (ConfigParseError, InvalidConfigError) as error:
+        raise BadInput(f"your AWS settings cannot be read: {error}") from error
+    except ValueError as error:
+        # botocore's only words for an endpoint that is no URL.
+        raise BadInput(f"AWS_ENDPOINT_URL: {error}; write an address like https://host:443") from error
 
 
 def error_code(error: Exception) -> str:
     """AWS's code of an error ("ResourceNotFoundException"), or "" where it has none."""
-    response: dict[str, dict[str, str]] = getattr(error, "response", {})
-    return response.get("Error", {}).get("Code", "")
+    # A connection that breaks off has a response too: None.
+    response: dict[str, dict[str, str]] | None = getattr(error, "response", None)
+    return (response or {}).get("Error", {}).get("Code", "")
 
 
 @contextmanager
@@ -66,16 +84,43 @@ def outside(call: str, subject: str) -> Iterator[None]:
     try:
         yield
     except _botocore_errors() as error:
+        if isinstance(error, _no_credentials()):
+            raise BadInput(
+                f"no AWS credentials were found for {call} ({str(error).rstrip('.')}): "
+                "log in, or name a profile with AWS_PROFILE"
+            ) from error
         code = error_code(error)
         if code in THROTTLED:
             raise TryLater(f"AWS asks us to slow down: {call} on {subject} ({code})") from error
+        if isinstance(error, _not_aws()):
+            what = str(error).splitlines()[0]
+            raise OutsideFailed(f"{call} on {subject} was answered, but not by AWS: {what}") from error
         if code:
             raise OutsideFailed(f"{call} on {subject} failed: {error}") from error
         raise OutsideFailed(f"{call} on {subject} got no answer in {ATTEMPTS} attempts: {error}") from error
 
 
+def _not_aws() -> type[Exception]:
+    from botocore.parsers import ResponseParserError  # noqa: PLC0415
+
+    return ResponseParserError
+
+
+def _no_credentials() -> tuple[type[Exception], ...]:
+    from botocore import exceptions  # noqa: PLC0415
+
+    return (
+        exceptions.NoCredentialsError,
+        exceptions.PartialCredentialsError,
+        exceptions.CredentialRetrievalError,
+        exceptions.TokenRetrievalError,
+        exceptions.SSOError,
+    )
+
+
 def _botocore_errors() -> tuple[type[Exception], ...]:
     # Evaluated only while an exception passes: botocore is imported by then, or was never in play.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+    from botocore.parsers import ResponseParserError  # noqa: PLC0415
 
-    return (BotoCoreError, ClientError)
+    return (BotoCoreError, ClientError, ResponseParserError)

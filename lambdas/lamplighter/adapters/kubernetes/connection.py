@@ -90,6 +90,8 @@ class Connection:
         self.server_time: datetime | None = None
         self.patience = NEW_ACCESS_ENTRY_SECONDS
         """Seconds for which a 401 is asked again; a person at a prompt has none."""
+        self.read_seconds = READ_SECONDS
+        """For an answer; a person at a prompt has less."""
 
     def get(self, path: str, **query: str) -> Object:
         """The object or list at `path`; an empty one where it does not exist."""
@@ -127,8 +129,8 @@ class Connection:
                 break
             if time.monotonic() >= give_up:
                 raise OutsideFailed(
-                    f"{method} {path} on {self.endpoint}: the API server does not know this function's role "
-                    f"(401 for {self.patience:.0f} s); is its EKS access entry there?"
+                    f"{method} {path} on {self.endpoint}: the API server does not know the role that asks "
+                    f"(401 for {self.patience:.0f} s); has it an EKS access entry?"
                 )
             self._token.forget()
             time.sleep(ASK_AGAIN_SECONDS)
@@ -165,7 +167,7 @@ class Connection:
                 query_params=list(query.items()),
                 content_type=content_type,
                 serialize=False,
-                _request_timeout=(CONNECT_SECONDS, READ_SECONDS),
+                _request_timeout=(CONNECT_SECONDS, self.read_seconds),
                 header_params={"Accept": "application/json, */*"},
             )
             status, headers = int(response.status), response.headers

@@ -1,0 +1,203 @@
+"""Every verb against AWS when AWS, or the person asking, gets it wrong: one line, the exit code, no traceback."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from moto.server import ThreadedMotoServer
+
+VERBS = [
+    ["status"],
+    ["open"],
+    ["close"],
+    ["extend", "30m"],
+    ["leases"],
+    ["windows"],
+    ["why"],
+    ["cost"],
+    ["adopt", "team", "gpus"],
+]
+NAMES = [" ".join(verb) for verb in VERBS]
+# All other verbs begin as status does: they look for the lab.
+FIRST_CALLS = pytest.mark.parametrize(
+    "verb", [["status"], ["adopt", "team", "gpus"]], ids=["status", "adopt"]
+)
+
+
+def environment(home: Path, endpoint: str | None) -> dict[str, str]:
+    """What a program needs to reach an endpoint, and nothing of the machine's own AWS settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    own = {
+        "HOME": str(home),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "ap-northeast-2",
+    }
+    return kept | own | ({"AWS_ENDPOINT_URL": endpoint} if endpoint else {})
+
+
+def run(words: list[str], settings: dict[str, str]) -> tuple[int, list[str], float]:
+    """Exit code, lines of stderr, and the seconds it took."""
+    begun = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", *words],
+        env=settings,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stderr.splitlines(), time.monotonic() - begun
+
+
+@pytest.fixture(scope="module")
+def empty_account() -> Iterator[str]:
+    """An AWS account in which nothing is deployed."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def silence() -> Iterator[str]:
+    """An endpoint that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=NAMES)
+def test_a_closed_endpoint_is_told_with_the_call(verb: list[str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = f"http://127.0.0.1:{server.getsockname()[1]}"
+
+    code, said, seconds = run(verb, environment(tmp_path, closed))
+
+    assert (code, len(said)) == (3, 1), said
+    assert said[0].startswith(("cloudformation:DescribeStacks on", "eks:DescribeCluster on"))
+    assert closed in said[0]
+    assert seconds < 10
+
+
+@FIRST_CALLS
+def test_an_endpoint_that_never_answers_is_told_within_ten_seconds(
+    verb: list[str], silence: str, tmp_path: Path
+) -> None:
+    code, said, seconds = run(verb, environment(tmp_path, silence))
+
+    assert (code, len(said)) == (3, 1), said
+    assert "got no answer in 2 attempts" in said[0]
+    assert seconds < 10
+
+
+@FIRST_CALLS
+def test_missing_credentials_are_told_in_one_line(
+    verb: list[str], empty_account: str, tmp_path: Path
+) -> None:
+    settings = environment(tmp_path, empty_account)
+    del settings["AWS_ACCESS_KEY_ID"], settings["AWS_SECRET_ACCESS_KEY"]
+
+    code, said, _ = run(verb, settings)
+
+    assert (code, len(said)) == (2, 1), said
+    assert "no AWS credentials" in said[0]
+
+
+@FIRST_CALLS
+def test_a_missing_region_is_told_in_one_line(verb: list[str], empty_account: str, tmp_path: Path) -> None:
+    settings = environment(tmp_path, empty_account)
+    del settings["AWS_REGION"]
+
+    code, said, _ = run(verb, settings)
+
+    assert (code, len(said)) == (2, 1), said
+    assert said[0].startswith("no AWS region is set")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("AWS_REGION", "not a region", "AWS_REGION"),
+        ("AWS_PROFILE", "nobody", "AWS_PROFILE"),
+        ("AWS_ENDPOINT_URL", "no address", "AWS_ENDPOINT_URL"),
+        ("AWS_CONFIG_FILE", __file__, "AWS settings cannot be read"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_bad_input(
+    name: str, value: str, words: str, empty_account: str, tmp_path: Path
+) -> None:
+    code, said, _ = run(["status"], environment(tmp_path, empty_account) | {name: value})
+
+    assert (code, len(said)) == (2, 1), said
+    assert words in said[0]
+
+
+@pytest.mark.parametrize("verb", VERBS[:-1], ids=NAMES[:-1])
+def test_no_lab_in_the_region_is_bad_input(verb: list[str], empty_account: str, tmp_path: Path) -> None:
+    code, said, _ = run(verb, environment(tmp_path, empty_account))
+
+    assert (code, len(said)) == (2, 1), said
+    assert said[0].startswith("no lab is deployed in ap-northeast-2")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["adopt"],
+        ["adopt", "team"],
+        ["adopt", "nobody", "gpus"],
+        ["extend"],
+        ["why", "--at", "yesterday"],
+        ["status", "--nonsense"],
+        ["status", "gpu", "more"],
+        ["opne"],
+        ["status", "--lab-name", "nobody"],
+        ["verdict"],
+        ["simulate"],
+        ["check", "--lab", "/nowhere/lab.yaml"],
+        ["local", "up"],
+        ["local", "up", "--json", "/nowhere/out.json"],
+        ["local", "up", "--json", "out.json", "--lab", "/nowhere/lab.yaml"],
+        ["local", "up", "--json", "out.json", "--rate", "0"],
+        ["local", "up", "--json", "out.json", "--start", "now"],
+        ["local", "demo", "--rate", "61"],
+    ],
+    ids=" ".join,
+)
+def test_words_that_cannot_be_meant_are_one_line_and_exit_2(
+    words: list[str], empty_account: str, tmp_path: Path
+) -> None:
+    code, said, _ = run(words, environment(tmp_path, empty_account))
+
+    assert (code, len(said)) == (2, 1), said
+
+
+class _NoAws(BaseHTTPRequestHandler):
+    """Somebody else's web server."""
+
+    def do_POST(self) -> None:
+        self.send_response_only(200)
+        self.end_headers()
+        self.wfile.write(b"<html>welcome</html")
+
+    do_GET = do_POST  # noqa: N815 -- http.server's names
+
+
+@FIRST_CALLS
+def test_an_endpoint_that_is_not_aws_is_told(verb: list[str], tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), _NoAws) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        code, said, _ = run(verb, environment(tmp_path, f"http://127.0.0.1:{server.server_port}"))
+        server.shutdown()
+
+    assert (code, len(said)) == (3, 1), said
+    assert "was answered, but not by AWS" in said[0]
