@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import ClientError
-from moto.moto_api._internal.models import moto_api_backend
 
 from local.assembly import StackTemplate
-from local.aws import iam, managed_policies, virtual_time
+from local.aws import iam, virtual_time
 from local.aws.assets import Assets
 from local.aws.behaviours import Behaviours
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.service import CloudFormation
 from local.aws.cloudformation.stack import Stack
 from local.aws.destinations import Destinations
+from local.aws.fresh_start import forget_everything
 from local.aws.http_api import HttpApi
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
@@ -36,8 +36,7 @@ class EmbeddedAws:
     def __init__(self, clock: VirtualClock, work: Path, region: str, *, seed: int = 0) -> None:
         self.clock = clock
         self.region = region
-        managed_policies.provide()
-        moto_api_backend.reset()
+        forget_everything()
         virtual_time.use(clock)
         iam.enforce()
         iam.person("instructor", ACCESS_KEY_ID)
