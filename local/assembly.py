@@ -2,8 +2,10 @@
 changes.
 """
 
+import fcntl
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -65,17 +67,20 @@ def synthesise(lab: Path, started: Callable[[Callable[[], None]], object] = lamb
     lab's problems, a line each; OutsideFailed says what else went wrong.
     """
     folder = cache_folder() / "assemblies" / _digest(lab)
-    if (folder / "manifest.json").exists():
+    if _hold(folder):
         folder.touch()
         return Assembly(folder)
     folder.parent.mkdir(exist_ok=True)
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix="draft-"))
+    _hold(draft)
     try:
         _run(lab, draft, started)
         with suppress(OSError):  # somebody else was first
             draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+    if not _hold(folder):
+        raise OutsideFailed(f"the assembly {folder} was removed as soon as it was made")
     _forget_old(folder.parent)
     return Assembly(folder)
 
@@ -119,7 +124,36 @@ def _sources() -> Iterator[Path]:
         yield from (path for path in files if path.is_file() and "__pycache__" not in path.parts)
 
 
+def _hold(folder: Path) -> bool:
+    """Keep a folder from being forgotten as long as this process lives; whether a whole assembly is in it."""
+    try:
+        held = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    fcntl.flock(held, fcntl.LOCK_SH)
+    return (folder / "manifest.json").exists()
+
+
 def _forget_old(folder: Path) -> None:
-    assemblies = [path for path in folder.iterdir() if not path.name.startswith("draft-")]
-    for old in sorted(assemblies, key=lambda path: path.stat().st_mtime, reverse=True)[KEPT:]:
-        shutil.rmtree(old, ignore_errors=True)
+    """Remove what was used longest ago, and what a process that was killed left half-made."""
+    found = sorted(_used(folder), reverse=True)
+    drafts = [path for _, path in found if path.name.startswith("draft-")]
+    for old in drafts + [path for _, path in found if path not in drafts][KEPT:]:
+        with suppress(FileNotFoundError):
+            _forget(old)
+
+
+def _used(folder: Path) -> Iterator[tuple[float, Path]]:
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # another process forgets it too
+            yield path.stat().st_mtime, path
+
+
+def _forget(folder: Path) -> None:
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(BlockingIOError):  # somebody's functions run from it
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(held)
