@@ -149,14 +149,18 @@ class Cloud:
         )
 
     def redeploy(self, lab_path: Path | None = None, *, import_existing: bool = False) -> list[Stack]:
-        """Deploy again, another lab file if given, while everything runs on; how each stack ended.
+        """Deploy the lab again, from another file if given, while everything runs on; how each stack ended."""
+        self._lab_path = lab_path or self._lab_path
+        self.lab = labfile.load(self._lab_path)
+        return self.deploy(self._lab_path, import_existing=import_existing)
+
+    def deploy(self, lab_path: Path, *, import_existing: bool = False) -> list[Stack]:
+        """Deploy a lab, this one or another beside it, while everything runs on; how each stack ended.
 
         As `cdk deploy --all` does, it stops at a stack that fails, and takes up what an earlier deploy
         left behind only when told to with `import_existing`.
         """
-        self._lab_path = lab_path or self._lab_path
-        self.lab = labfile.load(self._lab_path)
-        assembly = synthesise(self._lab_path)
+        assembly = synthesise(lab_path)
         self.aws.assets.read(assembly.folder)
         ended: list[Stack] = []
         for template in assembly.stacks():

@@ -87,6 +87,8 @@ class ControllerStack(Stack):
             self._access_entry("GuardAccess", names, functions.guard.role, "lamplighter:guard"),
         ]
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
+        # No sweep of a lab that another one keeps out may touch what is that other's.
+        rules.node.add_dependency(*claims)
         everything = [ledger, channels, schedules, functions, close, opening, extend, rules, alarms, *entries]
 
         plan = deploy_step(
