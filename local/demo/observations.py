@@ -94,23 +94,21 @@ class Outside:
         return int(reply["nodegroup"]["scalingConfig"]["desiredSize"])
 
     def _failsafe(self, pool: Pool) -> tuple[datetime, ...]:
-        scheduler = self._clients["scheduler"]
+        scheduler, group = self._clients["scheduler"], pool.schedule_group
         try:
-            found = scheduler.list_schedules(
-                GroupName=pool.schedule_group, NamePrefix=f"failsafe-{pool.name}-"
-            )
+            found = scheduler.list_schedules(GroupName=group, NamePrefix=f"failsafe-{pool.name}-")
         except scheduler.exceptions.ResourceNotFoundException:
             return ()  # before the lab is deployed, and after it is destroyed
-        return tuple(
-            sorted(
-                _at(
-                    scheduler.get_schedule(GroupName=pool.schedule_group, Name=one["Name"])[
-                        "ScheduleExpression"
-                    ]
-                )
-                for one in found["Schedules"]
-            )
-        )
+        instants = (self._fires(group, one["Name"]) for one in found["Schedules"])
+        return tuple(sorted(instant for instant in instants if instant is not None))
+
+    def _fires(self, group: str, name: str) -> datetime | None:
+        scheduler = self._clients["scheduler"]
+        try:
+            found = scheduler.get_schedule(GroupName=group, Name=name)
+        except scheduler.exceptions.ResourceNotFoundException:
+            return None  # it fired, or was taken away, since it was listed
+        return _at(found["ScheduleExpression"])
 
 
 def _at(expression: str) -> datetime:
