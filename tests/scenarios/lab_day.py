@@ -28,6 +28,10 @@ from local.demo.observations import NodeReader, Outside, Pool, Sample
 
 LOOK_EVERY = timedelta(seconds=30)
 RATE = 60.0
+#: While pods come and go: Kubernetes lives in real time.
+AMONG_PODS = 20.0
+POD_STEPS = {"AwaitGpus", "Validate", "Drain"}
+WAITS = {"WaitForCapacity"}
 #: While somebody types: a program's start would otherwise take minutes.
 PEOPLE = 5.0
 WORKFLOWS = ("open", "close", "extend")
@@ -80,6 +84,19 @@ class LabDay:
     @property
     def now(self) -> datetime:
         return self.clock.now()
+
+    def _pace(self) -> None:
+        """As fast as what is under way allows: the machine's own time is nothing to hurry past."""
+        steps = {self._step(execution) for execution in self.running()}
+        self.clock.set_rate(AMONG_PODS if steps & POD_STEPS else RATE)
+        self.clock.hurry(steps <= WAITS)
+
+    def _step(self, execution: str) -> str:
+        history = self.api("stepfunctions").get_execution_history(
+            executionArn=execution, reverseOrder=True, maxResults=10
+        )["events"]
+        names = (event.get("stateEnteredEventDetails", {}).get("name") for event in history)
+        return str(next((name for name in names if name), ""))
 
     # what people do
 
@@ -152,14 +169,13 @@ class LabDay:
     def until(self, what: str, condition: Callable[[Sample], bool], within: timedelta) -> Sample:
         """Let time pass until a look fulfils the condition; an hour of nothing takes a moment."""
         deadline = self.now + within
-        self.clock.set_rate(RATE)
         try:
             while True:
                 sample = self.look()
                 if condition(sample):
                     return sample
                 assert sample.at < deadline, f"{what}: not within {within}\n{self.story(sample)}"
-                self.clock.hurry(not self.running())
+                self._pace()
                 self.clock.sleep(LOOK_EVERY.total_seconds())
         finally:
             self.clock.hurry(False)
@@ -203,7 +219,7 @@ class LabDay:
 
     def story(self, sample: Sample) -> str:
         """What a failure is told with: the last look, the trail, running steps and failed executions."""
-        trail = self.entries(sample.at - timedelta(hours=2))[-25:]
+        trail = self.entries(sample.at - timedelta(hours=2))[-60:]
         there = f"instances {sample.instances}, desired {sample.desired}, nodes {sample.kubernetes_nodes}"
         lines = [f"{sample.at:%H:%M:%S} {there}"]
         lines += [f"  lease {lease.id} {lease.state} until {lease.closes:%H:%M}" for lease in sample.leases]

@@ -35,10 +35,10 @@ def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(lab: LabDay
     lab.until_state(lease.id, LeaseState.CLOSED, within=timedelta(hours=2))
     lab.until_quiet()
 
-    # then zero is proven and there is a receipt that counts the time past the end
+    # then zero is proven, and the receipt counts until AWS took it into shutting-down, which costs nothing
     receipt = lab.receipt(lease.id)
     assert receipt["proof_of_zero"]["instances"] == []
-    assert receipt["node_seconds"] > timedelta(minutes=45).total_seconds()
+    assert abs(receipt["node_seconds"] - timedelta(minutes=20).total_seconds()) < 180
 
 
 def _leaked(lab: LabDay) -> bool:
