@@ -90,13 +90,14 @@ class Worker:
         self.spec = spec
         self.credentials = credentials
         self.current: Invocation | None = None
+        self._killed = False
         self.ready = threading.Event()  # it has asked for its first invocation, or ended
         self._scratch = scratch / self.id
         self._scratch.mkdir(parents=True)
         self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-S", str(BOOTSTRAP), spec.handler, str(spec.code), PACKAGES],
+                [sys.executable, "-S", "-u", str(BOOTSTRAP), spec.handler, str(spec.code), PACKAGES],
                 cwd=spec.code,
                 env=self._environment(variables, f"{runtime_api}/{self.id}"),
                 stdin=subprocess.PIPE,
@@ -110,7 +111,8 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        return self.process.poll() is None
+        """Fit for another event: a killed one may still be there for a moment."""
+        return not self._killed and self.process.poll() is None
 
     def offer(self, invocation: Invocation) -> None:
         """Hand it the next event."""
@@ -124,6 +126,7 @@ class Worker:
 
     def kill(self) -> None:
         """End the worker and everything it started, at once."""
+        self._killed = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
