@@ -1,6 +1,7 @@
 """A simulation as a person reads it: windows, what is skipped and why, cost; times in the lab's zones."""
 
 from datetime import datetime
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from cli import printing
@@ -58,11 +59,12 @@ def _windows(lab: Lab, simulation: Simulation) -> None:
     )
 
 
+@lru_cache(maxsize=10_000)
 def _local(at: datetime, where: ZoneInfo) -> str:
     """`Tue 2026-03-03 20:00 +09:00`; in UTC where the zone's calendar does not reach."""
     try:
         local = at.astimezone(where)
     except OverflowError:
         return rfc3339(at)
-    offset = local.strftime("%z")
-    return f"{local:%a} {local.date()} {local:%H:%M} {offset[:3]}:{offset[3:5]}"
+    said = local.isoformat(" ", "seconds")
+    return f"{local:%a} {said[:16]} {said[19:25]}"

@@ -4,12 +4,14 @@ Earlier opening first, then the order in the file. A window that would pass its 
 period's budget is refused whole and holds neither. One lease at a time, on what the ledger holds, is grant's.
 """
 
-from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import date
 from fractions import Fraction
+from functools import cache
+from heapq import heappop, heappush
 from math import lcm
+from operator import attrgetter
 from typing import NamedTuple
 
 from lamplighter.domain import zones
@@ -33,7 +35,7 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
     rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
     held: defaultdict[str, int] = defaultdict(int)
     admission = Admission([], [])
-    for window in sorted(windows, key=lambda one: (one.opening, one.order)):
+    for window in sorted(windows, key=attrgetter("opening", "order")):
         room = rooms[window.pool]
         taken = room.taken(window.opening)
         period = tariff.period(window.opening)
@@ -55,16 +57,18 @@ class _Room:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._running: list[tuple[int, int]] = []  # closing, nodes; by closing
+        self._taken = 0
+        self._running: list[tuple[int, int]] = []  # closing, nodes; the next to close first
 
     def taken(self, at: int) -> int:
         # What runs at an opening is the most there will be until something closes: later openings come later.
         while self._running and self._running[0][0] <= at:
-            del self._running[0]
-        return sum(nodes for _, nodes in self._running)
+            self._taken -= heappop(self._running)[1]
+        return self._taken
 
     def take(self, window: PlannedWindow) -> None:
-        insort(self._running, (window.closing, window.nodes))
+        heappush(self._running, (window.closing, window.nodes))
+        self._taken += window.nodes
 
 
 class _Tariff:
@@ -78,14 +82,14 @@ class _Tariff:
         self._currency = lab.guard.budget.currency
         self._per = lab.guard.budget.period
         self._steady = zones.steady_days(lab.time_zone)
-        self._name = _PERIODS[self._per]
+        self._name = cache(_PERIODS[self._per])
         self.budget = int(budget * self._unit) * SECONDS_AN_HOUR
 
     def hold(self, window: PlannedWindow) -> int:
         return window.nodes * (window.closing - window.opening) * self._prices[window.pool]
 
     def period(self, opening: int) -> str:
-        return self._name(date.fromordinal(self._steady.local_day(opening)))
+        return self._name(self._steady.local_day(opening))
 
     def too_dear(self, hold: int, held: int, period: str) -> str:
         left = self._money(self.budget - held)
@@ -99,16 +103,21 @@ class _Tariff:
         return f"{money.rounded():f} {self._currency}"
 
 
-def _week(day: date) -> str:
-    year, week, _ = day.isocalendar()
+def _day(ordinal: int) -> str:
+    return date.fromordinal(ordinal).isoformat()
+
+
+def _week(ordinal: int) -> str:
+    year, week, _ = date.fromordinal(ordinal).isocalendar()
     return f"{year}-W{week:02}"
 
 
-_PERIODS: dict[str, Callable[[date], str]] = {
-    "day": date.isoformat,
-    "week": _week,
-    "month": lambda day: f"{day.year:04}-{day.month:02}",
-}
+def _month(ordinal: int) -> str:
+    day = date.fromordinal(ordinal)
+    return f"{day.year:04}-{day.month:02}"
+
+
+_PERIODS: dict[str, Callable[[int], str]] = {"day": _day, "week": _week, "month": _month}
 
 
 def _full(window: PlannedWindow, taken: int, most: int) -> str:

@@ -7,16 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from operator import attrgetter
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from lamplighter.domain import zones
 from lamplighter.domain.admission import admit
 from lamplighter.domain.calendar import PlannedWindow, SkippedWindow, expand
 from lamplighter.domain.money import Money, cost_of
 from lamplighter.lab import Lab
 
-SECOND = timedelta(seconds=1)
+MICROSECOND = timedelta(microseconds=1)
+MICROSECONDS = 1_000_000
 
 
 class Stretch(NamedTuple):
@@ -24,13 +27,19 @@ class Stretch(NamedTuple):
 
     pool: str
     nodes: int
-    begins: datetime
-    ends: datetime
+    beginning: int
+    """Microseconds since 1970, for ranges may be cut anywhere."""
+    ending: int
 
     @property
-    def node_time(self) -> timedelta:
-        """Nodes times time."""
-        return self.nodes * (self.ends - self.begins)
+    def begins(self) -> datetime:
+        """When the pool comes to so many nodes, in UTC."""
+        return zones.EPOCH + self.beginning * MICROSECOND
+
+    @property
+    def ends(self) -> datetime:
+        """When it has other nodes, in UTC; the stretch is [begins, ends)."""
+        return zones.EPOCH + self.ending * MICROSECOND
 
 
 class PoolCost(NamedTuple):
@@ -53,6 +62,7 @@ class Simulation(NamedTuple):
 
     def to_json(self) -> dict[str, JsonValue]:
         """The document of the contract."""
+        at = _Instants()
         return {
             "from": rfc3339(self.begins),
             "to": rfc3339(self.ends),
@@ -62,8 +72,8 @@ class Simulation(NamedTuple):
                     "pool": one.pool,
                     "nodes": one.nodes,
                     "date": one.date.isoformat(),
-                    "opens": rfc3339(one.opens),
-                    "closes": rfc3339(one.closes),
+                    "opens": at[one.opening * MICROSECONDS],
+                    "closes": at[one.closing * MICROSECONDS],
                     "notes": list(one.notes),
                 }
                 for one in self.windows
@@ -79,7 +89,7 @@ class Simulation(NamedTuple):
                 for one in self.skipped
             ],
             "capacity": [
-                {"pool": one.pool, "nodes": one.nodes, "from": rfc3339(one.begins), "to": rfc3339(one.ends)}
+                {"pool": one.pool, "nodes": one.nodes, "from": at[one.beginning], "to": at[one.ending]}
                 for one in self.capacity
             ],
             "cost": [
@@ -99,30 +109,28 @@ def simulate(lab: Lab, begins: datetime, ends: datetime) -> Simulation:
     begins, ends = begins.astimezone(UTC), ends.astimezone(UTC)
     expansion = expand(lab, begins, ends)
     admission = admit(lab, expansion.windows)
-    windows = sorted(admission.admitted, key=lambda one: (one.opening, one.window))
-    skipped = sorted(expansion.skipped + admission.refused, key=lambda one: (one.date, one.order))
+    windows = sorted(admission.admitted, key=attrgetter("opening", "window"))
+    skipped = sorted(expansion.skipped + admission.refused, key=attrgetter("date", "order"))
     of_pool: defaultdict[str, list[PlannedWindow]] = defaultdict(list)
     for window in windows:
         of_pool[window.pool].append(window)
     capacity: list[Stretch] = []
     costs: list[PoolCost] = []
     for pool in lab.pools:
-        stretches = _stretches(pool, of_pool[pool], begins, ends)
+        stretches = _stretches(pool, of_pool[pool], _microseconds(begins), _microseconds(ends))
         capacity += stretches
-        node_time = sum((stretch.node_time for stretch in stretches), timedelta(0))
-        cost = cost_of(node_time, lab.price(pool), lab.guard.budget.currency)
-        costs.append(PoolCost(pool, Fraction(node_time // timedelta(microseconds=1), 1_000_000), cost))
+        node_time = sum(stretch.nodes * (stretch.ending - stretch.beginning) for stretch in stretches)
+        cost = cost_of(node_time * MICROSECOND, lab.price(pool), lab.guard.budget.currency)
+        costs.append(PoolCost(pool, Fraction(node_time, MICROSECONDS), cost))
     return Simulation(begins, ends, windows, skipped, capacity, costs)
 
 
-def _stretches(
-    pool: str, windows: Iterable[PlannedWindow], begins: datetime, ends: datetime
-) -> list[Stretch]:
+def _stretches(pool: str, windows: Iterable[PlannedWindow], begins: int, ends: int) -> list[Stretch]:
     """When the pool has how many nodes, clipped to the range; neighbours with equal nodes are one."""
-    changes: defaultdict[datetime, int] = defaultdict(int)
+    changes: defaultdict[int, int] = defaultdict(int)
     for window in windows:
-        changes[max(window.opens, begins)] += window.nodes
-        changes[min(window.closes, ends)] -= window.nodes
+        changes[max(window.opening * MICROSECONDS, begins)] += window.nodes
+        changes[min(window.closing * MICROSECONDS, ends)] -= window.nodes
     stretches: list[Stretch] = []
     nodes, since = 0, begins
     for at in sorted(changes):
@@ -132,6 +140,18 @@ def _stretches(
             stretches.append(Stretch(pool, nodes, since, at))
         nodes, since = nodes + changes[at], at
     return stretches
+
+
+class _Instants(dict[int, str]):
+    """Microseconds since 1970 as the document writes them; windows share most of their instants."""
+
+    def __missing__(self, at: int) -> str:
+        text = self[at] = rfc3339(zones.EPOCH + at * MICROSECOND)
+        return text
+
+
+def _microseconds(at: datetime) -> int:
+    return (at - zones.EPOCH) // MICROSECOND
 
 
 def rfc3339(at: datetime) -> str:
