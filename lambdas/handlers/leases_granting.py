@@ -149,7 +149,14 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     if lease.window is not None:
         because = f"window {lease.window} opens at {terms.clock(lease.opens)}"
         desk.ledger.append_audit(
-            entry(lease, "window-opens", f"window {lease.window}", f"opens pool {lease.pool}", because, now)
+            entry(
+                lease,
+                "window-opens",
+                f"window {lease.window}",
+                f"opens pool {lease.pool}",
+                because,
+                lease.opens,
+            )
         )
     return decision
 
