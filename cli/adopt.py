@@ -31,7 +31,7 @@ def command(
     """Print a lab.yaml for a cluster and node group that exist already, and what stands in the way.
 
     Changes nothing. What stands in the way goes to stderr, a line each; exit code 1 while something must be
-    changed before the lab can be deployed, 3 where Kubernetes could not be asked.
+    changed before the lab can be deployed, 3 where Kubernetes does not answer.
 
     \b
     Examples:
@@ -49,7 +49,7 @@ def command(
     for obstacle in in_the_way:
         sys.stderr.write(f"{_kind(obstacle)}: {obstacle.text}\n")
     # From outside its VPC nobody reaches a private endpoint: that it is private is the answer.
-    if not autoscalers.asked and found.public_endpoint:
+    if not autoscalers.reachable and found.public_endpoint:
         raise typer.Exit(3)
     if any(obstacle.blocks for obstacle in in_the_way):
         raise typer.Exit(1)
@@ -93,7 +93,7 @@ def _read(cluster: str, nodegroup: str) -> tuple[FoundCluster, FoundGroup, Autos
     try:
         connection = connect(cluster)
     except OutsideFailed as error:
-        return found, group, Autoscalers(asked=False, why_not=str(error))
+        return found, group, Autoscalers(asked=False, reachable=False, why_not=str(error))
     connection.patience, connection.read_seconds = 0, AT_A_PROMPT_SECONDS
     return found, group, autoscalers(connection)
 

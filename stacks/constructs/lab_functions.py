@@ -108,8 +108,9 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(WINDOWS),
-                # What an adopted pool leaves to AWS, its bound, is read from its node group.
+                # What an adopted pool leaves to AWS, its bound and its type, is read from its node group.
                 p.on_nodegroups("DescribeNodegroup"),
+                p.reading_templates(),
                 p.starting("open", "close"),
                 telling,
             ],

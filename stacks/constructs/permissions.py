@@ -122,6 +122,10 @@ class Permissions:
             Leave(SEEING_CAPACITY, ["*"], wide="EC2 and Auto Scaling take no resource for reading."),
         ]
 
+    def reading_templates(self) -> Leave:
+        """The launch template of an adopted node group, where that names the instance type."""
+        return Leave(["ec2:DescribeLaunchTemplateVersions"], ["*"], wide="EC2 takes no resource for reading.")
+
     def sizing(self) -> list[Leave]:
         """Writing a size through EKS, and through the group itself where EKS is stuck."""
         return [

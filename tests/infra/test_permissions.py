@@ -14,6 +14,7 @@ TAKE_NO_RESOURCE = {
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
     "ec2:DescribeInstances",
+    "ec2:DescribeLaunchTemplateVersions",
     "scheduler:ListSchedules",
 }
 

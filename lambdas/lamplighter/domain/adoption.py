@@ -40,9 +40,10 @@ class FoundGroup:
 
 @dataclass(frozen=True)
 class Autoscalers:
-    """What Kubernetes says of autoscalers; `asked` is False where it did not answer, and why."""
+    """What Kubernetes says of autoscalers; `asked` is False where it did not say, and why."""
 
     asked: bool
+    reachable: bool = True
     found: tuple[str, ...] = ()
     why_not: str = ""
 

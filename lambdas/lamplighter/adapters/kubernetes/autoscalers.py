@@ -10,7 +10,9 @@ def autoscalers(connection: Connection) -> Autoscalers:
     try:
         deployments = connection.list("/apis/apps/v1/deployments")
     except OutsideFailed as error:
-        return Autoscalers(asked=False, why_not=str(error))
+        return Autoscalers(
+            asked=False, reachable=connection.server_time is not None, why_not=str(error).rstrip("?")
+        )
     return Autoscalers(asked=True, found=tuple(_name(each) for each in deployments if _scales_nodes(each)))
 
 

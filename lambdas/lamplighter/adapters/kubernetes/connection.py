@@ -128,9 +128,10 @@ class Connection:
             if answer.status != UNAUTHORIZED:
                 break
             if time.monotonic() >= give_up:
+                tried = f"401 for {self.patience:.0f} s" if self.patience else "401"
                 raise OutsideFailed(
                     f"{method} {path} on {self.endpoint}: the API server does not know the role that asks "
-                    f"(401 for {self.patience:.0f} s); has it an EKS access entry?"
+                    f"({tried}); has it an EKS access entry?"
                 )
             self._token.forget()
             time.sleep(ASK_AGAIN_SECONDS)

@@ -1,0 +1,195 @@
+"""A cluster and node group that exist already: found, adopted, left alone, leased, and claimed once."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto.sns.models import sns_backends
+from ruamel.yaml import YAML
+
+from lamplighter import labfile
+from lamplighter.domain.lease import LeaseState
+from local.cloud import Cloud
+from tests.scenarios.lab_day import LabDay
+
+NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+CLUSTER, GROUP = "their-cluster", "their-gpus"
+#: What instance type and how many nodes the group may have is left to AWS.
+LAB = f"""
+name: adopted-lab
+time_zone: UTC
+cluster: {{existing: {CLUSTER}}}
+pools:
+  gpu: {{existing: {GROUP}}}
+windows:
+  - {{name: evening, dates: [2026-12-01], start: "20:00", end: "21:00"}}
+"""
+
+
+@pytest.fixture(scope="module")
+def adopted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
+    """The adopting lab, deployed onto a cluster in which somebody runs a GPU node by hand."""
+    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
+    path.write_text(LAB, "utf-8")
+
+    def by_hand(cloud: Cloud) -> None:
+        sizes = {"minSize": 0, "desiredSize": 1}
+        order = {"clusterName": CLUSTER, "nodegroupName": GROUP, "scalingConfig": sizes}
+        cloud.aws.around.call("eks", "update_nodegroup_config", order)
+
+    with Cloud(path, rate=1, start=NOON, progress=print, found=by_hand) as cloud:
+        cloud.up()
+        cloud.aws.functions.warm_up()
+        yield LabDay(cloud)
+
+
+def test_a_node_that_ran_before_is_left_alone_and_reported(adopted: LabDay) -> None:
+    before = adopted.live()
+    begun = adopted.now
+
+    adopted.pass_until(begun + timedelta(minutes=32))
+
+    assert len(before) == 1
+    assert adopted.live() == before
+    said = adopted.entries(NOON, "breach")
+    assert [entry.details["action"] for entry in said] == ["say"], "once a day, not at every sweep"
+    assert "pool gpu has 1 node and no lease" in said[0].why
+    assert "(would close)" in said[0].why
+    why = adopted.command("why")
+    assert "watches pool gpu" in why.stdout
+    assert "would close" in why.stdout
+    assert any("has 1 node and no lease" in text for text in pages(adopted))
+
+
+def test_what_the_lab_leaves_out_is_known_from_aws(adopted: LabDay) -> None:
+    status = adopted.command("status", "--json").document["pools"][0]
+    windows = json.loads(adopted.command("windows", "--json").stdout)
+
+    assert status["desired"] == 1
+    assert status["next"]["nodes"] == 2, "the maximum of the node group"
+    assert windows[0]["nodes"] == 2
+    assert status["next"]["hold"] == {"amount": "2.4740", "currency": "USD"}, "the price of its instance type"
+
+
+def test_a_lease_opens_and_closes_it_as_any_pool(adopted: LabDay) -> None:
+    refused = adopted.command("open", "3", "for", "30m", "--json")
+    assert refused.code == 1
+    assert "at most 2" in refused.document["reason"]
+
+    lease = adopted.open(2, "30m")
+    adopted.until_state(lease.id, LeaseState.OPEN)
+    assert len(adopted.live()) == 2
+    closed = adopted.command("close", "gpu", "--json")
+    assert closed.code == 0, closed
+    adopted.until_state(lease.id, LeaseState.CLOSED)
+    adopted.until_quiet()
+    assert {v["verdict"] for v in adopted.receipt(lease.id)["verdicts"]} == {"passed"}
+
+
+def test_a_second_lab_cannot_claim_the_same_node_group(adopted: LabDay, tmp_path: Path) -> None:
+    rival = tmp_path / "rival.yaml"
+    rival.write_text(LAB.replace("adopted-lab", "rival-lab"), "utf-8")
+
+    stacks = adopted.cloud.deploy(rival)
+
+    assert [stack.status for stack in stacks] == ["ROLLBACK_COMPLETE"]
+    assert stacks[0].failure().startswith("Claimgpu (AWS::SSM::Parameter)")
+    assert "already exists" in stacks[0].failure()
+    assert adopted.command("leases").code == 0, "one lab is found, and it works on"
+
+
+def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDay, tmp_path: Path) -> None:
+    stranger = adopted.command("adopt", CLUSTER, GROUP)
+    assert stranger.code == 0
+    assert stranger.stderr.startswith("note: whether an autoscaler manages the group is not known")
+    assert "does not know the role that asks (401)" in stranger.stderr
+    let_in(adopted)
+    ready = adopted.command("adopt", CLUSTER, GROUP)
+    assert (ready.code, ready.stderr) == (0, "")
+    printed = tmp_path / "lab.yaml"
+    printed.write_text(ready.stdout, "utf-8")
+    assert adopted.command("check", "--lab", str(printed)).code == 0
+    assert labfile.load(printed).pools["gpu"].instance_type == "g5.xlarge"
+
+    eks = adopted.api("eks")
+    eks.update_nodegroup_config(
+        clusterName=CLUSTER, nodegroupName=GROUP, scalingConfig={"minSize": 1, "desiredSize": 1}
+    )
+    admin = adopted.cloud.control_plane.admin()
+    admin.create("/apis/apps/v1/namespaces/kube-system/deployments", autoscaler())
+    try:
+        blocked = adopted.command("adopt", CLUSTER, GROUP)
+    finally:
+        admin.delete("/apis/apps/v1/namespaces/kube-system/deployments/cluster-autoscaler")
+        adopted.until("EKS is done", lambda _: idle(adopted), timedelta(minutes=10))
+        eks.update_nodegroup_config(
+            clusterName=CLUSTER, nodegroupName=GROUP, scalingConfig={"minSize": 0, "desiredSize": 0}
+        )
+    lines = blocked.stderr.splitlines()
+    assert blocked.code == 1
+    assert lines[0].startswith(f"in the way: node group {GROUP} has minimum 1")
+    assert lines[1].startswith("in the way: deployment kube-system/cluster-autoscaler may open")
+    assert lines[2].startswith("note: 1 nodes are ordered")
+
+
+def test_the_printed_rights_are_taken_by_the_api_server(adopted: LabDay) -> None:
+    printed = adopted.command("adopt", "--rbac")
+    admin = adopted.cloud.control_plane.admin()
+
+    assert printed.code == 0
+    for each in YAML(typ="safe").load_all(printed.stdout):
+        admin.apply(where(each), each, "kubectl")
+
+
+def where(manifest: dict[str, Any]) -> str:
+    """The address of an object, as kubectl works it out."""
+    plural = f"{manifest['kind'].lower()}s"
+    group = manifest["apiVersion"]
+    space = manifest["metadata"].get("namespace")
+    root = f"/apis/{group}" if "/" in group else f"/api/{group}"
+    return f"{root}/{f'namespaces/{space}/' if space else ''}{plural}/{manifest['metadata']['name']}"
+
+
+def let_in(lab: LabDay) -> None:
+    """Whoever runs the commands may look into the cluster."""
+    caller, eks = lab.api("sts").get_caller_identity()["Arn"], lab.api("eks")
+    eks.create_access_entry(clusterName=CLUSTER, principalArn=caller)
+    eks.associate_access_policy(
+        clusterName=CLUSTER,
+        principalArn=caller,
+        policyArn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+        accessScope={"type": "cluster"},
+    )
+
+
+def autoscaler() -> dict[str, Any]:
+    labels = {"app": "cluster-autoscaler"}
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0"
+    return {
+        "metadata": {"name": "cluster-autoscaler"},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "main", "image": image}]},
+            },
+        },
+    }
+
+
+def pages(lab: LabDay) -> list[str]:
+    """What the lab's pages said."""
+    topics = sns_backends["123456789012"][lab.lab.region].topics
+    arn = next(arn for arn in topics if arn.endswith(":adopted-lab-pages"))
+    return [str(sent[1]) for sent in topics[arn].sent_notifications]
+
+
+def idle(lab: LabDay) -> bool:
+    """EKS is at no update of the group."""
+    eks = lab.api("eks")
+    ids = eks.list_updates(name=CLUSTER, nodegroupName=GROUP)["updateIds"]
+    found = (eks.describe_update(name=CLUSTER, nodegroupName=GROUP, updateId=each) for each in ids)
+    return all(each["update"]["status"] != "InProgress" for each in found)
