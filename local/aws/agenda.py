@@ -9,10 +9,25 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from local.clock import VirtualClock
 
 LOG = logging.getLogger(__name__)
+
+
+def in_background(clock: VirtualClock, name: str, what: Callable[[], None]) -> None:
+    """Do `what` on a thread of its own, which holds the clock from now to its end, but for what it does in
+    `clock.idle()`: hurry must not take the moment before a thread runs for quiet.
+    """
+    held = ExitStack()
+    held.enter_context(clock.busy())
+
+    def run() -> None:
+        with held:
+            what()
+
+    threading.Thread(target=run, name=name, daemon=True).start()
 
 
 class Appointment:

@@ -118,7 +118,6 @@ class Group:
     activities: list[Activity] = field(default_factory=list)
     suspended: set[str] = field(default_factory=set)
     protect_new: bool = False
-    rebalances: bool = True
     #: Why the desired capacity is what it is, as the next activity's cause begins.
     request: str = ""
     #: When the bounds last changed, as an epoch.

@@ -4,15 +4,15 @@ moto keeps buses, rules and patterns; this delivers, each target on a thread of 
 """
 
 import copy
-import threading
 import uuid
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from moto.events.exceptions import ValidationException
 from moto.events.models import EventBus, EventsBackend, Rule
 
-from local.aws.agenda import Agenda, Appointment
+from local.aws.agenda import Agenda, Appointment, in_background
 from local.aws.events_input import payload
 from local.aws.own_services import Document
 from local.aws.schedule_expression import BadExpression, Expression, parse
@@ -94,9 +94,7 @@ class Events:
         for target in list(rule.targets):
             if transform and ":archive/" in target["Arn"]:
                 continue
-            threading.Thread(
-                target=self._deliver, args=(rule, target, event), name=f"rule-{rule.name}", daemon=True
-            ).start()
+            in_background(self._clock, f"rule-{rule.name}", partial(self._deliver, rule, target, event))
 
     def _deliver(self, rule: Rule, target: Document, event: Document) -> None:
         retry = target.get("RetryPolicy") or {}

@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from local.aws.agenda import Agenda, Appointment
+from local.aws.agenda import Agenda, Appointment, in_background
 from local.aws.own_services import AwsError, Document
 from local.aws.schedule_expression import At, Expression
 from local.aws.scheduler_rules import check_name, check_target, check_window, checked_expression
@@ -211,7 +211,7 @@ class Scheduler:
         if not once:
             self._arm(schedule, due)
         name = f"schedule-{schedule.document['Name']}"
-        threading.Thread(target=self._deliver, args=(schedule, due, once), name=name, daemon=True).start()
+        in_background(self._clock, name, lambda: self._deliver(schedule, due, once))
 
     def _deliver(self, schedule: Schedule, due: float, once: bool) -> None:
         document, target = schedule.document, schedule.document["Target"]

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from typing import Any
 
+from local.aws.agenda import in_background
 from local.aws.stepfunctions_choice import holds
 from local.aws.stepfunctions_errors import StatesError, Stopped
 from local.aws.stepfunctions_events import TaskEvents, compact
@@ -207,9 +208,10 @@ class Run:
             done.set()
             self._clock.stir()
 
-        threading.Thread(target=call, name=f"task-{self._execution.name}", daemon=True).start()
+        in_background(self._clock, f"task-{self._execution.name}", call)
         deadline = None if seconds == DEFAULT_TASK_SECONDS else self._clock.time() + float(seconds)
-        ended = self._clock.wait_until(deadline, lambda: done.is_set() or self._scope.stopped())
+        with self._clock.idle():
+            ended = self._clock.wait_until(deadline, lambda: done.is_set() or self._scope.stopped())
         self._scope.check()
         if not ended:
             self._event(*events.timed_out())
@@ -226,7 +228,8 @@ class Run:
         scopes = Scope(self._clock, self._scope)
         with ThreadPoolExecutor(len(branches), "parallel") as pool:
             runs = [pool.submit(self._branch(scopes, {}).guarded, branch, data) for branch in branches]
-            wait(runs)
+            with self._clock.idle():
+                wait(runs)
         return self._joined([run.result() for run in runs])
 
     def _map(self, state: Json, given: Json) -> list[Json]:
@@ -244,7 +247,8 @@ class Run:
                 branch = self._branch(scopes, {"Map": {"Item": {"Index": index, "Value": item}}})
                 one = fill(selector, given, branch._context) if selector else item  # noqa: SLF001 (its own kind)
                 runs.append(pool.submit(branch.guarded, processor, one))
-            wait(runs)
+            with self._clock.idle():
+                wait(runs)
         return self._joined([run.result() for run in runs])
 
     def _branch(self, scopes: Scope, context: Json) -> "Run":
@@ -253,7 +257,8 @@ class Run:
     def guarded(self, definition: Json, data: Json) -> tuple[Json, BaseException | None]:
         """Run as a branch: the first that fails stops its siblings."""
         try:
-            return self.states(definition, data), None
+            with self._clock.busy():
+                return self.states(definition, data), None
         except BaseException as error:  # noqa: BLE001 (raised again where the branches meet)
             self._scope.stop()
             return None, error

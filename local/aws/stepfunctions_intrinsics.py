@@ -127,6 +127,12 @@ def _hash(value: Json, algorithm: str) -> str:
     return hashlib.new(algorithm.replace("-", "").lower(), text.encode()).hexdigest()
 
 
+def _merge(one: Json, other: Json, deep: bool) -> Json:
+    if deep:
+        raise ValueError("only shallow merging is supported, as on AWS")
+    return {**one, **other}
+
+
 FUNCTIONS: dict[str, Callable[..., Json]] = {
     "States.Format": _format,
     "States.StringToJson": json.loads,
@@ -141,7 +147,7 @@ FUNCTIONS: dict[str, Callable[..., Json]] = {
     "States.Base64Encode": lambda text: base64.b64encode(text.encode()).decode(),
     "States.Base64Decode": lambda text: base64.b64decode(text).decode(),
     "States.Hash": _hash,
-    "States.JsonMerge": lambda one, other, deep: {**one, **other} if not deep else None,
+    "States.JsonMerge": _merge,
     "States.MathRandom": _random,
     "States.MathAdd": lambda one, other: one + other,
     "States.StringSplit": lambda text, marks: [

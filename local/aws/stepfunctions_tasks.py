@@ -37,22 +37,18 @@ class Tasks:
         """The result, or StatesError."""
         role = execution.machine.role
         if resource.startswith("arn:aws:lambda:"):
-            with self._surroundings.clock.busy():
-                return self._invoke({"FunctionName": resource, "Payload": parameters}, role)["Payload"]
+            return self._invoke({"FunctionName": resource, "Payload": parameters}, role)["Payload"]
         integration = resource.removeprefix("arn:aws:states:::")
         if integration == "lambda:invoke":
-            with self._surroundings.clock.busy():
-                return self._invoke(parameters, role)
+            return self._invoke(parameters, role)
         if integration.startswith("aws-sdk:"):
             _, service, action = integration.split(":", 2)
-            with self._surroundings.clock.busy():
-                return self._call(Call(service, action), parameters, role, "")
+            return self._call(Call(service, action), parameters, role, "")
         service, action = integration.split(":", 1)
         if service not in OPTIMISED:
             raise StatesError("States.Runtime", f"The embedded cloud does not know the resource {resource}")
         action, _, sync = action.partition(".")
-        with self._surroundings.clock.busy():
-            result = self._optimised(OPTIMISED[service], action, parameters, role)
+        result = self._optimised(OPTIMISED[service], action, parameters, role)
         return self._outcome(result["ExecutionArn"], sync, scope, role) if sync else result
 
     def _optimised(self, service: str, action: str, parameters: Json, role: str) -> Json:

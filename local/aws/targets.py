@@ -49,7 +49,7 @@ class Failure:
 
 
 class Targets:
-    """Delivers on the calling thread, which waits between the tries."""
+    """Delivers on the calling thread, which is busy but for the waits between the tries."""
 
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
@@ -60,13 +60,13 @@ class Targets:
         begun, retries, delay = self._clock.time(), 0, FIRST_RETRY_SECONDS
         while True:
             try:
-                with self._clock.busy():
-                    self._once(target)
+                self._once(target)
             except (ClientError, BotoCoreError, BadCall, ValueError) as error:
                 code, message = _named(error)
                 late = self._clock.time() + delay - begun > target.age
                 if _passes(error) and retries < target.attempts and not late:
-                    self._clock.sleep(delay)
+                    with self._clock.idle():
+                        self._clock.sleep(delay)
                     retries, delay = retries + 1, min(delay * 2, LONGEST_RETRY_SECONDS)
                     continue
                 exhausted = "MaximumEventAgeInSeconds" if late else "MaximumRetryAttempts"

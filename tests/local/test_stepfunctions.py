@@ -5,6 +5,12 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
+from local.aws.own_services import AwsError
+from local.aws.stepfunctions_choice import holds
+from local.aws.stepfunctions_definition import parsed
+from local.aws.stepfunctions_errors import StatesError
+from local.aws.stepfunctions_paths import expression
+
 ECHO = "def handler(event, context):\n    return event\n"
 POLL = """
 import os, pathlib
@@ -156,13 +162,8 @@ def test_what_nobody_catches_fails_the_execution(aws):
         ),
     ],
 )
-def test_choices(aws, rule, data, chosen):
-    states = {
-        "A": {"Type": "Choice", "Choices": [{**rule, "Next": "Yes"}], "Default": "No"},
-        "Yes": {"Type": "Pass", "Result": True, "End": True},
-        "No": {"Type": "Pass", "Result": False, "End": True},
-    }
-    assert run(aws, machine(aws, states), data)[:2] == ("SUCCEEDED", chosen)
+def test_choices(rule, data, chosen):
+    assert holds(rule, data, {}) is chosen
 
 
 def test_a_choice_about_something_that_is_not_there_fails_as_on_aws(aws):
@@ -239,10 +240,13 @@ def test_a_map_runs_its_items_with_their_selector(aws):
         ("States.StringSplit('a,b,,c', ',')", ["a", "b", "c"]),
     ],
 )
-def test_intrinsic_functions(aws, text, value):
-    arn = machine(aws, one({"Type": "Pass", "Parameters": {"x.$": text}}))
-    status, output, _ = run(aws, arn, {"pool": "gpu", "n": 2, "nodes": {"a": [1, 2]}})
-    assert (status, output) == ("SUCCEEDED", {"x": value})
+def test_intrinsic_functions(text, value):
+    assert expression(text, {"pool": "gpu", "n": 2, "nodes": {"a": [1, 2]}}, {}) == value
+
+
+def test_an_intrinsic_function_that_fails_says_so():
+    with pytest.raises(StatesError, match="IntrinsicFailure"):
+        expression("States.ArrayGetItem($.a, 3)", {"a": []}, {})
 
 
 def test_wildcards_give_lists_and_what_is_missing_is_an_error(aws):
@@ -338,6 +342,7 @@ def test_many_executions_at_once_do_not_mix(aws):
     for number, execution in enumerate(started):
         aws.embedded.behaviours.wait_for_execution(execution["executionArn"])
         described = aws.call("stepfunctions", "describe_execution", executionArn=execution["executionArn"])
+        assert described["status"] == "SUCCEEDED", described
         assert json.loads(described["output"]) == {"n": number}
 
 
@@ -350,7 +355,7 @@ def test_many_executions_at_once_do_not_mix(aws):
         ('{"StartAt": "A", "States": {"A": {"Type": "Sleep", "End": true}}}', "Type must be one of"),
     ],
 )
-def test_a_bad_definition_is_refused(aws, definition, problem):
-    with pytest.raises(ClientError, match=problem) as refusal:
-        aws.call("stepfunctions", "create_state_machine", name="m", definition=definition, roleArn="arn:r")
-    assert refusal.value.response["Error"]["Code"] == "InvalidDefinition"
+def test_a_bad_definition_is_refused(definition, problem):
+    with pytest.raises(AwsError, match=problem) as refusal:
+        parsed(definition)
+    assert refusal.value.code == "InvalidDefinition"
