@@ -149,7 +149,8 @@ class Runtime:
     def _answer(self, request: Request) -> Response:
         """The Runtime API: /WORKER/2018-06-01/runtime/…"""
         worker_id, _, path = request.path.strip("/").partition("/2018-06-01/runtime/")
-        worker = self._workers.get(worker_id)
+        with self._lock:  # a worker may ask before its start has returned, which the lock is held for
+            worker = self._workers.get(worker_id)
         if worker is None:
             return Response(status=410)
         if path == "invocation/next":
