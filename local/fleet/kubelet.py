@@ -8,7 +8,7 @@ from local.fleet.machine import Behaviour, Machine
 from local.fleet.node_object import UNINITIALIZED, conditions, lost, node
 from local.fleet.pod import PodRun
 from local.fleet.stories import Pause
-from local.fleet.world import TERMINAL, World, gpus_of, path
+from local.fleet.world import TERMINAL, World, path
 from local.kubernetes.api import ApiError, Object
 
 GPU = "nvidia.com/gpu"
@@ -66,7 +66,7 @@ class Kubelet:
 
     def free_gpus(self) -> int:
         """Units of nvidia.com/gpu that no pod of this node holds."""
-        taken = sum(gpus_of(run.pod) for run in list(self._runs.values()) if run.holds_devices)
+        taken = sum(run.holds_gpus for run in list(self._runs.values()))
         return self.allocatable.get(GPU, 0) - taken
 
     def announce(self, resource: str, count: int) -> None:

@@ -11,7 +11,7 @@ from local.fleet import timings
 from local.fleet.container import ContainerRun
 from local.fleet.images import pull_seconds, size_bytes
 from local.fleet.stories import Pause, Story, Until
-from local.fleet.world import gpus_of, path, timestamp
+from local.fleet.world import TERMINAL, gpus_of, path, timestamp
 from local.kubernetes.api import Object
 
 if TYPE_CHECKING:
@@ -52,8 +52,13 @@ class PodRun:
 
     @property
     def gpus(self) -> int:
-        """GPUs that the pod holds."""
+        """GPUs that the pod asks for."""
         return gpus_of(self.pod)
+
+    @property
+    def holds_gpus(self) -> int:
+        """GPUs that the pod keeps from others; none from the moment that anybody may see its end."""
+        return self.gpus if self.holds_devices and self._phase() not in TERMINAL else 0
 
     def at_end(self, undo: Callable[[], None]) -> None:
         """Have something undone when the pod stops running."""
