@@ -105,6 +105,7 @@ class Day:
                 cloud.clock.sleep_until(act.at.timestamp())
                 self._do(act)
             self._await_zero(cloud, look)
+        self._look(look)  # what the last workflow left, seen after its end
         stale = self._stale_answer(sfn)
         return self._report(ledger, pool, cloud.lab.guard.budget.amount, stale)
 
