@@ -17,7 +17,7 @@ from stacks.assembly import lab_path, synth
 def main(arguments: list[str] | None = None) -> int:
     """Synthesise; 0, or 2 for a lab that cannot be built."""
     parser = argparse.ArgumentParser(prog="app.py", description=__doc__)
-    parser.add_argument("--lab", type=Path, help="the lab file (default: cdk's -c lab=FILE, else lab.yaml)")
+    parser.add_argument("--lab", help="the lab file (default: cdk's -c lab=FILE, else lab.yaml)")
     parser.add_argument("--out", type=Path, help="the folder to write (default: cdk's, else cdk.out)")
     chosen = parser.parse_args(arguments)
     lab = labfile.read(lab_path(chosen.lab))

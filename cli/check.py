@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ from lamplighter.lab_windows import Window
 
 
 def command(
-    lab: Annotated[Path, typer.Option("--lab", metavar="FILE", help="The lab to check.")] = Path("lab.yaml"),
+    lab: Annotated[str, typer.Option("--lab", metavar="FILE", help="The lab to check.")] = "lab.yaml",
     schema_only: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of lab files, for editors, and stop.")
     ] = False,

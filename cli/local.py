@@ -44,7 +44,7 @@ def up(
     out: Annotated[
         Path, typer.Option("--json", metavar="OUT", help="Where to write how to reach it, once ready.")
     ],
-    lab: Annotated[Path, typer.Option("--lab", metavar="F", help="The lab to deploy.")] = Path("lab.yaml"),
+    lab: Annotated[str, typer.Option("--lab", metavar="F", help="The lab to deploy.")] = "lab.yaml",
     rate: Rate = None,
     start: Annotated[
         str | None,
@@ -63,7 +63,7 @@ def up(
     _readable(lab)
     from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, bad input is not
 
-    with _signals_end_it(), Cloud(lab, rate=speed, start=begins, progress=_progress) as cloud:
+    with _signals_end_it(), Cloud(Path(lab), rate=speed, start=begins, progress=_progress) as cloud:
         endpoints = cloud.up()
         _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
         sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
@@ -165,7 +165,7 @@ def _instant(text: str | None) -> datetime | None:
         raise BadInput(f"--start: {error}") from None
 
 
-def _readable(lab: Path) -> None:
+def _readable(lab: str) -> None:
     from lamplighter import labfile  # noqa: PLC0415
 
     labfile.load(lab)

@@ -29,7 +29,7 @@ def command(
         str, typer.Option("--from", metavar="T", help="Begin of the range, RFC 3339 with an offset.")
     ],
     ends: Annotated[str, typer.Option("--to", metavar="T", help="End of the range, exclusive.")],
-    lab: Annotated[Path, typer.Option("--lab", metavar="FILE", help="The lab to play.")] = Path("lab.yaml"),
+    lab: Annotated[str, typer.Option("--lab", metavar="FILE", help="The lab to play.")] = "lab.yaml",
     out: Annotated[
         str | None, typer.Option("--json", metavar="OUT", help="Write the JSON document here; - is stdout.")
     ] = None,
@@ -77,16 +77,17 @@ def instant(option: str, text: str) -> datetime:
         raise BadInput(f"--{option.strip('-')}: '{shown}' is on no calendar, {right}") from None
 
 
-def _answerable(lab: Lab, file: Path) -> None:
-    """Of an adopted pool the lab must say what would otherwise be read from AWS."""
-    missing = []
+def _answerable(lab: Lab, file: str) -> None:
+    """Of an adopted pool with windows the lab must say what would otherwise be read from AWS."""
+    missing: list[tuple[str, str, str]] = []
     for pool in dict.fromkeys(lab.pool_of(window) for window in lab.windows):
         if not lab.pools[pool].max_nodes:
-            missing.append(f"{file}:1: pools.{pool}.max_nodes: is left to AWS, state it to simulate")
+            missing.append(("pools", pool, "max_nodes"))
         if lab.pools[pool].price_per_hour is None and not lab.pools[pool].instance_type:
-            missing.append(f"{file}:1: pools.{pool}.price_per_hour: is left to AWS, state it to simulate")
+            missing.append(("pools", pool, "price_per_hour"))
     if missing:
-        raise BadInput("\n".join(missing))
+        text = "is left to AWS, state it to simulate"
+        raise BadInput("\n".join(str(labfile.problem(file, path, text)) for path in missing))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -20,12 +20,12 @@ DEFAULT_LAB = "lab.yaml"
 LAB_TAG = "lamplighter:lab"
 
 
-def lab_path(named: Path | None) -> Path:
+def lab_path(named: str | None) -> str:
     """The lab file that was named, that of the CDK's `-c lab=FILE`, or lab.yaml."""
     if named is not None:
         return named
     context: dict[str, str] = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
-    return Path(context.get("lab", DEFAULT_LAB))
+    return context.get("lab", DEFAULT_LAB)
 
 
 def synth(lab: Lab, out: Path) -> Path:

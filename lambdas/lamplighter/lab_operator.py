@@ -16,7 +16,10 @@ def tolerated(taint: Taint, values: Mapping[str, JsonValue]) -> bool:
     """Whether both the operator's DaemonSets and its feature discovery may run on a node with the taint."""
     if taint.effect == "PreferNoSchedule":
         return True
-    places = (("daemonsets",), ("node-feature-discovery", "worker"))
+    places: list[tuple[str, ...]] = [("daemonsets",)]
+    nfd = values.get("nfd")
+    if not (isinstance(nfd, dict) and nfd.get("enabled") is False):
+        places.append(("node-feature-discovery", "worker"))
     return all(any(_matches(taint, one) for one in _tolerations(values, place)) for place in places)
 
 

@@ -5,6 +5,7 @@ Only for what we create; of an adopted cluster and its groups AWS knows better.
 
 from collections.abc import Generator, Iterator
 from ipaddress import IPv4Network, ip_network
+from string import ascii_lowercase
 
 from lamplighter.data import instance_types, versions
 from lamplighter.lab import Lab
@@ -16,6 +17,8 @@ from lamplighter.lab_types import shown
 
 WIDEST_NETWORK, NARROWEST_NETWORK = 16, 28
 FEWEST_ZONES = 2
+# Local zones and wavelength zones, whose names are longer, take no control plane.
+LETTERS = tuple(ascii_lowercase)
 
 VERSION: Path = ("cluster", "kubernetes_version")
 ZONES: Path = ("cluster", "zones")
@@ -31,6 +34,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
         return
     yield from _zones(lab)
     yield from _network(lab)
+    yield from _endpoint(lab)
     yield from _system_nodes(lab)
     if lab.gpu_operator.enabled:
         yield from _operator(lab)
@@ -39,7 +43,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
 def _zones(lab: Lab) -> Iterator[Misfit]:
     zones = lab.cluster.zones
     for index, zone in enumerate(zones):
-        if not (zone.startswith(lab.region) and zone[len(lab.region) :].isalpha() and zone.islower()):
+        if zone.removeprefix(lab.region) not in LETTERS:
             text = f"is {shown(zone)}, no zone of {lab.region}; write a zone such as {lab.region}a"
             yield Misfit((*ZONES, index), text, (("region",),))
         elif zone in zones[:index]:
@@ -94,6 +98,12 @@ def _block(text: str, path: Path) -> Generator[Misfit, None, IPv4Network | None]
         yield Misfit(path, said)
         return None
     return block
+
+
+def _endpoint(lab: Lab) -> Iterator[Misfit]:
+    if not lab.cluster.endpoint.public:
+        said = "is false, but the functions run outside the VPC and reach the cluster in no other way; write true"
+        yield Misfit(("cluster", "endpoint", "public"), said)
 
 
 def _system_nodes(lab: Lab) -> Iterator[Misfit]:
@@ -160,7 +170,8 @@ def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
             yield Misfit(
                 (*path, "taints", index),
                 f"is {shown(str(taint))[1:-1]}, which the operator's pods do not tolerate;"
-                " write nvidia.com/gpu with NoSchedule, or add a toleration to gpu_operator.values",
+                " write nvidia.com/gpu with NoSchedule, or add it to daemonsets.tolerations and"
+                " node-feature-discovery.worker.tolerations of gpu_operator.values",
                 (
                     ("gpu_operator", "values"),
                     *((*path, "taints", index, part) for part in ("key", "value", "effect")),
@@ -178,10 +189,12 @@ def _quota(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
     key = instance_types.quota(pool.instance_type)
     most = getattr(lab.quotas, key) if key else None
     if known is not None and most is not None and pool.max_nodes * known.vcpus > most:
+        fit = most // known.vcpus
+        advice = f"write at most {fit}" if fit else "not one fits, take a smaller type or raise the quota"
         yield Misfit(
             (*path, "max_nodes"),
             f"is {pool.max_nodes}, which needs {pool.max_nodes * known.vcpus} vCPUs of {known.name},"
-            f" but quotas.{key} is {most}; write at most {most // known.vcpus}",
+            f" but quotas.{key} is {most}; {advice}",
             (("quotas", str(key)), (*path, "instance_type")),
         )
 

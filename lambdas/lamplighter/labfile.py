@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 
 from pydantic import ValidationError
 
-from lamplighter import lab_rules, lab_rules_cluster, lab_yaml
+from lamplighter import lab_rules, lab_rules_cluster, lab_rules_names, lab_yaml
 from lamplighter.errors import BadInput
 from lamplighter.lab import Lab
 from lamplighter.lab_keys import Path
@@ -44,9 +44,15 @@ def load(path: FilePath | str) -> Lab:
     raise BadInput("\n".join(str(problem) for problem in found))
 
 
+def problem(path: FilePath | str, key: Path, text: str) -> Problem:
+    """Something that a verb finds wrong with a lab that is good, at the line of the key or of what holds it."""
+    document = lab_yaml.read(FilePath(path).read_text("utf-8-sig"))
+    return Problem(_name(path), document.line(key), _key(key), text)
+
+
 def read(path: FilePath | str) -> Lab | list[Problem]:
     """The lab in a file, or its problems in the order of the file's lines."""
-    name = "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in os.fspath(path))
+    name = _name(path)
     try:
         with FilePath(path).open("rb") as file:
             content = file.read(LARGEST + 1)
@@ -103,10 +109,15 @@ def _misfits(lab: Lab, bad: Iterable[Path]) -> list[tuple[Path, str]]:
 
     return [
         (misfit.path, misfit.text)
-        for rules in (lab_rules, lab_rules_cluster)
+        for rules in (lab_rules, lab_rules_cluster, lab_rules_names)
         for misfit in rules.misfits(lab)
         if sound(misfit.path) and all(sound(path) for path in misfit.reads)
     ]
+
+
+def _name(path: FilePath | str) -> str:
+    """A file as the command line named it, on one line."""
+    return "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in os.fspath(path))
 
 
 def _path(location: tuple[str | int, ...]) -> Path:

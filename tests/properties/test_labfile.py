@@ -35,7 +35,7 @@ labs = st.fixed_dictionaries(
         "windows": st.lists(windows, max_size=4),
         "pools": st.just({"gpu": {"max_nodes": 4}}),
         "except": st.lists(dates, max_size=3),
-        "tags": st.dictionaries(st.text("abc", min_size=1), st.text("xyz: #"), max_size=3),
+        "tags": st.dictionaries(st.text("abc", min_size=1), st.text("xyz: @"), max_size=3),
         "guard": st.just({"longest_lease": "24h"}),
     },
 )

@@ -127,6 +127,19 @@ def test_the_default_lease_is_within_the_longest() -> None:
         ("pools: {gpu: {existing: ng}}", "pools.gpu.existing"),
         ("cluster: {existing: c}", "pools.gpu"),
         ("slack: {roles: {a: {members: [U1], may: [open], pools: [b]}}}", "slack.roles.a.pools.0"),
+        ("cluster: {zones: [ap-northeast-2a, ap-northeast-2b, ap-northeast-2zz]}", "cluster.zones.2"),
+        ("cluster: {endpoint: {public: false}}", "cluster.endpoint.public"),
+        ("quotas: {g_and_vt_vcpus: 0}", "pools.gpu.max_nodes"),
+        ('pools: {"1": {}}', "pools.1"),
+        ("pools: {gpu: {}, GPU: {}}", "pools.GPU"),
+        ("cluster: {existing: c}\npools: {a: {existing: ng}, b: {existing: ng}}", "pools.b.existing"),
+        ('tags: {"aws:x": y}', 'tags."aws:x"'),
+        ('tags: {"a,b": y}', 'tags."a,b"'),
+        ("tags: {team: '" + 257 * "x" + "'}", "tags.team"),
+        ("tags: {" + ", ".join(f"k{number}: v" for number in range(38)) + "}", "tags"),
+        ("pools: {gpu: {labels: {team a: b}}}", 'pools.gpu.labels."team a"'),
+        ("pools: {gpu: {labels: {team: a b}}}", "pools.gpu.labels.team"),
+        ("cluster: {system_nodes: {taints: [{key: a b}]}}", "cluster.system_nodes.taints.0"),
     ],
 )  # fmt: skip
 def test_what_would_fail_later_on_aws_is_refused_now(text: str, key: str) -> None:
@@ -147,6 +160,11 @@ def test_what_would_fail_later_on_aws_is_refused_now(text: str, key: str) -> Non
         "region: us-east-1",
         "region: us-west-2\ncluster: {zones: [us-west-2a, us-west-2b, us-west-2d]}",
         "cluster: {kubernetes_version: 1.36}\ngpu_operator: {enabled: false}",
+        "pools: {gpu: {labels: {example.com/team: a.b_c-d}}}\ntags: {Team: Größe 1, empty: ''}",
+        (
+            "gpu_operator: {values: {nfd: {enabled: false}, daemonsets: {tolerations: [{key: a}]}}}\n"
+            "pools: {gpu: {taints: [{key: a}]}}"
+        ),
     ],
 )
 def test_what_fits_is_good(text: str) -> None:

@@ -52,6 +52,13 @@ def test_check_of_a_bad_lab_says_every_problem_on_stderr_and_nothing_else(here: 
     )
 
 
+def test_the_file_is_named_as_the_command_line_names_it(here: Path) -> None:
+    (here / "bad.yaml").write_text("nane: x\n")
+    for name in ("./bad.yaml", f"../{here.name}//bad.yaml", str(here / "bad.yaml")):
+        told = run("check", "--lab", name, cwd=here).stderr.splitlines()
+        assert [line[: len(name) + 3] for line in told] == [f"{name}:1:"] * 2
+
+
 def test_check_prints_the_schema_without_any_lab(tmp_path: Path) -> None:
     done = run("check", "--schema", cwd=tmp_path)
     assert done.returncode == 0
@@ -189,9 +196,18 @@ def test_an_adopted_pool_must_state_what_only_aws_knows(here: Path) -> None:
     )
     done = simulate(here, "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z")
     assert done.returncode == 2
-    assert [line.split(": ")[1] for line in done.stderr.splitlines()] == [
-        "pools.gpu.max_nodes",
-        "pools.gpu.price_per_hour",
+    assert done.stderr.splitlines() == [
+        "lab.yaml:3: pools.gpu.max_nodes: is left to AWS, state it to simulate",
+        "lab.yaml:3: pools.gpu.price_per_hour: is left to AWS, state it to simulate",
+    ]
+
+
+def test_an_adopted_pool_that_never_opens_need_not_state_its_price(here: Path) -> None:
+    (here / "lab.yaml").write_text("name: x\ncluster: {existing: c}\npools: {gpu: {existing: ng}}\n")
+    done = simulate(here, "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z", "--json", "-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["cost"] == [
+        {"pool": "gpu", "node_seconds": 0, "amount": "0.0000", "currency": "USD"}
     ]
 
 

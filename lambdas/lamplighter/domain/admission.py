@@ -31,11 +31,12 @@ class Admission(NamedTuple):
 
 def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
     """Admits windows as though nothing else had been spent and no lease were running."""
-    tariff = _Tariff(lab)
+    windows = sorted(windows, key=attrgetter("opening", "order"))
+    tariff = _Tariff(lab, {window.pool for window in windows})
     rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
     held: defaultdict[str, int] = defaultdict(int)
     admission = Admission([], [])
-    for window in sorted(windows, key=attrgetter("opening", "order")):
+    for window in windows:
         room = rooms[window.pool]
         taken = room.taken(window.opening)
         period = tariff.period(window.opening)
@@ -74,8 +75,8 @@ class _Room:
 class _Tariff:
     """Money in whole numbers of one unit so small that every price and the budget are whole in it."""
 
-    def __init__(self, lab: Lab) -> None:
-        prices = {name: Fraction(lab.price(name)) for name in lab.pools}
+    def __init__(self, lab: Lab, pools: Iterable[str]) -> None:
+        prices = {name: Fraction(lab.price(name)) for name in pools}
         budget = Fraction(lab.guard.budget.amount)
         self._unit = lcm(budget.denominator, *(price.denominator for price in prices.values()))
         self._prices = {name: int(price * self._unit) for name, price in prices.items()}

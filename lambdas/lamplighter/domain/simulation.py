@@ -6,6 +6,7 @@ Puts together calendar and admission, and reckons capacity and cost of what lies
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from operator import attrgetter
 from typing import NamedTuple
@@ -120,7 +121,9 @@ def simulate(lab: Lab, begins: datetime, ends: datetime) -> Simulation:
         stretches = _stretches(pool, of_pool[pool], _microseconds(begins), _microseconds(ends))
         capacity += stretches
         node_time = sum(stretch.nodes * (stretch.ending - stretch.beginning) for stretch in stretches)
-        cost = cost_of(node_time * MICROSECOND, lab.price(pool), lab.guard.budget.currency)
+        # Of an adopted pool that opens for nothing, nobody needs to know the price.
+        price = lab.price(pool) if node_time else Decimal(0)
+        cost = cost_of(node_time * MICROSECOND, price, lab.guard.budget.currency)
         costs.append(PoolCost(pool, Fraction(node_time, MICROSECONDS), cost))
     return Simulation(begins, ends, windows, skipped, capacity, costs)
 
