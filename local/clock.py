@@ -80,6 +80,15 @@ class VirtualClock:
         finally:
             self._count_busy(-1)
 
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """Within busy: not meanwhile, since what happens here is waiting."""
+        self._count_busy(-1)
+        try:
+            yield
+        finally:
+            self._count_busy(1)
+
     def hurry(self, on: bool) -> None:
         """While on, jump to the next instant that someone waits for whenever nothing is busy."""
         with self._changed:
