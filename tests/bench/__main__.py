@@ -1,0 +1,26 @@
+"""Prints every figure as soon as it is measured; the quick ones first."""
+
+import logging
+import sys
+
+from tests.bench import assembly, imports, local_cloud, windows
+from tests.bench.figure import Measurement
+
+MEASUREMENTS: tuple[Measurement, ...] = (
+    *assembly.MEASUREMENTS,
+    *imports.MEASUREMENTS,
+    *windows.MEASUREMENTS,
+    *local_cloud.MEASUREMENTS,
+)
+
+
+def main() -> None:
+    logging.disable()
+    for measurement in MEASUREMENTS:
+        for line in measurement.lines():
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
