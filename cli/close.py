@@ -41,7 +41,7 @@ def command(
     if not yes and sys.stdin.isatty():
         for lease in leases:
             printing.say(
-                f"would end {lease.id}: {lease.nodes} node(s) on {lease.pool} for {lease.owner}, "
+                f"would end {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} for {lease.owner}, "
                 f"granted until {printing.local(lease.closes, found.zone)}"
             )
         if not typer.confirm("Close?"):

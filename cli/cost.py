@@ -6,6 +6,7 @@ from typing import Any
 from cli import deployment, printing
 from cli.options import AsJson, LabName
 from lamplighter.domain.instant import written
+from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.money import Money, period_of
 
 
@@ -23,6 +24,15 @@ def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
     budget = found.lab.guard.budget
     period = period_of(found.now, budget.period, found.zone)
     kept = found.ledger.budget(period.key, budget.currency)
+    planned = sum(
+        (
+            lease.hold
+            for name in found.lab.pools
+            for lease in found.ledger.leases(name)
+            if lease.state is LeaseState.PLANNED and lease.period == period.key
+        ),
+        Money.zero(budget.currency),
+    )
     limit = Money.of(budget.amount, budget.currency)
     receipts = [
         receipt
@@ -39,6 +49,7 @@ def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
                 "budget": limit.to_json(),
                 "held": kept.held.to_json(),
                 "spent": kept.spent.to_json(),
+                "planned": planned.to_json(),
                 "left": (limit - kept.used).to_json(),
                 "leases": [_document(receipt) for receipt in receipts],
             }
@@ -48,6 +59,8 @@ def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
         f"{period.key}: {limit} budget, {kept.spent} spent, {kept.held} held, {limit - kept.used} left "
         f"until {printing.local(period.ends, found.zone)}"
     )
+    if planned.amount:
+        printing.say(f"Of what is left, {planned} is planned for the windows of the next 36 hours.")
     if receipts:
         printing.table(
             ["lease", "owner", "closed", "node hours", "cost"],

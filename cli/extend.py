@@ -10,7 +10,7 @@ from cli.options import AsJson, LabName
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease
-from lamplighter.domain.words import OpenWords, duration, open_words
+from lamplighter.domain.words import OpenWords, open_words
 from lamplighter.errors import BadInput, Refused
 
 
@@ -79,6 +79,7 @@ def _meant(found: Deployment, words: list[str]) -> tuple[Lease, OpenWords]:
 
 
 def _how_long(found: Deployment, words: list[str]) -> OpenWords:
-    if words and words[0].lower() in ("until", "for"):
-        return open_words(words, [], found.now, found.zone)
-    return OpenWords(duration=duration(" ".join(words)))
+    if not words:
+        raise BadInput("say how much longer, or until when: lamplighter extend 30m, or extend until 23:00")
+    begins = words[0].lower() in ("until", "for")
+    return open_words(words if begins else ["for", *words], [], found.now, found.zone)

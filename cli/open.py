@@ -11,6 +11,7 @@ from cli import deployment, orders, printing
 from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
+from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Decision, Verb
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
@@ -37,7 +38,8 @@ def command(
 ) -> None:
     """Open a pool: ask for a lease of nodes until an instant.
 
-    Exit code 0: granted, or open already. 1: refused, with the reason.
+    Exit code 0: granted, or open already. 1: refused, with the reason; with --wait also where the GPUs are
+    not proven: the lease stays, and what is missing is tried again until it ends.
 
     \b
     Examples:
@@ -55,6 +57,8 @@ def command(
     if granted and wait and lease is not None:
         lease = _wait(found, lease)
         granted = lease.state is LeaseState.OPEN
+        if not granted:
+            sys.stderr.write(f"the GPUs are not proven: {_why_not(found, lease)}\n")
     _answer(found, decision, lease, as_json=as_json)
     raise typer.Exit(0 if granted else 1)
 
@@ -84,10 +88,10 @@ def _order(found: Deployment, said: OpenWords, owner: str | None, *, add: bool) 
 
 
 def _wait(found: Deployment, lease: Lease) -> Lease:
-    """Until the lease is open with its checks done, or over."""
+    """Until the lease is open with its checks done, or it is announced with less, or over."""
     waiting = (LeaseState.ADMITTED, LeaseState.OPENING)
     seen: datetime = found.now
-    while lease.state in waiting:
+    while lease.state in waiting and not _degraded(found, lease):
         for entry in found.ledger.audit(lease.pool, seen):
             if entry.at > seen and entry.lease in (None, lease.id):
                 sys.stderr.write(f"{printing.local(entry.at, found.zone)}  {entry.what}\n")
@@ -95,6 +99,21 @@ def _wait(found: Deployment, lease: Lease) -> Lease:
         time.sleep(WAIT_POLL_SECONDS)
         lease = found.ledger.lease(lease.pool, lease.id) or lease
     return lease
+
+
+def _degraded(found: Deployment, lease: Lease) -> Entry | None:
+    """The last announcement, where it says that the pool opened with less than was asked for."""
+    said = [
+        entry
+        for entry in found.ledger.audit(lease.pool, lease.opens)
+        if entry.lease == lease.id and entry.details.get("notice") in ("open", "degraded")
+    ]
+    return said[-1] if said and said[-1].details["notice"] == "degraded" else None
+
+
+def _why_not(found: Deployment, lease: Lease) -> str:
+    said = _degraded(found, lease)
+    return said.why if said else f"{lease.called()} is {lease.state.value}"
 
 
 def _answer(found: Deployment, decision: Decision, lease: Lease | None, *, as_json: bool) -> None:
@@ -112,7 +131,9 @@ def _answer(found: Deployment, decision: Decision, lease: Lease | None, *, as_js
     if lease is not None:
         until = printing.local(lease.closes, found.zone)
         hold = str(lease.hold)
-        printing.say(f"lease {lease.id}: {lease.nodes} node(s) on {lease.pool} until {until}, {hold} held")
+        printing.say(
+            f"lease {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} until {until}, {hold} held"
+        )
     if decision.earliest is not None:
         printing.say(
             f"earliest instant at which it would be granted: {printing.local(decision.earliest, found.zone)}"

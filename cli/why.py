@@ -57,7 +57,7 @@ def _instant(text: str | None) -> datetime | None:
 
 def _print(found: Deployment, name: str, explanation: Explanation) -> None:
     when = printing.local(explanation.at, found.zone)
-    printing.say(f"{when}: {name} should have {explanation.nodes} node(s): {explanation.reason}")
+    printing.say(f"{when}: {name} should have {printing.nodes(explanation.nodes)}: {explanation.reason}")
     if not explanation.trail:
         printing.say("Nothing has happened to this pool yet.")
         return
