@@ -195,7 +195,7 @@ class ClusterStack(Stack):
             min_size=0,
             max_size=pool.max_nodes,
             hop_limit=pool.metadata_hop_limit,
-            start_script=_install(pool.packages),
+            start_script=_script(_install(pool.ami_type, pool.packages)),
             labels=pool.labels,
             taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],
             tags=pool.autoscaler_tags,
@@ -238,14 +238,21 @@ class ClusterStack(Stack):
         return ssm.StringParameter.from_string_parameter_name(self, construct_id, path).string_value
 
 
-def _install(packages: list[str]) -> str | None:
-    return f"#!/bin/bash\ndnf install -y {' '.join(packages)}\n" if packages else None
+def _install(ami_type: str, packages: list[str]) -> str:
+    return f"{_installer(ami_type)} install -y {' '.join(packages)}\n" if packages else ""
 
 
 def _system_script(nodes: SystemNodes) -> str | None:
-    update = "dnf update -y\n" if nodes.update_packages else ""
-    install = f"dnf install -y {' '.join(nodes.packages)}\n" if nodes.packages else ""
-    return f"#!/bin/bash\n{update}{install}" if update or install else None
+    update = f"{_installer(nodes.ami_type)} update -y\n" if nodes.update_packages else ""
+    return _script(update + _install(nodes.ami_type, nodes.packages))
+
+
+def _script(commands: str) -> str | None:
+    return f"#!/bin/bash\n{commands}" if commands else None
+
+
+def _installer(ami_type: str) -> str:
+    return "yum" if ami_type.startswith("AL2_") else "dnf"
 
 
 def _pascal(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lamplighter.lab_names import AMI_TYPE, CLUSTER_NAME, INSTANCE_TYPE, KUBERNETES_VERSION
+from lamplighter.lab_names import ADD_ON, AMI_TYPE, CLUSTER_NAME, INSTANCE_TYPE, KUBERNETES_VERSION
 from lamplighter.lab_pools import PACKAGES, Taint
 from lamplighter.lab_types import Part, Version, unit
 
@@ -108,7 +108,7 @@ class Cluster(Part):
     logs: list[LogType] = Field(
         default_factory=lambda: list(LOGS), description="Control-plane logs kept in CloudWatch."
     )
-    addons: list[str] = Field(
+    addons: list[Annotated[str, Field(pattern=ADD_ON)]] = Field(
         default_factory=lambda: list(ADDONS), description="EKS add-ons; vpc-cni comes before the nodes."
     )
     system_nodes: SystemNodes = Field(

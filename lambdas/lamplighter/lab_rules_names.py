@@ -4,7 +4,7 @@ They say so halfway through a deploy; here it is said before. The form of single
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from lamplighter.lab import Lab
 from lamplighter.lab_keys import Path
@@ -27,6 +27,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     """Every word that would be refused, and every two names that are one."""
     yield from _tags(lab.tags)
     yield from _node_groups(lab)
+    yield from _repeats(lab)
     places: list[tuple[Path, Mapping[str, str], list[Taint]]] = [
         (("pools", name), pool.labels, pool.taints)
         for name, pool in lab.pools.items()
@@ -60,21 +61,37 @@ def _tags(tags: Mapping[str, str]) -> Iterator[Misfit]:
 
 
 def _node_groups(lab: Lab) -> Iterator[Misfit]:
-    """Groups of ours have a role of the same name, and IAM takes gpu and GPU for one."""
+    """Groups of ours have roles and outputs of the same name: IAM takes gpu and GPU for one, CloudFormation g-pu."""
     ours = lab.cluster.existing is None
-    taken = {f"{lab.name}-ng-1": "the system nodes"} if ours else {}
+    taken = {_alike(f"{lab.name}-ng-1"): "the system nodes"} if ours else {}
     for name, pool in lab.pools.items():
         group = lab.nodegroup_name(name)
-        known = group if pool.existing is not None else group.lower()
+        known = group if pool.existing is not None else _alike(group)
         path: Path = ("pools", name) if pool.existing is None else ("pools", name, "existing")
         if known in taken:
-            makes, advice = ("makes", "give the pool another name")
+            makes, same, advice = "makes", "but for case, - and _ that of", "give the pool another name"
             if pool.existing is not None:
-                makes, advice = ("names", "name each group once")
-            said = f"{makes} the node group {group}, which {taken[known]} have already; {advice}"
+                makes, same, advice = "names", "like", "name each group once"
+            said = f"{makes} the node group {group}, {same} {taken[known]}; {advice}"
             yield Misfit(path, said, (("name",), ("pools", name, "existing")))
         else:
-            taken[known] = f"the nodes of pool {name}"
+            taken[known] = f"pool {name}"
+
+
+def _alike(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _repeats(lab: Lab) -> Iterator[Misfit]:
+    lists: list[tuple[Path, Sequence[str]]] = [
+        (("admins",), lab.admins),
+        (("cluster", "addons"), lab.cluster.addons),
+        (("cluster", "logs"), lab.cluster.logs),
+    ]
+    for path, words in lists:
+        for index, word in enumerate(words):
+            if word in words[:index]:
+                yield Misfit((*path, index), f"is {shown(word)} for a second time, write each once")
 
 
 def _label(key: str, value: str, path: Path) -> Iterator[Misfit]:

@@ -16,6 +16,7 @@ RIGHT = {
     lab_names.NODEGROUP_NAME: "write the node group's name: 1 to 63 letters, digits, - or _",
     lab_names.CLUSTER_NAME: "write the cluster's name: 1 to 100 letters, digits, - or _",
     lab_names.INSTANCE_TYPE: "write an EC2 instance type such as g5.xlarge",
+    lab_names.ADD_ON: "write the name of an EKS add-on such as coredns",
     lab_names.AMI_TYPE: "write an EKS image type such as AL2023_x86_64_NVIDIA",
     lab_names.KUBERNETES_VERSION: 'write a version such as "1.35"',
     lab_names.CHART_VERSION: "write a version such as v26.3.1",

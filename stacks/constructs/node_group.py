@@ -28,7 +28,8 @@ NODE_POLICIES = {
     "AmazonEKS_CNI_Policy": "The default lab gives it to its nodes, as the Terraform module does.",
     "AmazonSSMManagedInstanceCore": "SSM instead of SSH: no key pair, no open port, sessions under a role.",
 }
-ROOT_DEVICE = "/dev/xvda"
+# The volume that grows: Bottlerocket keeps images and containers on its second one.
+DISK, BOTTLEROCKET_DISK = "/dev/xvda", "/dev/xvdb"
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class LaunchTemplate(Construct):
             instance_type=spec.instance_type,
             block_device_mappings=[
                 ec2.CfnLaunchTemplate.BlockDeviceMappingProperty(
-                    device_name=ROOT_DEVICE,
+                    device_name=BOTTLEROCKET_DISK if _is_bottlerocket(spec) else DISK,
                     ebs=ec2.CfnLaunchTemplate.EbsProperty(
                         volume_size=spec.disk_gib,
                         volume_type="gp3",
@@ -161,8 +162,16 @@ class NodeGroup(Construct):
         Tags.of(self.resource).add("Name", spec.name)
 
 
+def _is_bottlerocket(spec: NodeGroupSpec) -> bool:
+    return spec.ami_type.startswith("BOTTLEROCKET")
+
+
 def _user_data(spec: NodeGroupSpec) -> str | None:
     """The parts that EKS merges into its own: nodeadm's settings, then a script."""
+    if _is_bottlerocket(spec):
+        # It takes settings in TOML and nothing else, runs no script and has no packages.
+        settings = f"[settings.kubernetes]\nmax-pods = {spec.max_pods}\n"
+        return Fn.base64(settings) if spec.max_pods is not None else None
     parts = ec2.MultipartUserData()
     if spec.max_pods is not None:
         parts.add_part(

@@ -6,6 +6,18 @@ from collections.abc import Callable
 from stacks.names import Names
 from tests.infra.conftest import Assembly
 
+LONGEST_NAMES = {
+    ("AWS::EKS::Cluster", "Name"): 100,
+    ("AWS::EKS::Nodegroup", "NodegroupName"): 63,
+    ("AWS::Events::Rule", "Name"): 64,
+    ("AWS::IAM::ManagedPolicy", "ManagedPolicyName"): 128,
+    ("AWS::IAM::Role", "RoleName"): 64,
+    ("AWS::Lambda::Function", "FunctionName"): 64,
+    ("AWS::SQS::Queue", "QueueName"): 80,
+    ("AWS::Scheduler::ScheduleGroup", "Name"): 64,
+    ("AWS::StepFunctions::StateMachine", "StateMachineName"): 80,
+}
+
 
 def test_an_adopted_cluster_gets_the_controller_only(synthesise: Callable[..., Assembly]) -> None:
     lab = synthesise(
@@ -36,6 +48,37 @@ def test_each_pool_has_a_group_a_gate_and_a_claim(synthesise: Callable[..., Asse
         assert template.one("Custom::LamplighterPools")["Pools"] == "gpu,big_one"
     assert cluster.outputs["BigOneSubnetAz"] == "ap-northeast-2c"
     assert controller.one("Custom::LamplighterLastClosed")["Pools"] == ["gpu", "big_one"]
+
+
+def test_a_node_starts_as_its_image_can(synthesise: Callable[..., Assembly]) -> None:
+    cluster = synthesise(
+        cluster={"kubernetes_version": "1.32", "system_nodes": {"ami_type": "BOTTLEROCKET_x86_64"}},
+        pools={"old": {"ami_type": "AL2_x86_64_GPU"}, "rocket": {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA"}},
+    ).template("gpu-lab-cluster")
+
+    starts = {}
+    for template in cluster.properties("AWS::EC2::LaunchTemplate"):
+        data = template["LaunchTemplateData"]
+        (disk,) = data["BlockDeviceMappings"]
+        name = data["TagSpecifications"][0]["Tags"][0]["Value"]
+        starts[name] = disk["DeviceName"], data.get("UserData", {}).get("Fn::Base64")
+    assert starts["gpu-lab-ng-1"] == ("/dev/xvdb", "[settings.kubernetes]\nmax-pods = 50\n")
+    assert starts["gpu-lab-ng-rocket"] == ("/dev/xvdb", None)
+    device, script = starts["gpu-lab-ng-old"]
+    assert device == "/dev/xvda"
+    assert "yum install -y tree" in script
+
+
+def test_names_stay_legal_however_long_the_labs_is(synthesise: Callable[..., Assembly]) -> None:
+    name = "l" * 40
+    lab = synthesise(name=name, pools={"gpu": {}, "a" * 19: {}})
+
+    for stack in (f"{name}-cluster", f"{name}-controller"):
+        template = lab.template(stack)
+        for (kind, key), longest in LONGEST_NAMES.items():
+            for properties in template.properties(kind):
+                assert len(properties.get(key, "")) <= longest, (kind, properties[key])
+        assert all(output.isalnum() for output in template.outputs)
 
 
 def test_a_lab_without_the_operator_has_no_chart(synthesise: Callable[..., Assembly]) -> None:
