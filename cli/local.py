@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -58,21 +58,23 @@ def up(
       lamplighter local up --json /tmp/cloud.json
       lamplighter local up --lab lab.yaml --rate 10 --start 2026-12-01T19:50:00+09:00 --json cloud.json
     """
-    speed, begins = _rate(rate, 1), _instant(start)
-    _writable(out)
-    _readable(lab)
-    from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, bad input is not
+    with _signals_end_it():
+        speed, begins = _rate(rate, 1), _instant(start)
+        _writable(out)
+        _readable(lab)
+        _run_until_stopped(out, Path(lab), speed, begins)
 
-    with _signals_end_it(), Cloud(Path(lab), rate=speed, start=begins, progress=_progress) as cloud:
-        endpoints = cloud.up()
-        _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
-        sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
-        try:
+
+def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | None) -> None:
+    with _there_only_meanwhile(out):
+        from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, bad input is not
+
+        with Cloud(lab, rate=speed, start=begins, progress=_progress) as cloud:
+            endpoints = cloud.up()
+            _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
+            sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
             while True:
                 signal.pause()
-        finally:
-            with suppress(FileNotFoundError):
-                out.unlink()
 
 
 @app.command("demo")
@@ -93,9 +95,9 @@ def demo(
     speed = _rate(rate, RATE)
     if out is not None:
         _writable(out)
-    from local.demo import day, view  # noqa: PLC0415
-
     with _signals_end_it():
+        from local.demo import day, view  # noqa: PLC0415
+
         with view.view_for(ZoneInfo("Asia/Seoul")) as seen:
             report = day.Day(seen, speed, begun).play()
         if out is not None:
@@ -176,10 +178,24 @@ def _writable(out: Path) -> None:
         raise BadInput(f"--json: '{out}' cannot be written, name a file in a folder that exists")
 
 
+def _draft(out: Path) -> Path:
+    return out.with_name(f".{out.name}.{os.getpid()}")
+
+
 def _replace(out: Path, text: str) -> None:
-    draft = out.with_name(f".{out.name}.{os.getpid()}")
-    draft.write_text(text, "utf-8")
-    draft.replace(out)
+    _draft(out).write_text(text, "utf-8")
+    _draft(out).replace(out)
+
+
+@contextmanager
+def _there_only_meanwhile(out: Path) -> Iterator[None]:
+    """Whoever finds the file finds a running cloud: one left by a run that was killed is removed too."""
+    out.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        for path in (out, _draft(out)):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -5,6 +5,7 @@
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -54,8 +55,18 @@ def _register(name: str) -> None:
         app.command(name)(command)
 
 
+def whole() -> typer.Typer:
+    """The command with every verb registered, for whoever wants to read it all."""
+    for name in [*VERBS, *GROUPS]:
+        _register(name)
+    return app
+
+
 def main() -> None:
     _speak_utf_8()
+    # Until the verb has something to take down, a signal ends it as it would later.
+    for number in (signal.SIGINT, signal.SIGTERM) if "local" in sys.argv[1:2] else ():
+        signal.signal(number, lambda *_: sys.exit(0))
     # A verb that is named pays for no other's imports; help needs them all.
     asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     for name in [asked] if asked in {*VERBS, *GROUPS} else [*VERBS, *GROUPS]:

@@ -71,26 +71,30 @@ def synthesise(lab: Path, started: Callable[[Callable[[], None]], object] = lamb
         folder.touch()
         return Assembly(folder)
     folder.parent.mkdir(exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix="draft-"))
+    draft, scratch = (Path(tempfile.mkdtemp(dir=folder.parent, prefix="draft-")) for _ in range(2))
     _hold(draft)
+    _hold(scratch)
     try:
-        _run(lab, draft, started)
+        _run(lab, draft, scratch, started)
         with suppress(OSError):  # somebody else was first
             draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
     if not _hold(folder):
         raise OutsideFailed(f"the assembly {folder} was removed as soon as it was made")
     _forget_old(folder.parent)
     return Assembly(folder)
 
 
-def _run(lab: Path, out: Path, started: Callable[[Callable[[], None]], object]) -> None:
+def _run(lab: Path, out: Path, scratch: Path, started: Callable[[Callable[[], None]], object]) -> None:
     program = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
     # On a leash: neither it nor the Node.js process that jsii starts may outlive us.
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(LEASH), *program],
         cwd=CHECKOUT,
+        # Broken off, jsii leaves its temporary files behind: they are ours to remove.
+        env={**os.environ, "TMPDIR": str(scratch)},
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -1,0 +1,167 @@
+"""`lamplighter local up` as others rely on it: what it writes, when it ends, and that it leaves nothing behind."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+from kubernetes import client, config
+
+READY_SECONDS = 150.0
+END_SECONDS = 10.0
+START = "2026-12-01T19:50:00+09:00"
+
+
+class Up:
+    """One run, with a folder for temporary files that is its alone."""
+
+    def __init__(self, folder: Path, lab: str) -> None:
+        folder.mkdir()
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
+        self.out, self.said = folder / "up.json", folder / "said"
+        path = folder / "lab.yaml"
+        path.write_text(lab, "utf-8")
+        words = ["local", "up", "--lab", str(path), "--rate", "30", "--start", START, "--json", str(self.out)]
+        with self.said.open("w") as stderr:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "cli.main", *words],
+                env={**os.environ, "TMPDIR": str(self.temporary)},
+                stderr=stderr,
+                start_new_session=True,
+            )
+
+    def until_said(self, text: str) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        while text not in self.said.read_text():
+            assert self.process.poll() is None, self.said.read_text()
+            assert time.monotonic() < deadline, self.said.read_text()
+            time.sleep(0.05)
+
+    def ready(self) -> dict[str, Any]:
+        self.until_said("ready:")
+        document: dict[str, Any] = json.loads(self.out.read_text("utf-8"))
+        return document
+
+    def end(self, number: signal.Signals) -> None:
+        """Ends with 0, soon, and nothing of it is left."""
+        self.process.send_signal(number)
+        assert self.process.wait(END_SECONDS) == 0, self.said.read_text()
+        assert list(self.temporary.iterdir()) == []
+        assert sorted(path.name for path in self.out.parent.iterdir()) == ["lab.yaml", "said", "tmp"]
+        assert self.left() == []
+
+    def left(self) -> list[str]:
+        """Processes that carry its folder in their command or environment."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                about = (process / "cmdline").read_bytes() + (process / "environ").read_bytes()
+            except OSError:
+                continue
+            if str(self.temporary).encode() in about and process.name != str(os.getpid()):
+                found.append(about.replace(b"\0", b" ").decode(errors="replace")[:200])
+        return found
+
+
+@contextmanager
+def up(folder: Path, lab: str) -> Iterator[Up]:
+    run = Up(folder, lab)
+    try:
+        yield run
+    finally:
+        if run.process.poll() is None:
+            os.killpg(run.process.pid, signal.SIGKILL)
+            run.process.wait()
+
+
+def test_two_at_once_are_reached_as_they_say_and_end_without_a_trace(tmp_path: Path) -> None:
+    with up(tmp_path / "one", "name: one-lab") as one, up(tmp_path / "two", "name: two-lab") as two:
+        documents = [one.ready(), two.ready()]
+
+        for document, name in zip(documents, ("one-lab", "two-lab"), strict=True):
+            assert document["slack"] == {"url": None, "signing_secret": None}
+            assert document["clock"]["now"].startswith("2026-12-01T10:5")
+            assert document["clock"]["rate"] == 30
+            with urlopen(document["clock"]["url"]) as clock:
+                assert json.load(clock)["now"].startswith("2026-12-01T1")
+                assert clock.headers["Date"].startswith("Tue, 01 Dec 2026")
+            assert status(document)["lab"] == name
+            assert len(nodes(document)) == 2
+        one.end(signal.SIGINT)
+        assert status(documents[1])["lab"] == "two-lab"
+        two.end(signal.SIGTERM)
+
+        for document in documents:
+            address = urlsplit(document["aws"]["endpoint"])
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=1)
+
+
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("starting Kubernetes", signal.SIGINT),
+        ("deploying moment-lab-cluster", signal.SIGTERM),
+        ("deploying moment-lab-controller", signal.SIGINT),
+    ],
+)
+def test_it_can_be_ended_at_any_moment(moment: str, number: signal.Signals, tmp_path: Path) -> None:
+    with up(tmp_path / "run", "name: moment-lab") as run:
+        run.until_said(moment)
+        time.sleep(1)  # into the middle of it, whatever it is
+        run.end(number)
+
+
+def test_a_lab_with_problems_is_not_started(tmp_path: Path) -> None:
+    with up(tmp_path / "run", "name: Bad_Name\nregoin: eu-west-1") as run:
+        assert run.process.wait(END_SECONDS) == 2
+
+        lines = run.said.read_text().splitlines()
+        assert [line.split(": ")[1] for line in lines] == ["name", "regoin"]
+        assert not run.out.exists()
+
+
+def status(document: dict[str, Any]) -> dict[str, Any]:
+    """What `lamplighter status` says there."""
+    aws = document["aws"]
+    settings = {
+        "AWS_ENDPOINT_URL": aws["endpoint"],
+        "AWS_REGION": aws["region"],
+        "AWS_ACCESS_KEY_ID": aws["access_key_id"],
+        "AWS_SECRET_ACCESS_KEY": aws["secret_access_key"],
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "status", "--json"],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def nodes(document: dict[str, Any]) -> list[str]:
+    """The nodes, by a client that knows nothing but the kubeconfig, as an administrator."""
+    connection = config.new_client_from_config(document["kubernetes"]["kubeconfig"])
+    everything = client.V1ResourceAttributes(verb="*", resource="*", group="*")
+    review = client.V1SelfSubjectAccessReview(
+        spec=client.V1SelfSubjectAccessReviewSpec(resource_attributes=everything)
+    )
+    answer = client.AuthorizationV1Api(connection).create_self_subject_access_review(review)
+    assert answer.status is not None
+    assert answer.status.allowed
+    return [
+        str(node.metadata and node.metadata.name) for node in client.CoreV1Api(connection).list_node().items
+    ]
