@@ -30,7 +30,9 @@ def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result], zo
     if admit.get("outcome") == "already-open":
         return Announcement("already-open", f"Pool {pool} is open already", reason)
     if admit.get("outcome") != "granted" or lease is None:
-        return Announcement("refused", f"A lease on pool {pool} was refused", f"{reason}{_earliest(admit, zone)}")
+        return Announcement(
+            "refused", f"A lease on pool {pool} was refused", f"{reason}{_earliest(admit, zone)}"
+        )
     if admit.get("later"):
         return Announcement("planned", f"Pool {pool} opens at {_clock(lease.opens, zone)}", reason)
     return _of_gpus(pool, lease, results, zone)
