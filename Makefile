@@ -61,7 +61,7 @@ lint: .venv/.ready
 	$(BIN)/lint-imports
 
 types: .venv/.ready
-	@$(BIN)/mypy app.py cli lambdas/lamplighter lambdas/handlers local stacks tests
+	@$(BIN)/mypy app.py cli docs lambdas/lamplighter lambdas/handlers local stacks tests
 
 unit: setup control-plane
 	@$(BIN)/pytest -q -n 2 --dist worksteal tests/unit tests/properties tests/infra tests/local

@@ -24,7 +24,7 @@ NAME = "gpu-lab"
 HEAD = """\
 # yaml-language-server: $schema=docs/reference/lab.schema.json
 # Every key of a lab file with its default: `name` alone would be the same lab.
-# Generated from the model by `python -m cli.reference`; reference: docs/reference/lab.md.
+# Generated from the model by `make docs`; reference: docs/reference/lab.md.
 """
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*|[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(h|m|h[0-9]+m)")
 _WORDS_OF_YAML = ("true", "false", "null", "yes", "no", "on", "off")

@@ -14,7 +14,7 @@ from lamplighter.lab_types import Part, write_duration
 HEAD = """\
 # lab.yaml
 
-<!-- Generated from the model by `python -m cli.reference`; do not edit. -->
+<!-- Generated from the model by `make docs`; do not edit. -->
 
 One file describes one lab. Every key left out takes the value of the default lab, so `name: my-lab` is a
 whole lab. `lamplighter check` tells every problem with its line; [lab.schema.json](lab.schema.json) lets

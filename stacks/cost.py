@@ -1,12 +1,10 @@
 """What a lab costs a month while nobody uses it, counted from its templates: docs/reference/cost.md.
 
-Prices are in prices.json with their date; what GPU nodes cost is the ledger's business. Run as
-`python -m stacks.cost` it writes the page again.
+Prices are in prices.json with their date; what GPU nodes cost is the ledger's business.
 """
 
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,9 +13,7 @@ from typing import Any
 
 from lamplighter.data import prices
 from lamplighter.lab import Lab
-from stacks.layer import CHECKOUT
 
-PAGE = CHECKOUT / "docs" / "reference" / "cost.md"
 HOURS = Decimal(730)
 MINUTES_IN = {"minute": Decimal(1), "hour": Decimal(60), "day": Decimal(1440)}
 
@@ -111,7 +107,7 @@ def page(assembly: Path, lab: Lab) -> str:
     known = _prices()
     return f"""# What it costs
 
-Generated from the templates of the default lab by `python -m stacks.cost`. USD a month of {HOURS} hours, in
+Generated from the templates of the default lab by `make docs`. USD a month of {HOURS} hours, in
 {lab.region}. Prices as of {known["known"]}: {known["source"]}.
 
 ## The controller, idle
@@ -135,16 +131,6 @@ aws pricing get-products --region us-east-1 --service-code AmazonEKS \\
   --filters Type=TERM_MATCH,Field=regionCode,Value={lab.region}
 ```
 """
-
-
-def write(target: Path = PAGE) -> None:
-    """Write the page of the default lab."""
-    from stacks.assembly import synth  # noqa: PLC0415 -- pages are read without the CDK, too
-
-    lab = Lab.model_validate({"name": "gpu-lab"})
-    with tempfile.TemporaryDirectory(prefix="lamplighter-cost-") as folder:
-        text = page(synth(lab, Path(folder)), lab)
-    target.write_text(text, encoding="utf-8")
 
 
 def _table(lines: list[Line]) -> str:
@@ -185,7 +171,3 @@ def _named(template: Template, kind: str) -> dict[str, Mapping[str, Any]]:
 
 def _referred(reference: Mapping[str, Any]) -> str:
     return str(reference["Ref"] if "Ref" in reference else reference["Fn::GetAtt"][0])
-
-
-if __name__ == "__main__":
-    write()

@@ -1,0 +1,59 @@
+"""Writes every generated page: `make docs`. A test compares each with what stands in the checkout.
+
+What is on a page is its own module's business; the lab's pages are cli.reference's, cost is stacks.cost's.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cli import reference
+from docs import alarms, commands, permissions
+from lamplighter.lab import Lab
+from stacks import cost
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = Path("docs/reference")
+#: The lab whose templates the pages are read from: the default one.
+LAB = Lab.model_validate({"name": "gpu-lab"})
+
+
+def of_the_programs() -> dict[Path, str]:
+    """Pages that need no templates, by their path in the checkout."""
+    return {**reference.generated(), PAGES / "commands.md": commands.page()}
+
+
+def of_the_templates(assembly: Path) -> dict[Path, str]:
+    """Pages that are read from the default lab's templates, by their path in the checkout."""
+    cluster, controller = (_template(assembly, name) for name in ("cluster", "controller"))
+    return {
+        PAGES / "cost.md": cost.page(assembly, LAB),
+        PAGES / "permissions.md": permissions.page(cluster, controller, LAB.name, LAB.region),
+        PAGES / "alarms.md": alarms.page(controller, LAB.name),
+    }
+
+
+def _template(assembly: Path, stack: str) -> Mapping[str, Any]:
+    text = (assembly / f"{LAB.name}-{stack}.template.json").read_text("utf-8")
+    document: Mapping[str, Any] = json.loads(text)
+    return document
+
+
+def main(root: Path = ROOT) -> None:
+    """Write all of them, and say which have changed."""
+    from stacks.assembly import synth  # noqa: PLC0415 -- the tests have an assembly already
+
+    with tempfile.TemporaryDirectory(prefix="lamplighter-docs-") as folder:
+        pages = {**of_the_programs(), **of_the_templates(synth(LAB, Path(folder)))}
+    for path, text in pages.items():
+        target = root / path
+        if not target.exists() or target.read_text("utf-8") != text:
+            target.write_text(text, "utf-8")
+            sys.stdout.write(f"{path} is new\n")
+
+
+if __name__ == "__main__":
+    main()

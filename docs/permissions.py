@@ -1,0 +1,87 @@
+"""The reference page of what each function may do, read from the synthesised templates."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Template = Mapping[str, Any]
+
+HEAD = """# Permissions
+
+Generated from the templates of the default lab by `make docs`. Each function has a role of its own; what is not
+listed is not allowed. `ACCOUNT` is that of the deploy. In Kubernetes, the roles of `cluster` and `guard`
+belong to the groups `lamplighter:cluster` and `lamplighter:guard`, whose rights are in
+[rbac.yaml](../../lambdas/lamplighter/data/rbac.yaml).
+"""
+#: The properties in which AWS's resources have their names.
+NAMES = (
+    "FunctionName",
+    "QueueName",
+    "TopicName",
+    "LogGroupName",
+    "StateMachineName",
+    "RoleName",
+    "TableName",
+)
+PSEUDO = {"AWS::Region": "REGION", "AWS::AccountId": "ACCOUNT", "AWS::Partition": "aws"}
+
+
+def page(cluster: Template, controller: Template, lab: str, region: str) -> str:
+    """The whole page: the controller's roles, those of functions and of AWS's services alike, then the cluster's."""
+    parts = [HEAD]
+    for title, template in (("controller", controller), ("cluster", cluster)):
+        resources = template["Resources"]
+        roles = {
+            logical: found["Properties"]
+            for logical, found in resources.items()
+            if found["Type"] == "AWS::IAM::Role" and "RoleName" in found["Properties"]
+        }
+        ours = {logical: of for logical in roles if (of := _statements(resources, logical))}
+        if ours:
+            parts.append(f"## Roles of the {title} stack\n")
+        for logical, statements in sorted(ours.items(), key=lambda role: str(roles[role[0]]["RoleName"])):
+            name = str(roles[logical]["RoleName"]).removeprefix(f"{lab}-{region}-")
+            parts.append(f"### {name}\n\n{roles[logical]['Description']}.\n")
+            rows = [_row(statement, resources) for statement in statements]
+            parts.append("\n".join(["| actions | on | condition |", "|---|---|---|", *rows, ""]))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _statements(resources: Mapping[str, Any], role: str) -> list[Mapping[str, Any]]:
+    """What a role's own policies say."""
+    policies = [found["Properties"] for found in resources.values() if found["Type"] == "AWS::IAM::Policy"]
+    return [
+        statement
+        for policy in policies
+        if any(each.get("Ref") == role for each in policy["Roles"])
+        for statement in policy["PolicyDocument"]["Statement"]
+    ]
+
+
+def _row(statement: Mapping[str, Any], resources: Mapping[str, Any]) -> str:
+    actions = "<br>".join(f"`{action}`" for action in _list(statement["Action"]))
+    on = "<br>".join(f"`{_text(each, resources)}`" for each in _list(statement["Resource"]))
+    condition = statement.get("Condition")
+    return f"| {actions} | {on} | {f'`{json.dumps(condition)}`' if condition else ''} |"
+
+
+def _text(value: object, resources: Mapping[str, Any]) -> str:
+    """A reference as a person would write it."""
+    match value:
+        case {"Ref": name} | {"Fn::GetAtt": [name, _]}:
+            return PSEUDO.get(str(name)) or _called(resources[str(name)])
+        case {"Fn::Join": [between, parts]}:
+            return str(between).join(_text(part, resources) for part in parts)
+        case _:
+            return str(value)
+
+
+def _called(resource: Mapping[str, Any]) -> str:
+    """A resource by its kind and its own name."""
+    kind = str(resource["Type"]).split("::")[-1]
+    names = (str(resource["Properties"][key]) for key in NAMES if key in resource["Properties"])
+    return f"{kind} {next(names, '')}".strip()
+
+
+def _list(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else [value]
