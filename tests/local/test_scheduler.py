@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -54,7 +55,7 @@ def code_of(refusal):
     return refusal.value.response["Error"]["Code"]
 
 
-REFUSED = [
+REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"expression": "at(2020-01-01T00:00:00)"}, "past"),
     ({"expression": "cron(0 20 * * * *)"}, "Invalid Schedule Expression"),
     ({"ScheduleExpressionTimezone": "Mars/Base"}, "Timezone"),
