@@ -15,7 +15,7 @@ from stacks.assembly import lab_path, synth
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Synthesise; 0, or 2 for a lab that cannot be built."""
+    """Synthesise; 0, or 2 for a lab that cannot be built or a folder that cannot be written."""
     parser = argparse.ArgumentParser(prog="app.py", description=__doc__)
     parser.add_argument("--lab", help="the lab file (default: cdk's -c lab=FILE, else lab.yaml)")
     parser.add_argument("--out", type=Path, help="the folder to write (default: cdk's, else cdk.out)")
@@ -25,7 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
         for problem in lab:
             print(problem, file=sys.stderr)  # noqa: T201 -- this is a program
         return 2
-    synth(lab, chosen.out or Path(os.environ.get("CDK_OUTDIR", "cdk.out")))
+    out = chosen.out or Path(os.environ.get("CDK_OUTDIR", "cdk.out"))
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"--out: {out} cannot be written ({error.strerror}), name a folder", file=sys.stderr)  # noqa: T201
+        return 2
+    synth(lab, out)
     return 0
 
 

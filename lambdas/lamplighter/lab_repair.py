@@ -5,6 +5,7 @@ then leave out whatever they find by reading such a place.
 """
 
 from copy import deepcopy
+from math import isfinite
 
 from pydantic import ValidationError
 
@@ -43,7 +44,9 @@ def _helm(value: object) -> object:
         return [_helm(item) for item in value]
     if isinstance(value, dict):
         return {key: _helm(item) for key, item in value.items()}
-    return float(value) if isinstance(value, Number) and value.is_finite() else value
+    if isinstance(value, Number) and isfinite(float(value)):
+        return float(value)
+    return value
 
 
 def culprit(location: tuple[str | int, ...]) -> Path:

@@ -17,6 +17,8 @@ from lamplighter.lab_types import shown
 
 WIDEST_NETWORK, NARROWEST_NETWORK = 16, 28
 FEWEST_ZONES = 2
+# Nothing else brings them: our clusters begin without add-ons of their own.
+NEEDED_BY_NODES = ("vpc-cni", "kube-proxy")
 # Local zones and wavelength zones, whose names are longer, take no control plane.
 LETTERS = tuple(ascii_lowercase)
 
@@ -35,6 +37,10 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     yield from _zones(lab)
     yield from _network(lab)
     yield from _endpoint(lab)
+    for add_on in NEEDED_BY_NODES:
+        if add_on not in lab.cluster.addons:
+            said = f"leave out {add_on}, without which no node becomes ready; name it too"
+            yield Misfit(("cluster", "addons"), said)
     yield from _system_nodes(lab)
     if lab.gpu_operator.enabled:
         yield from _operator(lab)

@@ -56,6 +56,14 @@ def test_a_lab_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     assert done.stderr.startswith("nowhere.yaml:1: ")
 
 
+def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("name: x\n")
+    (tmp_path / "taken").write_text("a file")
+    done = app("--lab", "lab.yaml", "--out", "taken", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "--out: taken cannot be written (File exists), name a folder\n"
+
+
 def test_the_cdk_names_lab_and_folder_its_own_way(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("name: other\n")
 
