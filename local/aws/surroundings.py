@@ -32,6 +32,8 @@ class Surroundings:
     account_id: str = "123456789012"
     _clients: dict[tuple[str, str], BaseClient] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    #: One for all, since each reads AWS's models anew; making clients from it needs the lock.
+    _session: boto3.session.Session = field(default_factory=boto3.session.Session)
 
     def call(
         self, service: str, operation: str, request: Mapping[str, object], *, role: str = ""
@@ -50,7 +52,8 @@ class Surroundings:
         if client is None:
             credentials = self._assume(role) if role else {}
             with self._lock:
-                client = self._clients.setdefault((service, role), self._new_client(service, credentials))
+                client = self._clients.get((service, role)) or self._new_client(service, credentials)
+                self._clients[service, role] = client
         return client
 
     def _assume(self, role: str) -> dict[str, Any]:
@@ -64,8 +67,7 @@ class Surroundings:
 
     def _new_client(self, service: str, credentials: dict[str, Any]) -> BaseClient:
         own = {"aws_access_key_id": self.access_key_id, "aws_secret_access_key": self.secret_access_key}
-        # A session of its own: the default one is not thread-safe.
-        client: BaseClient = boto3.session.Session().client(
+        client: BaseClient = self._session.client(
             service,  # type: ignore[call-overload]
             endpoint_url=self.endpoint,
             region_name=self.region,

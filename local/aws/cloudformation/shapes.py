@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import botocore.session
 from botocore import xform_name
+from moto.core.utils import get_service_model
 
 
 @cache
 def _parameters(service: str, operation: str) -> Any:
-    model = botocore.session.get_session().get_service_model(service)
+    model = get_service_model(service)  # which moto keeps: reading EC2's takes half a second
     names = {xform_name(name): name for name in model.operation_names}
     return model.operation_model(names[operation]).input_shape
 
