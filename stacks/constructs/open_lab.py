@@ -46,8 +46,8 @@ class OpenLab(Construct):
         scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 180))
         await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
         settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
-        await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(10, 240))
-        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(10, 240))
+        await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(5, 480))
+        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(3, 800))
         announce = steps.step("Announce", "notices", "Say what came of it", BRIEF)
 
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")

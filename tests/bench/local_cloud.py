@@ -132,15 +132,14 @@ class _Aws:
 
 
 def _gpus_ready(cloud: Cloud) -> datetime:
-    """When Kubernetes can first place pods on all of the window's GPUs."""
+    """When the operator's validators have found the GPUs of all of the window's nodes good: the boot's end."""
     api: KubernetesApi = cloud.control_plane.admin()
     while cloud.clock.now() < OPENS + PATIENCE:
-        nodes = api.get("/api/v1/nodes")["items"]
-        gpus = sum(int(node["status"].get("allocatable", {}).get("nvidia.com/gpu", 0)) for node in nodes)
-        if gpus >= NODES:
+        pods = api.get("/api/v1/pods?labelSelector=app%3Dnvidia-operator-validator")["items"]
+        if sum(pod["status"].get("phase") == "Running" for pod in pods) >= NODES:
             return cloud.clock.now()
         time.sleep(LOOK_EVERY)
-    raise RuntimeError(f"the window's GPUs were not there {PATIENCE} after its start")
+    raise RuntimeError(f"the window's GPUs were not ready {PATIENCE} after its start")
 
 
 MEASUREMENTS = (
