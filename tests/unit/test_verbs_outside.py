@@ -1,5 +1,7 @@
 """Every verb against AWS when AWS, or the person asking, gets it wrong: one line, the exit code, no traceback."""
 
+import base64
+import json
 import os
 import socket
 import subprocess
@@ -10,9 +12,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
 
+import boto3
+import certifi
 import pytest
 from moto.server import ThreadedMotoServer
 
+REGION, ELSEWHERE = "ap-northeast-2", "eu-central-1"
 VERBS = [
     ["status"],
     ["open"],
@@ -39,7 +44,7 @@ def environment(home: Path, endpoint: str | None) -> dict[str, str]:
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "ap-northeast-2",
+        "AWS_REGION": REGION,
     }
     return kept | own | ({"AWS_ENDPOINT_URL": endpoint} if endpoint else {})
 
@@ -60,7 +65,7 @@ def run(words: list[str], settings: dict[str, str]) -> tuple[int, list[str], flo
 
 @pytest.fixture(scope="module")
 def empty_account() -> Iterator[str]:
-    """An AWS account in which nothing is deployed."""
+    """An AWS account in which nothing is deployed, in the region that verbs use here."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -201,3 +206,80 @@ def test_an_endpoint_that_is_not_aws_is_told(verb: list[str], tmp_path: Path) ->
 
     assert (code, len(said)) == (3, 1), said
     assert "was answered, but not by AWS" in said[0]
+
+
+@pytest.fixture(scope="module")
+def crowded(empty_account: str) -> str:
+    """The account, with two labs in another region."""
+    cloudformation = boto3.client(
+        "cloudformation",
+        endpoint_url=empty_account,
+        region_name=ELSEWHERE,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+    )
+    template = {
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"LedgerTable": {"Value": "ledger"}},
+    }
+    for lab in ("lab-a", "lab-b"):
+        cloudformation.create_stack(
+            StackName=f"{lab}-controller",
+            TemplateBody=json.dumps(template),
+            Tags=[{"Key": "lamplighter:lab", "Value": lab}],
+        )
+    return empty_account
+
+
+@pytest.mark.parametrize("verb", VERBS[:-1], ids=NAMES[:-1])
+def test_of_several_labs_one_must_be_named(verb: list[str], crowded: str, tmp_path: Path) -> None:
+    code, said, _ = run(verb, environment(tmp_path, crowded) | {"AWS_REGION": ELSEWHERE})
+
+    assert (code, len(said)) == (2, 1), said
+    assert said[0] == f"--lab-name: several labs are deployed in {ELSEWHERE}, name one of lab-a, lab-b"
+
+
+def test_a_lab_whose_ledger_is_not_there_is_told_with_the_call(crowded: str, tmp_path: Path) -> None:
+    code, said, _ = run(
+        ["leases", "--lab-name", "lab-a"], environment(tmp_path, crowded) | {"AWS_REGION": ELSEWHERE}
+    )
+
+    assert (code, len(said)) == (3, 1), said
+    assert said[0].startswith("dynamodb:GetItem on ledger")
+
+
+class _Eks(BaseHTTPRequestHandler):
+    """An EKS with one cluster, whose Kubernetes is not there."""
+
+    def do_GET(self) -> None:
+        authority = base64.b64encode(Path(certifi.where()).read_bytes()).decode()
+        group = {
+            "scalingConfig": {"minSize": 0, "maxSize": 1, "desiredSize": 0},
+            "instanceTypes": ["g5.xlarge"],
+        }
+        cluster = {
+            "endpoint": "https://127.0.0.1:1",
+            "certificateAuthority": {"data": authority},
+            "version": "1.35",
+            "accessConfig": {"authenticationMode": "API"},
+        }
+        found = {"nodegroup": group} if "node-groups" in self.path else {"cluster": cluster}
+        self.send_response_only(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(found).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+def test_a_kubernetes_that_does_not_answer_is_told_with_the_call(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Eks) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        code, said, seconds = run(
+            ["adopt", "team", "gpus"], environment(tmp_path, f"http://127.0.0.1:{server.server_port}")
+        )
+        server.shutdown()
+
+    assert (code, len(said)) == (3, 1), said
+    assert "GET /apis/apps/v1/deployments on https://127.0.0.1:1: no answer" in said[0]
+    assert seconds < 10

@@ -197,5 +197,10 @@ def connect(cluster: str) -> Connection:
         raise OutsideFailed(
             f"The cluster {cluster} has no endpoint yet: it is {found.get('status', 'unknown')}."
         )
-    ca_pem = base64.b64decode(found["certificateAuthority"]["data"]).decode()
-    return Connection(found["endpoint"], ca_pem, Token(cluster))
+    try:
+        ca_pem = base64.b64decode(found["certificateAuthority"]["data"]).decode()
+        return Connection(found["endpoint"], ca_pem, Token(cluster))
+    except (KeyError, ValueError, OSError) as error:
+        raise OutsideFailed(
+            f"eks:DescribeCluster on {cluster} gives no certificate authority that can be read: {error}"
+        ) from error
