@@ -94,6 +94,14 @@ def test_every_make_target_shown_is_one() -> None:
         assert set(shown) <= targets, f"{document.name}: make has no {set(shown) - targets}"
 
 
+def test_the_readme_says_what_the_cost_page_says() -> None:
+    page = (ROOT / "docs" / "reference" / "cost.md").read_text("utf-8")
+    controller, cluster = re.findall(r"\*\*(\d+\.\d\d)\*\*", page)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"| {controller}, computed from the templates |" in readme
+    assert f"| {cluster.partition('.')[0]}, windows or not |" in readme
+
+
 def test_the_readings_of_this_test_find_something(program: TyperGroup) -> None:
     """A pattern that finds nothing would make every test above pass."""
     assert len(commands(ROOT / "docs" / "reference" / "commands.md")) >= len(program.commands)
