@@ -159,6 +159,14 @@ def test_nodes_that_eks_replaces_are_waited_for_a_quarter_of_an_hour() -> None:
     assert [breach.rule for breach in sweep(rolled(15))] == [Rule.NODE_WITHOUT_LEASE]
 
 
+def test_a_missing_failsafe_is_armed_again_on_a_watched_pool_too() -> None:
+    leased = pool(lease(), running=["i-1", "i-2"])
+
+    [breach] = sweep(replace(leased, enforcing=False, failsafe_found=()))
+
+    assert (breach.rule, breach.action) == (Rule.FAILSAFE_WRONG, Action.REARM)
+
+
 def test_watching_says_what_it_would_do_and_does_nothing() -> None:
     [breach] = sweep(replace(pool(running=["i-1"]), enforcing=False))
 

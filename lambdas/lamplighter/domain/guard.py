@@ -25,6 +25,8 @@ STRAY_PATIENCE = timedelta(minutes=2)
 """A new instance may be in EC2 before its group lists it."""
 END_PATIENCE = timedelta(minutes=2)
 """A close schedule fires within 60 s after its minute."""
+OURS = frozenset({Action.PAGE, Action.RECOVER, Action.REARM, Action.DISARM})
+"""What is done in watch mode too: a lease there needs its failsafe, and no node is touched."""
 FAILSAFE_MARGIN = timedelta(seconds=90)
 """What is due sooner is about to fire; Scheduler would refuse to move it into the past."""
 
@@ -259,7 +261,7 @@ def _left(facts: PoolFacts) -> str:
 
 
 def _only_said(breach: Breach) -> Breach:
-    if breach.action in {Action.PAGE, Action.RECOVER}:
+    if breach.action in OURS:
         return breach
     return Breach(
         breach.rule,
