@@ -33,7 +33,9 @@ class Problem:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.key}: {self.text}"
+        said = f"{self.file}:{self.line}: {self.key}: {self.text}"
+        # What is quoted from a file may hold any of Unicode's line ends.
+        return " ".join(said.splitlines())
 
 
 def load(path: FilePath | str) -> Lab:

@@ -302,3 +302,9 @@ except: [tomorrow]
 
 def test_a_problem_is_one_line() -> None:
     assert str(Problem("lab.yaml", 3, "name", "is wrong")) == "lab.yaml:3: name: is wrong"
+
+
+def test_a_problem_stays_one_line_whatever_it_quotes() -> None:
+    found = parse("*a\u2028", "lab.yaml")
+    assert not isinstance(found, Lab)
+    assert [len(str(problem).splitlines()) for problem in found] == [1]

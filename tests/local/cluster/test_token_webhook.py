@@ -82,13 +82,13 @@ def test_a_role_without_an_access_entry_is_unknown(eks, enter):
 
 def test_a_role_may_do_what_its_group_is_bound_to_and_no_more(eks, enter, kubernetes):
     # given a role whose entry names a group that nothing is bound to
-    role = eks.role("guard")
+    role = eks.role("onlooker")
     eks.call(
         "eks",
         "create_access_entry",
         clusterName=CLUSTER,
         principalArn=role,
-        kubernetesGroups=["lamplighter:guard"],
+        kubernetesGroups=["lamplighter:onlooker"],
     )
     client = enter(token_for(eks, role))
     assert status(client, "/api/v1/nodes") == 403
@@ -107,7 +107,7 @@ def test_a_role_may_do_what_its_group_is_bound_to_and_no_more(eks, enter, kubern
             "metadata": {"name": "sees-nodes"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "sees-nodes"},
             "subjects": [
-                {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "lamplighter:guard"}
+                {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "lamplighter:onlooker"}
             ],
         },
     )
