@@ -178,6 +178,25 @@ def test_a_lease_that_is_being_closed_never_opens_again(ledger: Ledger) -> None:
     assert ledger.pool("gpu").generation == 2
 
 
+def test_a_lease_that_opens_while_its_hold_or_its_end_changes_stays_open(ledger: Ledger) -> None:
+    """Whoever changed the one had read the lease before the other did."""
+    written = granted(ledger)
+    ledger.advance("gpu", "cli-1", LeaseState.OPEN, EIGHT + 4 * MINUTE)
+    half = replace(written, missing=1, hold=Money.of("1.237", "USD"))
+    budget = ledger.budget("2026-11", "USD")
+    ledger.rehold(written, half, pool=ledger.pool("gpu"), budget=budget, why=entry("degraded"))
+    later = replace(half, closes=EIGHT + 180 * MINUTE)
+    with ledger.writing("gpu", "extend-1", EIGHT) as fence:
+        pool, budget = ledger.pool("gpu"), ledger.budget("2026-11", "USD")
+        answer = decision("extend-1")
+        ledger.extend(half, later, answer, pool=pool, budget=budget, fence=fence, why=entry("extended"))
+
+    now = ledger.lease("gpu", "cli-1")
+    assert now is not None
+    assert (now.state, now.ready) == (LeaseState.OPEN, EIGHT + 4 * MINUTE)
+    assert (now.missing, now.hold, now.closes) == (1, half.hold, later.closes)
+
+
 def test_settling_frees_the_hold_counts_the_cost_and_happens_once(ledger: Ledger) -> None:
     written = granted(ledger)
     ledger.begin_closing([written], ledger.pool("gpu"), EIGHT + 30 * MINUTE, entry("closing"))

@@ -62,12 +62,7 @@ class LedgerChanges(LedgerReads):
         extended = replace(after, generation=pool.generation + 1)
         self._table.transact(
             [
-                self._table.put_in_transaction(
-                    items.lease_item(extended),
-                    "#generation = :generation AND #state IN (:admitted, :opening, :open)",
-                    generation=before.generation,
-                    **_GRANTED,
-                ),
+                self._changed(before, extended),
                 self._next_generation(pool, fence, pool.phase),
                 self._budget(budget.holding(after.hold - before.hold)),
                 self._decided(after.pool, decision),
@@ -126,14 +121,7 @@ class LedgerChanges(LedgerReads):
             after = replace(after, generation=pool.generation + 1)
         self._table.transact(
             [
-                self._table.put_in_transaction(
-                    items.lease_item(after),
-                    "#generation = :generation AND #missing = :missing "
-                    "AND #state IN (:admitted, :opening, :open)",
-                    generation=before.generation,
-                    missing=before.missing,
-                    **_GRANTED,
-                ),
+                self._changed(before, after),
                 self._budget(budget.freeing(before.hold).holding(after.hold)),
                 *([self._next_generation(pool, None, pool.phase)] if fewer else []),
                 self._entry(why),
@@ -155,6 +143,24 @@ class LedgerChanges(LedgerReads):
             **({"before": items.milliseconds(before)} if before else {}),
         )
         self._table.transact([counted, self._budget(budget.paying(cost)), self._entry(why)])
+
+    def _changed(self, before: Lease, after: Lease) -> Any:  # noqa: ANN401
+        """What was agreed about a granted lease; how far it has come is written meanwhile, and stays."""
+        return self._table.update_in_transaction(
+            items.pool_key(before.pool),
+            items.LEASE + before.id,
+            "SET #nodes = :nodes, #closes = :closes, #hold = :hold, #missing = :missing, #generation = :next",
+            "#generation = :generation AND #missing = :missing_before "
+            "AND #state IN (:admitted, :opening, :open)",
+            nodes=after.nodes,
+            closes=instant.written(after.closes),
+            hold=after.hold.to_json(),
+            missing=after.missing,
+            next=after.generation,
+            generation=before.generation,
+            missing_before=before.missing,
+            **_GRANTED,
+        )
 
     def _next_generation(self, pool: PoolState, fence: Fence | None, phase: Phase) -> Any:  # noqa: ANN401
         condition, given = _SAME_GENERATION, {"generation": pool.generation, "zero": 0}
