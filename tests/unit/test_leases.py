@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import boto3
 import pytest
@@ -16,7 +17,7 @@ from handlers.notices import Voice, announce, warn
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
-from lamplighter.domain import instant
+from lamplighter.domain import announcement, instant
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.schedule import close_command, open_command
@@ -389,6 +390,19 @@ def test_proven_gpus_are_announced_and_stand_in_the_receipt(lab: LabOnMoto) -> N
     assert said["subject"] == "Pool gpu is open until 07:00 (Asia/Seoul)"
     assert receipt["minutes_to_ready"] == 7.0
     assert receipt["verdicts"] == [verdict]
+
+
+def test_a_lease_beside_another_counts_the_nodes_of_both(lab: LabOnMoto) -> None:
+    lease = opened(lab, nodes=1)
+    results: dict[str, Any] = {
+        "Admit": {"outcome": "granted", "lease": lease.to_json(), "later": False},
+        "AwaitNodes": {"wanted": 2, "instances": [], "shortage": None},
+        "AwaitGpus": {"nodes": [{"name": "n1", "ready": True}, {"name": "n2", "ready": True}]},
+    }
+
+    said = announcement.of_opening("gpu", lease, results, ZoneInfo("UTC"))
+
+    assert said.text.startswith("2 of 2 nodes are ready")
 
 
 def test_what_a_shortage_keeps_away_is_not_held_until_it_is_asked_for_again(lab: LabOnMoto) -> None:

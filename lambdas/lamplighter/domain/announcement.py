@@ -40,6 +40,8 @@ def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result], zo
 
 def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result], zone: ZoneInfo) -> Announcement:
     ready = [node for node in _rows(results, "AwaitGpus", "nodes") if node.get("ready")]
+    # Beside another lease the pool has that one's nodes as well.
+    wanted = max(lease.nodes, int(str(results.get("AwaitNodes", {}).get("wanted") or 0)))
     until = f"until {_clock(lease.closes, zone)}"
     shortage = results.get("AwaitNodes", {}).get("shortage")
     troubles = [_sentence(str(shortage))] if shortage else []
@@ -57,17 +59,17 @@ def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result], zone: ZoneI
             f"The GPU setting {each.get('path')} is {each.get('cluster')} in the cluster, not {each.get('lab')}."
             for each in _rows(results, "ApplyGpuSettings", "differs")
         ]
-    if not troubles and len(ready) >= lease.nodes:
+    if not troubles and len(ready) >= wanted:
         return Announcement(
             "open",
             f"Pool {pool} is open {until}",
-            f"{len(ready)} of {lease.nodes} nodes are ready and their GPUs are proven, for {lease.owner}.",
+            f"{len(ready)} of {wanted} nodes are ready and their GPUs are proven, for {lease.owner}.",
         )
     if shortage:
         troubles.append("It is tried again every five minutes until the lease ends.")
     return Announcement(
         "degraded",
-        f"Pool {pool} is open with {len(ready)} of {lease.nodes} nodes {until}",
+        f"Pool {pool} is open with {len(ready)} of {wanted} nodes {until}",
         " ".join(troubles),
     )
 
