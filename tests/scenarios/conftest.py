@@ -10,11 +10,14 @@ from local.cloud import Cloud
 from tests.scenarios.lab_day import LabDay
 
 LAB = Path(__file__).with_name("lab.yaml")
-MORNING = datetime(2026, 12, 1, 7, 50, tzinfo=UTC)
+#: When the day begins, by what is about windows in it; else after all of them.
+BEGINS = {
+    "test_killed_functions": datetime(2026, 12, 1, 7, 50, tzinfo=UTC),
+    "test_hand_over": datetime(2026, 12, 1, 12, 20, tzinfo=UTC),
+}
 AFTERNOON = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
-#: What needs the machine for itself comes first, then what needs the morning's windows; what wrecks, last.
-FIRST = ("test_day", "test_killed_functions")
-LAST = ("test_deploys", "test_all_functions_deleted")
+#: What needs the machine for itself comes first, what wrecks the lab last.
+FIRST, WRECKS = "test_day", ("test_deploys", "test_all_functions_deleted")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,17 +32,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _turn(item: pytest.Item) -> int:
+    """Whoever starts a cloud of their own goes before the one that stays: there is one a process."""
     name = item.path.stem
-    if name in FIRST:
-        return FIRST.index(name) - len(FIRST)
-    return LAST.index(name) + 1 if name in LAST else 0
+    if "started" not in getattr(item, "fixturenames", ()):
+        return 0 if name == FIRST else 1
+    if name in BEGINS:
+        return 2 + list(BEGINS).index(name)
+    return 11 + WRECKS.index(name) if name in WRECKS else 10
 
 
 @pytest.fixture(scope="session")
 def started(request: pytest.FixtureRequest) -> Iterator[LabDay]:
     """The lab, deployed; its day begins before the windows where a scenario is about them."""
-    windows = any(item.path.stem == "test_killed_functions" for item in request.session.items)
-    with Cloud(LAB, rate=1, start=MORNING if windows else AFTERNOON, progress=print) as cloud:
+    selected = {item.path.stem for item in request.session.items}
+    begins = min((instant for name, instant in BEGINS.items() if name in selected), default=AFTERNOON)
+    with Cloud(LAB, rate=1, start=begins, progress=print) as cloud:
         cloud.up()
         cloud.aws.functions.warm_up()
         yield LabDay(cloud)

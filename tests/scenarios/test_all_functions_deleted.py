@@ -11,7 +11,7 @@ RAIL = timedelta(minutes=30)
 
 def test_the_failsafe_needs_none_of_our_code(lab: LabDay) -> None:
     # given a running node
-    lease = lab.open(1, "20m")
+    lease = lab.open(1, "12m")
     lab.until_state(lease.id, LeaseState.OPEN)
     running = lab.live()
     begun = len(lab.samples)

@@ -5,18 +5,22 @@ from datetime import timedelta
 from lamplighter.domain.lease import LeaseState
 from tests.scenarios.lab_day import LabDay
 
+SELDOM = timedelta(minutes=2)
+
 
 def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(lab: LabDay) -> None:
     # given a node whose instance will stay in shutting-down
     begun = lab.now
-    lease = lab.open(1, "20m")
+    lease = lab.open(1, "12m")
     lab.until_state(lease.id, LeaseState.OPEN)
     (stuck,) = lab.live()
     with lab.faults() as outside:
         outside.stuck_termination()
 
         # when the lease ends, the pool is leaked half an hour after the order to zero, and no sooner
-        sample = lab.until("the pool is leaked", lambda _: _leaked(lab), timedelta(hours=1, minutes=15))
+        sample = lab.until(
+            "the pool is leaked", lambda _: _leaked(lab), timedelta(hours=1, minutes=15), SELDOM
+        )
         (ordered, *_) = lab.entries(begun, "drained") or lab.entries(begun, "scaled")[-1:]
         assert timedelta(minutes=30) <= sample.at - ordered.at <= timedelta(minutes=40)
         assert sample.instances == (stuck,)
@@ -38,7 +42,7 @@ def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(lab: LabDay
     # then zero is proven, and the receipt counts until AWS took it into shutting-down, which costs nothing
     receipt = lab.receipt(lease.id)
     assert receipt["proof_of_zero"]["instances"] == []
-    assert abs(receipt["node_seconds"] - timedelta(minutes=20).total_seconds()) < 180
+    assert abs(receipt["node_seconds"] - timedelta(minutes=12).total_seconds()) < 180
 
 
 def _leaked(lab: LabDay) -> bool:

@@ -8,10 +8,10 @@ from tests.scenarios.lab_day import LabDay, lost
 
 def test_one_of_two_leases_ends_and_the_other_keeps_its_node(lab: LabDay) -> None:
     # given alice's node, and beside it bob's, opened later and for a shorter time
-    alice = lab.open(1, "50m", "--owner", "alice")
+    alice = lab.open(1, "35m", "--owner", "alice")
     lab.until_state(alice.id, LeaseState.OPEN)
     (hers,) = lab.live()
-    bob = lab.open(1, "20m", "--owner", "bob", "--add")
+    bob = lab.open(1, "15m", "--owner", "bob", "--add")
     lab.until_state(bob.id, LeaseState.OPEN)
     (his,) = set(lab.live()) - {hers}
     begun = len(lab.samples)
@@ -27,7 +27,7 @@ def test_one_of_two_leases_ends_and_the_other_keeps_its_node(lab: LabDay) -> Non
     # and the failsafe stands for her lease now
     assert min(lab.look().failsafe) == lab.lease(alice.id).closes + timedelta(minutes=10)
 
-    # when bob asks for a node that begins where hers ends
+    # and each lease pays for its own
     lab.until_state(alice.id, LeaseState.CLOSED)
     lab.until_quiet()
     assert lab.receipt(bob.id)["nodes"] == 1
