@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 import boto3
 
 from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit import TIMELINE, Entry
 from lamplighter.domain.instant import written
 from lamplighter.domain.money import period_of
 from local.cloud import Cloud
@@ -35,26 +35,6 @@ OPENS = datetime(2026, 12, 1, 11, 0, tzinfo=UTC)
 CLOSES = datetime(2026, 12, 1, 11, 45, tzinfo=UTC)
 LOOK_EVERY = timedelta(seconds=30)
 END_AFTER_BREACH = timedelta(minutes=40)
-KINDS = frozenset(
-    {
-        "window-opens",
-        "lease-granted",
-        "failsafe-armed",
-        "scaled",
-        "node-ready",
-        "settings-applied",
-        "gpus-ready",
-        "verdict",
-        "announced",
-        "warned",
-        "extended",
-        "breach",
-        "closed",
-        "drained",
-        "zero-proven",
-        "receipt",
-    }
-)
 
 
 @dataclass
@@ -196,7 +176,7 @@ class Day:
         )
         total = sum((Fraction(receipt["cost"]["amount"]) for receipt in receipts), Fraction(0))
         return {
-            "timeline": [_event(entry) for entry in self._watch.entries if entry.kind in KINDS],
+            "timeline": [_event(entry) for entry in self._watch.entries if entry.kind in TIMELINE],
             "laws": [verdict.to_json() for verdict in verdicts],
             "receipts": receipts,
             "cost": {"amount": f"{float(total):.4f}", "currency": "USD"},

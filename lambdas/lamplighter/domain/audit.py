@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-KINDS = (
+TIMELINE = (
     "window-opens",
     "lease-granted",
     "failsafe-armed",
@@ -24,15 +24,8 @@ KINDS = (
     "drained",
     "zero-proven",
     "receipt",
-    "planned",
-    "refused",
-    "closing",
-    "leaked",
-    "failsafe-disarmed",
-    "degraded",
-    "unplanned",
 )
-"""The first row are the kinds of `local demo`'s timeline; the rest is ours. More may come."""
+"""The kinds that the timeline of `local demo` shows; others (planned, refused, leaked, …) only explain."""
 
 
 @dataclass(frozen=True, slots=True)
