@@ -154,7 +154,8 @@ class KubernetesApi:
                 for item in listing["items"]:
                     note("ADDED", item)
                 self._watch(path, listing["metadata"]["resourceVersion"], note, stop)
-            except (ApiError, urllib3.exceptions.HTTPError):
+            except (ApiError, urllib3.exceptions.HTTPError, ValueError):
+                # ValueError: hang_up ends TLS under a reader, whose last line is then what the cipher left.
                 stop.wait(_RETRY_SECONDS)
 
     def hang_up(self) -> None:
