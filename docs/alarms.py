@@ -6,6 +6,8 @@ An alarm or a paging rule without a line of its own here is an error: nobody sho
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lamplighter.domain.breach import Rule
+
 Template = Mapping[str, Any]
 
 #: What to do first, by the name behind the lab's.
@@ -29,11 +31,27 @@ HEAD = """# What pages, and what to do
 Generated from the template of the default lab by `make docs`. All of it goes to the topic `<lab>-pages`, and by e-mail
 to `notify.email` of the lab. `<lab>` is the lab's name.
 """
+#: The same for what a sweep finds: what it means, what the guard does itself, what is left to do.
+FOUND = {
+    Rule.NODE_WITHOUT_LEASE: "Somebody started nodes that no lease justifies; they are being closed. Ask who did it.",
+    Rule.MORE_NODES_THAN_LEASES: "More nodes run than the leases justify; the rest is being closed.",
+    Rule.STRAY_INSTANCE: "An instance has the pool's tags, is not in its group, and no lease justifies it; it is ended.",
+    Rule.LEASE_PAST_ITS_END: "A lease was not closed when it ended; it is now. `lamplighter why POOL` says why.",
+    Rule.FAILSAFE_WRONG: "The failsafe was not where the leases need it; it is put right. Did somebody edit schedules?",
+    Rule.SIZES_CHANGED: "Somebody changed the minimum or maximum of a pool; both are put back. Change the lab instead.",
+    Rule.LEAKED: (
+        "A pool that should be at zero is not, 30 minutes on. It keeps being closed. Look at"
+        " `lamplighter why POOL` and at the instances; end them by hand if they cost more than what runs on them."
+    ),
+    Rule.NO_LONGER_LEAKED: "The pool is at zero, or leased again; nothing to do.",
+}
+#: Put right without waking anybody.
+SILENT = {Rule.FAILSAFE_LEFT}
+
 GUARD = """## The guard
 
-A sweep pages through the same topic, without an alarm, when it finds a breach: nodes that no lease justifies, a pool
-that is *leaked*, a function that cannot reach AWS or Kubernetes. The page says what was found and what is being done;
-`lamplighter why POOL` tells the whole story.
+A sweep pages through the same topic, without an alarm, about what it finds and what it does about it; also when a
+failsafe cannot be set. In `watch` mode it only says so. `lamplighter why POOL` tells the whole story.
 """
 
 
@@ -43,7 +61,9 @@ def page(controller: Template, lab: str) -> str:
         ["## Alarms\n", "| alarm | when | do |", "|---|---|---|", *_alarms(controller, lab), ""]
     )
     rules = "\n".join(["## Rules\n", "| rule | when | do |", "|---|---|---|", *_rules(controller, lab), ""])
-    return f"{HEAD}\n{alarms}\n{rules}\n{GUARD}"
+    found = [f"| `{rule.value}` | {FOUND[rule]} |" for rule in Rule if rule not in SILENT]
+    guard = "\n".join([GUARD, "| found | what it means, and what to do |", "|---|---|", *found, ""])
+    return f"{HEAD}\n{alarms}\n{rules}\n{guard}"
 
 
 def _alarms(controller: Template, lab: str) -> Iterator[str]:
