@@ -35,7 +35,7 @@ to `notify.email` of the lab. `<lab>` is the lab's name.
 FOUND = {
     Rule.NODE_WITHOUT_LEASE: "Somebody started nodes that no lease justifies; they are being closed. Ask who did it.",
     Rule.MORE_NODES_THAN_LEASES: "More nodes run than the leases justify; the rest is being closed.",
-    Rule.STRAY_INSTANCE: "An instance has the pool's tags, is not in its group, and no lease justifies it; it is ended.",
+    Rule.STRAY_INSTANCE: "An instance has a pool's tags, is not in its group, no lease justifies it; it is ended.",
     Rule.LEASE_PAST_ITS_END: "A lease was not closed when it ended; it is now. `lamplighter why POOL` says why.",
     Rule.FAILSAFE_WRONG: "The failsafe was not where the leases need it; it is put right. Did somebody edit schedules?",
     Rule.SIZES_CHANGED: "Somebody changed the minimum or maximum of a pool; both are put back. Change the lab instead.",
