@@ -16,7 +16,7 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action
 from lamplighter.domain.capacity import Group, NodeGroup, Update
 from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
-from lamplighter.domain.guard import CLOSING_PATIENCE, PoolFacts
+from lamplighter.domain.guard_facts import CLOSING_PATIENCE, PoolFacts
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.schedule import Schedule

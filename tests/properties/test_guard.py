@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from lamplighter.domain.breach import Action, Rule
 from lamplighter.domain.capacity import Group, Instance, Member, NodeGroup, Update
 from lamplighter.domain.failsafe import failsafe_schedules
-from lamplighter.domain.guard import CLOSING_PATIENCE, PoolFacts, sweep
+from lamplighter.domain.guard import sweep
+from lamplighter.domain.guard_facts import CLOSING_PATIENCE, PoolFacts
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money

@@ -9,7 +9,8 @@ import pytest
 from lamplighter.domain.breach import Action, Rule
 from lamplighter.domain.capacity import Group, Instance, Member, NodeGroup, Update
 from lamplighter.domain.failsafe import failsafe_schedules
-from lamplighter.domain.guard import PoolFacts, sweep
+from lamplighter.domain.guard import sweep
+from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.incident import Incident, next_page, retry_after
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money

@@ -1,0 +1,54 @@
+"""The guard's second law: a pool that runs has its failsafe armed as its leases want it, one at rest has none."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from lamplighter.domain.breach import Action, Breach, Rule
+from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.instant import clock_time
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.schedule import Schedule
+
+FAILSAFE_MARGIN = timedelta(seconds=90)
+"""What is due sooner is about to fire; Scheduler would refuse to move it into the past."""
+
+
+def failsafe(facts: PoolFacts) -> Iterator[Breach]:
+    """A failsafe that is missing, late, early or another one; or left behind."""
+    found = {schedule.name: schedule for schedule in facts.failsafe_found}
+    if not facts.failsafe_wanted:
+        if found and facts.empty and not any(_unfinished(lease) for lease in facts.leases):
+            yield Breach(
+                Rule.FAILSAFE_LEFT,
+                f"pool {facts.pool} is at zero without a lease and still has a failsafe armed",
+                Action.DISARM,
+            )
+        return
+    if facts.staying == 0 and not facts.strays:
+        return
+    soon = facts.now + FAILSAFE_MARGIN
+    for wanted in facts.failsafe_wanted:
+        armed = found.get(wanted.name)
+        if wanted.at <= soon or armed == wanted:
+            continue
+        fault = _fault(wanted, armed)
+        yield Breach(
+            Rule.FAILSAFE_WRONG,
+            f"the failsafe {wanted.name} of pool {facts.pool} {fault}, due at {clock_time(wanted.at)}",
+            Action.REARM,
+        )
+        return
+
+
+def _fault(wanted: Schedule, armed: Schedule | None) -> str:
+    if armed is None:
+        return "is missing"
+    if armed.at > wanted.at:
+        return f"is late, at {clock_time(armed.at)}"
+    if armed.at < wanted.at:
+        return f"is early, at {clock_time(armed.at)}"
+    return "does something else than bring the pool to zero"
+
+
+def _unfinished(lease: Lease) -> bool:
+    return lease.granted or lease.state is LeaseState.CLOSING

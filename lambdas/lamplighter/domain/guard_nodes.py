@@ -1,0 +1,75 @@
+"""The guard's first law: what runs without a lease, past it or beside it is closed.
+
+Never more than what leases leave over; how a close takes it away is CloseLab's.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from lamplighter.domain.breach import Action, Breach, Rule
+from lamplighter.domain.guard_facts import PoolFacts, count, waited_for
+from lamplighter.domain.instant import clock_time
+
+END_PATIENCE = timedelta(minutes=2)
+"""A close schedule fires within 60 s after its minute."""
+
+
+def leases_past_their_end(facts: PoolFacts) -> Iterator[Breach]:
+    """A granted lease whose end is over and that nothing closes."""
+    for lease in facts.leases:
+        if not lease.granted or facts.now < lease.closes + END_PATIENCE:
+            continue
+        yield Breach(
+            Rule.LEASE_PAST_ITS_END,
+            f"{lease.called()} on pool {facts.pool} ended at {clock_time(lease.closes)} "
+            "and nothing is closing it",
+            Action.CLOSE,
+            lease=lease.id,
+            target=facts.target.nodes,
+        )
+
+
+def surplus(facts: PoolFacts) -> Iterator[Breach]:
+    """More nodes than leases justify, or any without a lease, unless somebody is at it already."""
+    target = facts.target
+    if facts.staying <= target.nodes or waited_for(facts):
+        return
+    nodes = count(facts.staying)
+    if target.nodes:
+        yield Breach(
+            Rule.MORE_NODES_THAN_LEASES,
+            f"pool {facts.pool} has {nodes}, {facts.staying - target.nodes} more than its leases justify: "
+            f"{target.reason}",
+            Action.CLOSE,
+            target=target.nodes,
+        )
+        return
+    yield Breach(
+        Rule.NODE_WITHOUT_LEASE,
+        f"pool {facts.pool} has {nodes} and no lease{_last_end(facts)}",
+        Action.CLOSE,
+        target=0,
+    )
+
+
+def strays(facts: PoolFacts) -> Iterator[Breach]:
+    """Instances with the pool's tags outside its group, where even the group alone leaves no room for them."""
+    surplus = facts.staying + len(facts.strays) - facts.target.nodes
+    taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]
+    if taken:
+        yield Breach(
+            Rule.STRAY_INSTANCE,
+            f"{', '.join(taken)}: carries the tags of pool {facts.pool}, is not in its group, "
+            "and no lease justifies it",
+            Action.TERMINATE,
+            target=facts.target.nodes,
+            instances=taken,
+        )
+
+
+def _last_end(facts: PoolFacts) -> str:
+    ended = [lease for lease in facts.leases if lease.closes <= facts.now and lease.opens < lease.closes]
+    if not ended:
+        return ""
+    last = max(ended, key=lambda lease: lease.closes)
+    return f"; {last.called()} ended at {clock_time(last.closes)}"
