@@ -1,41 +1,62 @@
 """What a pool should have at an instant: the sum of its leases in force, bounded by its maximum.
 
 Everything that writes a size writes this whole number, never a difference; who writes it, and how,
-is decided elsewhere.
+is decided elsewhere. The reason is put into words only when somebody reads it.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from datetime import datetime
+from operator import attrgetter
+from typing import NamedTuple
 
 from lamplighter.domain import instant
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.lease import GRANTED, Lease, LeaseState
+
+_BY_END = attrgetter("closes")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """How many nodes are justified, by which leases, and why in words."""
 
     nodes: int
-    leases: tuple[str, ...]
-    reason: str
+    in_force: tuple[Lease, ...]
+    """The leases that justify them, the first to end first."""
+
+    @property
+    def leases(self) -> tuple[str, ...]:
+        """The ids of the leases in force."""
+        return tuple(lease.id for lease in self.in_force)
+
+    @property
+    def reason(self) -> str:
+        """Why it is so many, in UTC."""
+        return self.reason_by(instant.clock_time)
+
+    def reason_by(self, clock: Callable[[datetime], str]) -> str:
+        """Why it is so many, with instants as this clock writes them."""
+        if not self.in_force:
+            return "no lease is in force, so no node is justified"
+        reason = " and ".join(
+            f"{lease.called()} justifies {lease.nodes} until {clock(lease.closes)}" for lease in self.in_force
+        )
+        if self.nodes < sum(lease.nodes for lease in self.in_force):
+            reason += f"; the pool has at most {self.nodes}"
+        return reason
+
+
+_NOTHING = Target(0, ())
 
 
 def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
     """The nodes that the leases of one pool justify at `at`."""
-    in_force = sorted((lease for lease in leases if lease.in_force(at)), key=lambda lease: lease.closes)
+    # Lease.in_force, written out: this is asked for every pool at once.
+    in_force = [lease for lease in leases if lease.opens <= at < lease.closes and lease.state in GRANTED]
     if not in_force:
-        return Target(0, (), "no lease is in force, so no node is justified")
-    asked = sum(lease.nodes for lease in in_force)
-    nodes = min(asked, max_nodes)
-    parts = [
-        f"{lease.called()} justifies {lease.nodes} until {instant.clock_time(lease.closes)}"
-        for lease in in_force
-    ]
-    reason = " and ".join(parts)
-    if nodes < asked:
-        reason += f"; the pool has at most {max_nodes}"
-    return Target(nodes, tuple(lease.id for lease in in_force), reason)
+        return _NOTHING
+    if len(in_force) == 1:
+        return Target(min(in_force[0].nodes, max_nodes), (in_force[0],))
+    in_force.sort(key=_BY_END)
+    return Target(min(sum(lease.nodes for lease in in_force), max_nodes), tuple(in_force))
 
 
 def due(leases: Iterable[Lease], at: datetime) -> list[Lease]:
