@@ -45,6 +45,11 @@ class PlannedWindow(NamedTuple):
     """The window's place in the file, from 0."""
 
     @property
+    def lease(self) -> str:
+        """The id of the lease that it becomes."""
+        return f"{self.window}-{self.date}"
+
+    @property
     def opens(self) -> datetime:
         """When it opens, in UTC."""
         return zones.instant(self.opening)

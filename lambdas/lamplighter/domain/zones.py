@@ -78,6 +78,13 @@ class SteadyDays:
             ahead = offset_at(self._where, seconds)
         return (seconds + ahead) // DAY + EPOCH_ORDINAL
 
+    def offsets_around(self, seconds: int) -> tuple[int, int]:
+        """The least and the greatest offset within three days of an instant."""
+        here = seconds // _STEP
+        samples = [self._sample(half_day) for half_day in range(here - 6, here + 8)]
+        known = {sample for sample in samples if sample is not None}
+        return min(known), max(known)
+
     def _sample(self, half_day: int) -> int | None:
         if half_day not in self._samples:
             try:

@@ -1,0 +1,88 @@
+"""How the pools of a lab stand at an instant: what their leases justify, and what the calendar asks for beside it.
+
+Only leases justify nodes; a window that is open by the calendar and has none in force is said, with the
+reason, and nothing follows from it here. Reasons become words when they are read.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from lamplighter.domain import instant
+from lamplighter.domain.calendar import PlannedWindow
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.target import Target, target_at
+from lamplighter.domain.timetable import Timetable
+
+
+class Unmet(NamedTuple):
+    """A window that is open by the calendar without a lease in force."""
+
+    window: PlannedWindow
+    lease: Lease | None
+    """What the ledger has of it."""
+    at: datetime
+
+    @property
+    def reason(self) -> str:
+        """Why it has no nodes, in UTC."""
+        return self.reason_by(instant.clock_time)
+
+    def reason_by(self, clock: Callable[[datetime], str]) -> str:
+        """Why it has no nodes, with instants as this clock writes them."""
+        asks = f"window {self.window.window} asks for {self.window.nodes} until {clock(self.window.closes)}"
+        return f"{asks} and {self._state(clock)}"
+
+    def _state(self, clock: Callable[[datetime], str]) -> str:
+        lease = self.lease
+        if lease is None:
+            return "has no lease: it was skipped, or nothing has planned it yet"
+        if lease.state is LeaseState.REFUSED:
+            return f"was refused{_because(lease)}"
+        if lease.state is LeaseState.PLANNED:
+            return "is planned, but nobody has decided on it yet"
+        if lease.granted and self.at < lease.opens:
+            return f"opens at {clock(lease.opens)}"
+        return f"was closed before its end{_because(lease)}"
+
+
+class Standing(NamedTuple):
+    """One pool at an instant."""
+
+    target: Target
+    unmet: tuple[Unmet, ...]
+    """The windows that are open by the calendar and have no lease in force."""
+
+
+def standing(
+    windows: Sequence[PlannedWindow], leases: Sequence[Lease], at: datetime, max_nodes: int
+) -> Standing:
+    """How one pool stands; `windows` are those that the calendar has open there."""
+    target = target_at(leases, at, max_nodes)
+    if not windows:
+        return Standing(target, ())
+    met = {lease.id for lease in target.in_force}
+    return Standing(target, tuple(_unmet(windows, met, leases, at)))
+
+
+def standings(
+    timetable: Timetable, leases: Mapping[str, Sequence[Lease]], most: Mapping[str, int], at: datetime
+) -> dict[str, Standing]:
+    """How every pool of `most`, which has their maxima, stands at an instant."""
+    open_now = timetable.open_at(at)
+    return {
+        pool: standing(open_now.get(pool, ()), leases.get(pool, ()), at, max_nodes)
+        for pool, max_nodes in most.items()
+    }
+
+
+def _unmet(
+    windows: Sequence[PlannedWindow], met: set[str], leases: Sequence[Lease], at: datetime
+) -> Iterator[Unmet]:
+    for window in windows:
+        if (asked := window.lease) not in met:
+            yield Unmet(window, next((lease for lease in leases if lease.id == asked), None), at)
+
+
+def _because(lease: Lease) -> str:
+    return f": {lease.because}" if lease.because else ""

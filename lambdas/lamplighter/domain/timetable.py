@@ -1,0 +1,112 @@
+"""Which windows a lab's calendar has open at an instant, for all of its pools at once.
+
+The same rules as calendar.py's, turned round: not every opening of a range, but the few that are running.
+Whether they have a lease is standing.py's question.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+
+from lamplighter.domain import zones
+from lamplighter.domain.calendar import FIRST_DATE, LAST_DATE, PlannedWindow
+from lamplighter.domain.wall_clock import opening
+from lamplighter.domain.zones import DAY, EPOCH, EPOCH_ORDINAL, SteadyDays
+from lamplighter.lab import Lab
+from lamplighter.lab_windows import Window
+
+SECOND = timedelta(seconds=1)
+FIRST, LAST = FIRST_DATE.toordinal(), LAST_DATE.toordinal()
+EVERY_DAY = 0b1111111
+
+
+class Timetable:
+    """The windows of a lab, worked out once, to be asked about any instant."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._by_zone: defaultdict[str, _Zone] = defaultdict(_Zone)
+        for order, window in enumerate(lab.windows):
+            self._by_zone[lab.zone_of(window)].add(_Row(lab, window, order))
+
+    def open_at(self, at: datetime) -> Mapping[str, list[PlannedWindow]]:
+        """The windows that are open at an instant, by pool, in the file's order; pools without one are left out."""
+        seconds = (at.astimezone(UTC) - EPOCH) // SECOND
+        found: defaultdict[str, list[PlannedWindow]] = defaultdict(list)
+        for name, windows in self._by_zone.items():
+            for window in windows.open_at(name, seconds):
+                found[window.pool].append(window)
+        if len(self._by_zone) > 1:
+            for of_pool in found.values():
+                of_pool.sort(key=lambda window: (window.order, window.opening))
+        return found
+
+
+class _Row:
+    """A window as it is asked: in seconds of its local day, with its dates as ordinals."""
+
+    __slots__ = ("_dates", "_except", "_first", "_last", "_length", "_named", "end", "start", "weekdays")
+
+    def __init__(self, lab: Lab, window: Window, order: int) -> None:
+        self.start = window.start * 60
+        self._length = window.length
+        self.end = self.start + int(window.length.total_seconds())
+        self.weekdays = sum(1 << day for day in window.weekdays) or EVERY_DAY
+        self._dates = frozenset(day.toordinal() for day in window.start_dates)
+        self._except = frozenset(day.toordinal() for day in lab.exceptions_of(window))
+        self._first = FIRST if window.from_ is None else max(FIRST, window.from_.toordinal())
+        self._last = LAST if window.until is None else min(LAST, window.until.toordinal())
+        self._named = (window.name, lab.pool_of(window), lab.nodes_of(window), lab.owner_of(window), order)
+
+    def opening(self, ordinal: int, zone: str, offset: int | None) -> PlannedWindow | None:
+        """The opening on a date of its weekdays, if it has that date; `offset` where its clocks stand still."""
+        if (
+            not self._first <= ordinal <= self._last
+            or ordinal in self._except
+            or (self._dates and ordinal not in self._dates)
+        ):
+            return None
+        name, pool, nodes, owner, order = self._named
+        day = date.fromordinal(ordinal)
+        if offset is not None:
+            midnight = (ordinal - EPOCH_ORDINAL) * DAY - offset
+            opens, closes = midnight + self.start, midnight + self.end
+            return PlannedWindow(name, pool, day, nodes, opens, closes, (), owner, order)
+        found = opening(day, self.start // 60, self._length, zones.zone(zone))
+        return PlannedWindow(name, pool, day, nodes, *found, owner, order)
+
+
+class _Zone:
+    """The windows of one zone."""
+
+    def __init__(self) -> None:
+        self._all: list[tuple[int, int, int, _Row]] = []
+        self._overnight: list[tuple[int, int, int, _Row]] = []
+
+    def add(self, row: _Row) -> None:
+        entry = (row.start, row.end, row.weekdays, row)
+        self._all.append(entry)
+        if row.end > DAY:
+            self._overnight.append(entry)
+
+    def open_at(self, zone: str, seconds: int) -> Iterator[PlannedWindow]:
+        steady = zones.steady_days(zone)
+        for ordinal, earliest, latest in _days(steady, seconds):
+            offset = steady.offset(ordinal)
+            weekday = 1 << (ordinal - 1) % 7  # ordinal 1, the first of January of year 1, was a Monday
+            for start, end, weekdays, row in self._all if earliest < DAY else self._overnight:
+                if start <= latest and earliest < end and weekdays & weekday:
+                    window = row.opening(ordinal, zone, offset)
+                    if window is not None and window.opening <= seconds < window.closing:
+                        yield window
+
+
+def _days(steady: SteadyDays, seconds: int) -> Iterator[tuple[int, int, int]]:
+    """The local dates whose windows may be open, with the earliest and latest second of that date it may be.
+
+    The two differ only near a change of the clocks, where an opening is then worked out to be sure.
+    """
+    least, most = steady.offsets_around(seconds)
+    earliest, latest = seconds + least, seconds + most
+    # A window lasts at most a day by the clock on the wall, so it started today or the day before.
+    for day in range(earliest // DAY - 1, latest // DAY + 1):
+        yield day + EPOCH_ORDINAL, earliest - day * DAY, latest - day * DAY
