@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.domain.commands import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.schedule import Start
-from lamplighter.errors import OutsideFailed
+from lamplighter.errors import BadInput, OutsideFailed
 
 EXPIRES_AFTER = timedelta(minutes=15)
 DECISION_SECONDS = 60
 POLL_SECONDS = 0.25
+CHANGES = "ChangeLabArn"
 _OUTPUTS = {Verb.OPEN: "OpenLabArn", Verb.CLOSE: "CloseLabArn", Verb.EXTEND: "ExtendLeaseArn"}
 
 
@@ -51,14 +52,23 @@ def give(found: Deployment, command: Command) -> Decision:
 
     Raises OutsideFailed when no decision comes within a minute.
     """
-    Workflows().start(Start(found.outputs[_OUTPUTS[command.verb]], command.id, command))
+    workflow = found.outputs.get(_OUTPUTS.get(command.verb, CHANGES))
+    if workflow is None:
+        raise BadInput(
+            f"the lab was deployed before it knew '{command.verb}': deploy it again, then ask again"
+        )
+    Workflows().start(Start(workflow, command.id, command))
     deadline = time.monotonic() + DECISION_SECONDS
     while time.monotonic() < deadline:
         decision = found.ledger.command(command.pool, command.id)
         if decision is not None:
             return decision
         time.sleep(POLL_SECONDS)
+    about = "the lab" if command.pool == WHOLE_LAB else command.pool
+    where = (
+        f"`lamplighter why {about}`" if command.pool != WHOLE_LAB else f"the run {command.id} in the console"
+    )
     raise OutsideFailed(
-        f"states:StartExecution for {command.verb.value} {command.pool} was accepted, but no decision "
-        f"came within {DECISION_SECONDS} s; `lamplighter why {command.pool}` shows what became of it"
+        f"states:StartExecution for {command.verb.value} {about} was accepted, but no decision "
+        f"came within {DECISION_SECONDS} s; {where} shows what became of it"
     )

@@ -14,6 +14,7 @@ from constructs import Construct
 
 from lamplighter.lab import Lab
 from stacks.constructs.alarms import Alarms
+from stacks.constructs.change import ChangeLab
 from stacks.constructs.channels import Channels
 from stacks.constructs.close_lab import CloseLab
 from stacks.constructs.deploy_steps import deploy_step
@@ -61,7 +62,8 @@ class ControllerStack(Stack):
         close = CloseLab(self, "CloseLab", names=names, functions=steps)
         opening = OpenLab(self, "OpenLab", names=names, functions=steps, close_lab=close.workflow)
         extend = ExtendLease(self, "ExtendLease", names=names, functions=steps)
-        for picture in (close, opening, extend):
+        change = ChangeLab(self, "ChangeLab", names=names, functions=steps)
+        for picture in (close, opening, extend, change):
             accept_invocations(picture, steps.values())
         rules = Rules(
             self,
@@ -89,7 +91,19 @@ class ControllerStack(Stack):
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
         # No sweep of a lab that another one keeps out may touch what is that other's.
         rules.node.add_dependency(*claims)
-        everything = [ledger, channels, schedules, functions, close, opening, extend, rules, alarms, *entries]
+        everything = [
+            ledger,
+            channels,
+            schedules,
+            functions,
+            close,
+            opening,
+            extend,
+            change,
+            rules,
+            alarms,
+            *entries,
+        ]
 
         plan = deploy_step(
             self,
@@ -125,6 +139,7 @@ class ControllerStack(Stack):
             "OpenLabArn": opening.workflow.state_machine_arn,
             "CloseLabArn": close.workflow.state_machine_arn,
             "ExtendLeaseArn": extend.workflow.state_machine_arn,
+            "ChangeLabArn": change.workflow.state_machine_arn,
         }
         # What the command line looks for.
         for name, value in outputs.items():

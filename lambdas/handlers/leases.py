@@ -1,8 +1,9 @@
-"""The leases function: admits, extends, hands over, settles, and keeps the failsafe armed."""
+"""The leases function: admits, extends, hands over, settles, keeps people's changes, and the failsafe armed."""
 
 from collections.abc import Callable, Mapping
 
 from handlers.desk import Desk, desk
+from handlers.leases_changes import change
 from handlers.leases_closing import disarm, receipt, restore_experiments, settle
 from handlers.leases_extending import extend
 from handlers.leases_granting import admit, arm_failsafe
@@ -13,6 +14,7 @@ STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] =
     "Admit": admit,
     "ArmFailsafe": arm_failsafe,
     "Extend": extend,
+    "Change": change,
     "RestoreExperiments": restore_experiments,
     "Settle": settle,
     "Disarm": disarm,

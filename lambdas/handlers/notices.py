@@ -21,7 +21,7 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import announcement, closing, holds, trail, zones
 from lamplighter.domain.announcement import Announcement
 from lamplighter.domain.audit import Entry
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Phase
 from lamplighter.domain.terms import terms as terms_of
@@ -63,7 +63,8 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
 
 def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
     """Step Announce: say what came of the run, once; nothing when it was said or is no longer true."""
-    pool, command = pool_of(run, voice.lab), command_of(run)
+    command = command_of(run)
+    pool = command.pool if command.pool == WHOLE_LAB else pool_of(run, voice.lab)
     match command.verb:
         case Verb.OPEN:
             said = _opening(pool, run, voice)
@@ -72,6 +73,8 @@ def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
         case Verb.EXTEND:
             lease = _lease(pool, result(run, "Extend"), voice)
             said = announcement.of_extending(pool, lease, result(run, "Extend"), voice.zone)
+        case _:
+            said = announcement.of_change(command.verb, result(run, "Change"))
     before = result(run, "Announce").get("subject")
     if said is None or said.subject == before:
         return {"announced": False, "kind": said.kind if said else None, "subject": before}

@@ -146,6 +146,7 @@ class LabFunctions(Construct):
             "nodegroups": self.nodegroups.function,
             "cluster": self.cluster.function,
             "guard": self.guard.function,
+            "planner": self.planner.function,
             "notices": self.notices.function,
         }
 

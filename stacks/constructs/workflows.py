@@ -1,6 +1,6 @@
 """How a workflow becomes a state machine: its fixed name, its role, its kind.
 
-The pictures themselves are open_lab.py, close_lab.py and extend.py; last_close.py is the one that a
+The pictures themselves are open_lab.py, close_lab.py, extend.py and change.py; last_close.py is the one that a
 destroy goes through. Standard workflows, because they wait for hours and must show their history.
 """
 

@@ -61,6 +61,7 @@ def test_the_command_line_finds_what_it_looks_for(controller: Template) -> None:
         "OpenLabArn",
         "CloseLabArn",
         "ExtendLeaseArn",
+        "ChangeLabArn",
     }
 
 

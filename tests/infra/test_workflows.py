@@ -1,4 +1,4 @@
-"""The three workflows as Step Functions will read them."""
+"""The four workflows as Step Functions will read them."""
 
 from typing import Any
 
@@ -18,7 +18,8 @@ OPEN = [
 ]
 CLOSE = ["Announce", "RestoreExperiments", "Drain", "Scale", "ProveZero", "Settle", "Disarm", "Receipt"]
 EXTEND = ["Extend", "Announce"]
-STEPS = {"open": OPEN, "close": CLOSE, "extend": EXTEND}
+CHANGE = ["Change", "Plan", "Announce"]
+STEPS = {"open": OPEN, "close": CLOSE, "extend": EXTEND, "change": CHANGE}
 
 
 def workflows() -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain import instant
+from lamplighter.domain.commands import Verb
 from lamplighter.domain.lease import Lease
 
 Result = Mapping[str, object]
@@ -93,6 +94,27 @@ def of_extending(pool: str, lease: Lease | None, extend: Result, zone: ZoneInfo)
     if extend.get("outcome") != "extended" or lease is None:
         return Announcement("refused", f"Pool {pool} is not extended", reason)
     return Announcement("extended", f"Pool {pool} stays open until {_clock(lease.closes, zone)}", reason)
+
+
+def of_change(verb: Verb, change: Result) -> Announcement | None:
+    """What a person changed without a deploy, and who; nothing where nothing changed: the asker has the answer."""
+    outcome = str(change.get("outcome", "refused"))
+    if outcome in {"refused", "unchanged"}:
+        return None
+    reason = _sentence(str(change.get("reason", "")))
+    return Announcement(verb.value, _CHANGED[verb], reason)
+
+
+_CHANGED = {
+    Verb.SKIP: "A window is skipped",
+    Verb.UNSKIP: "A skipped window opens after all",
+    Verb.PAUSE: "The lab is paused",
+    Verb.RESUME: "The lab is resumed",
+    Verb.ARM: "The guard enforces",
+    Verb.WATCH: "The guard only watches",
+    Verb.ACK: "Pages are silenced",
+    Verb.KEEP: "An idle lease is kept",
+}
 
 
 def of_warning(lease: Lease, now: datetime, zone: ZoneInfo) -> Announcement:

@@ -15,13 +15,24 @@ from lamplighter.errors import BadInput
 
 
 class Verb(StrEnum):
-    """What a command wants done with the pool."""
+    """What a command wants done with a pool, or with the lab's calendar."""
 
     OPEN = "open"
     CLOSE = "close"
     EXTEND = "extend"
+    SKIP = "skip"
+    UNSKIP = "unskip"
+    PAUSE = "pause"
+    RESUME = "resume"
+    ARM = "arm"
+    WATCH = "watch"
+    ACK = "ack"
+    KEEP = "keep"
 
 
+CHANGES_TO_THE_CALENDAR = frozenset({Verb.SKIP, Verb.UNSKIP, Verb.PAUSE, Verb.RESUME})
+WHOLE_LAB = "*"
+"""The `pool` of a command that is about all of them; no pool has that name."""
 SOURCES = frozenset({"window", "slack", "cli", "event", "guard"})
 
 
@@ -62,15 +73,16 @@ class Command:
 
     def too_old(self, now: datetime, generation: int) -> str | None:
         """Why this command may do nothing any more, or None while it stands."""
+        what = "the lab" if self.pool == WHOLE_LAB else f"pool {self.pool}"
         if now >= self.expires:
             return (
-                f"the command to {self.verb.value} pool {self.pool} was good until "
+                f"the command to {self.verb.value} {what} was good until "
                 f"{instant.clock_time(self.expires)} and came at {instant.clock_time(now)}"
             )
         if self.generation is not None and self.generation != generation:
             return (
-                f"the command to {self.verb.value} pool {self.pool} was given for state {self.generation}, "
-                f"and the pool is in {generation} by now"
+                f"the command to {self.verb.value} {what} was given for state {self.generation}, "
+                f"and it is in {generation} by now"
             )
         return None
 
@@ -137,7 +149,7 @@ class Decision:
 
     command: str
     outcome: str
-    """granted, already-open or refused; extended or refused; closing or over."""
+    """granted, already-open or refused; extended or refused; closing or over; what a change came to."""
     reason: str
     at: datetime
     lease: str | None = None

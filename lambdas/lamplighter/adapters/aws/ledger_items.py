@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from lamplighter.domain.audit import Entry
+from lamplighter.domain.commands import WHOLE_LAB
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.pool import Phase, PoolState
 
@@ -38,7 +39,12 @@ KEEP_AUDIT = timedelta(days=400)
 
 
 def pool_key(pool: str) -> str:
-    """The partition of a pool: it and its leases are read and written together."""
+    """The partition of a pool: it and its leases are read and written together.
+
+    What was decided for the whole lab stands in the lab's own.
+    """
+    if pool == WHOLE_LAB:
+        return LAB
     return f"POOL#{pool}"
 
 
