@@ -172,6 +172,11 @@ class Lab(Part):
         """Whether the guard acts on a pool or only says what it would do."""
         return self.guard.mode or ("enforce" if self.pools[pool].existing is None else "watch")
 
+    def curfew(self, pool: str) -> int | None:
+        """The minute of the day at which AWS brings the pool to zero, by the lab's clock."""
+        stated = self.pools[pool].curfew
+        return self.guard.curfew if stated is None else stated
+
     def price(self, pool: str) -> Decimal:
         """What a node of the pool costs for an hour, in the budget's currency; BadInput when unknown."""
         stated = self.pools[pool].price_per_hour

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from lamplighter.lab_names import CURRENCY
-from lamplighter.lab_types import Amount, Duration, Part, unit
+from lamplighter.lab_types import Amount, Duration, Part, Start, unit
 
 Mode = Literal["watch", "enforce"]
 Period = Literal["day", "week", "month"]
@@ -51,6 +51,13 @@ class Guard(Part):
         description="enforce closes what has no lease, watch only says so;"
         " left out: enforce for a pool we create, watch for one we adopt.",
         examples=["enforce"],
+    )
+    curfew: Start | None = Field(
+        None,
+        description="A time of every day, by the lab's clock, at which AWS's own schedules bring every pool"
+        " to zero; no lease runs across it, and none is granted in the ten minutes after it.",
+        examples=["04:00"],
+        json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
     )
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from lamplighter.lab_names import AMI_TYPE, INSTANCE_TYPE, NODEGROUP_NAME
-from lamplighter.lab_types import Amount, Part, unit
+from lamplighter.lab_types import Amount, Part, Start, unit
 
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
@@ -94,6 +94,12 @@ class Pool(Part):
     packages: list[str] = Field(
         default_factory=lambda: [*PACKAGES, "pciutils"],
         description="Packages installed on a node as it starts.",
+    )
+    curfew: Start | None = Field(
+        None,
+        description="Its own curfew, in place of guard.curfew.",
+        examples=["04:00"],
+        json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
     )
 
     @model_validator(mode="before")

@@ -11,7 +11,7 @@ from pathlib import Path as FilePath
 
 from pydantic import ValidationError
 
-from lamplighter import lab_rules, lab_rules_cluster, lab_rules_names, lab_yaml
+from lamplighter import lab_rules, lab_rules_cluster, lab_rules_curfew, lab_rules_names, lab_yaml
 from lamplighter.errors import BadInput
 from lamplighter.lab import Lab
 from lamplighter.lab_keys import Path
@@ -111,7 +111,7 @@ def _misfits(lab: Lab, bad: Iterable[Path]) -> list[tuple[Path, str]]:
 
     return [
         (misfit.path, misfit.text)
-        for rules in (lab_rules, lab_rules_cluster, lab_rules_names)
+        for rules in (lab_rules, lab_rules_cluster, lab_rules_curfew, lab_rules_names)
         for misfit in rules.misfits(lab)
         if sound(misfit.path) and all(sound(path) for path in misfit.reads)
     ]

@@ -57,14 +57,14 @@ def decide(
             lease,
         )
     closes = command.closes or lease.closes + (command.lasting or terms.default)
-    closes = closes.replace(microsecond=0)
+    closes = terms.ends(lease.closes, closes.replace(microsecond=0))
     after = replace(lease, closes=closes, hold=lease.hold + terms.hold(lease.nodes, lease.closes, closes))
     refusal = _refusal(lease, after, terms, leases, budget)
     if refusal:
         return Extension("refused", refusal, lease)
     return Extension(
         "extended",
-        f"{lease.called()} ends at {terms.clock(closes)} instead of {terms.clock(lease.closes)}, "
+        f"{lease.called()} ends at {terms.until(closes)}, instead of {terms.clock(lease.closes)}, "
         f"by {command.by}; {after.hold} is held",
         lease,
         after,
@@ -72,6 +72,8 @@ def decide(
 
 
 def _refusal(lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], budget: Budget) -> str | None:
+    if terms.curfew_at(lease.closes):
+        return f"{lease.called()} ends at {terms.until(lease.closes)}: no lease runs across it"
     if after.closes <= lease.closes:
         return f"{lease.called()} ends at {terms.clock(lease.closes)} anyway"
     if after.closes - after.opens > terms.longest:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
+from lamplighter.domain.curfew import KEPT_FREE
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.occupancy import crowded_at, others, taken_at
@@ -30,6 +31,7 @@ def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
     """The lease that an open command asks for, with what was left unsaid: 1 node, now, the usual length."""
     opens = (command.opens or now).replace(microsecond=0)
     closes = (command.closes or opens + (command.lasting or terms.default)).replace(microsecond=0)
+    closes = terms.ends(opens, closes) if closes > opens else closes
     nodes = command.nodes or 1
     return Lease(
         id=command.lease_id,
@@ -88,6 +90,15 @@ def decide(
 def _judge(
     lease: Lease, terms: Terms, leases: Sequence[Lease], budgets: Mapping[str, Budget], now: datetime
 ) -> Answer:
+    curfew = terms.curfew_at(lease.opens)
+    if curfew is not None:
+        free = curfew + KEPT_FREE
+        return Answer(
+            "refused",
+            f"AWS brings pool {terms.pool} to zero at {terms.clock(curfew)}, the curfew; "
+            f"nothing opens before {terms.clock(free)}",
+            earliest=free,
+        )
     impossible = _never(lease, terms, now)
     if impossible:
         return Answer("refused", impossible)
@@ -97,7 +108,7 @@ def _judge(
         return Answer("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
     return Answer(
         "granted",
-        f"{lease.nodes} of {terms.max_nodes} nodes until {terms.clock(lease.closes)} for {lease.owner}; "
+        f"{lease.nodes} of {terms.max_nodes} nodes until {terms.until(lease.closes)}, for {lease.owner}; "
         f"{lease.hold} is held",
         lease,
     )
@@ -163,10 +174,10 @@ def _earliest(
         moved = replace(
             lease,
             opens=opens,
-            closes=opens + length,
+            closes=terms.ends(opens, opens + length),
             period=terms.period(opens).key,
         )
-        if moved.period not in budgets:
+        if moved.period not in budgets or terms.curfew_at(opens):
             continue
         if not _full(moved, terms, before) and not _too_dear(moved, terms, before, budgets):
             return opens

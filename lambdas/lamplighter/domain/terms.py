@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain import zones
+from lamplighter.domain.curfew import Curfew
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.money import Money, Period, cost, period_of
 
@@ -30,10 +31,23 @@ class Terms:
     zone: ZoneInfo
     longest: timedelta
     default: timedelta
+    curfew: Curfew | None = None
 
     def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
         """What must be set aside for so many nodes over [opens, closes)."""
         return cost(nodes, closes - opens, self.price_per_hour, self.budget.currency)
+
+    def ends(self, opens: datetime, closes: datetime) -> datetime:
+        """When a lease over [opens, closes) ends: at the curfew, where one comes first."""
+        return self.curfew.ends(opens, closes) if self.curfew else closes
+
+    def curfew_at(self, at: datetime) -> datetime | None:
+        """The curfew that keeps the pool free at an instant, if one does."""
+        return self.curfew.at(at) if self.curfew else None
+
+    def until(self, closes: datetime) -> str:
+        """How a reason says when a lease ends."""
+        return f"{self.clock(closes)}{', the curfew' if self.curfew_at(closes) == closes else ''}"
 
     def period(self, at: datetime) -> Period:
         """The budget period of a lease that opens at `at`."""
@@ -46,16 +60,17 @@ class Terms:
 
 def terms(lab: "Lab", pool: str) -> Terms:
     """The terms of a pool; BadInput when nobody knows what a node costs."""
-    budget = lab.guard.budget
+    budget, minute, zone = lab.guard.budget, lab.curfew(pool), zones.zone(lab.time_zone)
     return Terms(
         pool=pool,
         max_nodes=lab.pools[pool].max_nodes,
         price_per_hour=lab.price(pool),
         budget=Money.of(budget.amount, budget.currency),
         per=budget.period,
-        zone=zones.zone(lab.time_zone),
+        zone=zone,
         longest=lab.guard.longest_lease,
         default=lab.guard.default_lease,
+        curfew=None if minute is None else Curfew(minute, zone),
     )
 
 
