@@ -2,13 +2,14 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from lamplighter.lab_names import CURRENCY
 from lamplighter.lab_types import Amount, Duration, Part, Start, unit
 
+Owner = Annotated[str, StringConstraints(min_length=1, max_length=80)]
 Mode = Literal["watch", "enforce"]
 Period = Literal["day", "week", "month"]
 
@@ -29,6 +30,13 @@ class Budget(Part):
     )
     period: Period = Field(
         "month", description="The period it is for, by the lab's calendar; weeks begin on Monday."
+    )
+    owners: dict[Owner, Amount] = Field(
+        default_factory=dict,
+        description="What single owners may have of the amount, in its currency and period, by name;"
+        " whoever is not named may have all of it.",
+        examples=[{"evening-class": "40"}],
+        json_schema_extra=unit("currency by owner"),
     )
 
 

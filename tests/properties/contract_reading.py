@@ -127,6 +127,7 @@ def _admitted(
     leases: list[Any] = []
     spent: dict[object, Fraction] = {}
     budget = Fraction(lab["guard"]["budget"]["amount"])
+    owners = lab["guard"]["budget"].get("owners", {})
     for one in sorted(asked, key=lambda one: (one[0], one[1])):
         opens, order, closes, nodes, _, row = one
         pool = lab["pools"][row["pool"]]
@@ -138,12 +139,17 @@ def _admitted(
         )
         hold = nodes * Fraction((closes - opens) // SECOND) * Fraction(pool["price_per_hour"]) / 3600
         when = period(opens, lab)
+        owner = lab["windows"][order].get("owner", lab.get("owner", lab["name"]))
+        own = Fraction(owners[owner]) if owner in owners else budget
         if most + nodes > pool["max_nodes"]:
             skipped.append((row["date"], order, row | {"code": "pool-full"}))
-        elif spent.get(when, Fraction(0)) + hold > budget:
+        elif (
+            spent.get(when, Fraction(0)) + hold > budget or spent.get((when, owner), Fraction(0)) + hold > own
+        ):
             skipped.append((row["date"], order, row | {"code": "over-budget"}))
         else:
-            spent[when] = spent.get(when, Fraction(0)) + hold
+            for purse in (when, (when, owner)):
+                spent[purse] = spent.get(purse, Fraction(0)) + hold
             leases.append(one)
     capacity, costs = [], []
     for name, pool in lab["pools"].items():

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.domain import extension, grant, zones
-from lamplighter.domain.budget import Budget
+from lamplighter.domain.budget import Account, Budget
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.failsafe import AFTER_END, failsafe_instant
 from lamplighter.domain.lease import Lease, LeaseState
@@ -29,6 +29,7 @@ TERMS = Terms(
     zone=zones.zone("Asia/Seoul"),
     longest=timedelta(hours=8),
     default=timedelta(hours=1),
+    owners={"owner-1": Money.of("4.948", "USD")},
 )
 
 
@@ -40,7 +41,14 @@ class Books:
     held: dict[str, Money] = field(default_factory=dict)
 
     def budget(self, period: str) -> Budget:
-        return Budget(period, self.held.get(period, Money.zero("USD")), Money.zero("USD"))
+        nothing = Money.zero("USD")
+        owners = {each.owner for each in self.leases}
+        accounts = {owner: Account(self.held_by(owner, period), nothing) for owner in owners}
+        return Budget(period, self.held.get(period, nothing), nothing, accounts=accounts)
+
+    def held_by(self, owner: str, period: str) -> Money:
+        theirs = [each.hold for each in self.leases if each.owner == owner and each.period == period]
+        return sum(theirs, Money.zero("USD"))
 
     def budgets(self, at: datetime) -> dict[str, Budget]:
         this = TERMS.period(at)
@@ -135,6 +143,15 @@ def test_no_period_ever_holds_more_than_the_budget(orders: list[Ask]) -> None:
     for lease in books.leases:
         assert lease.hold == TERMS.hold(lease.nodes, lease.opens, lease.closes)
         assert lease.period == TERMS.period(lease.opens).key
+
+
+@given(asks)
+def test_no_owner_ever_holds_more_than_their_part(orders: list[Ask]) -> None:
+    books = played(orders)
+
+    for period in books.held:
+        for owner, limit in TERMS.owners.items():
+            assert books.held_by(owner, period) <= limit
 
 
 @given(asks)

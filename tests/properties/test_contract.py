@@ -30,6 +30,10 @@ DAYS = [
 zones = st.sampled_from(KNOWN) | st.sampled_from(EVERY_ZONE)
 minutes = st.sampled_from([0, 30, 60, 90, 120, 150, 180, 1320, 1380, 1410, 1439]) | st.integers(0, 1439)
 
+PEOPLE = ["evening-class", "x"]
+owner = st.sampled_from([{}, {}, *({"owner": name} for name in PEOPLE)])
+owners = st.dictionaries(st.sampled_from(PEOPLE), st.sampled_from(["0", "2.474", "7.5", "20"]))
+
 
 def clock(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
@@ -71,6 +75,7 @@ def labs(draw: st.DrawFn) -> tuple[Document, datetime, datetime]:
             window["except"] = draw(st.lists(near, max_size=2))
         if draw(st.booleans()):
             window["time_zone"] = draw(zones)
+        window |= draw(owner)
         windows.append(window)
     # A budget that is met exactly is the interesting one: some windows' own holds.
     budget = draw(st.sampled_from(["0", "0.3", "5", "20.5", "1000000000", "12", "2.474", "24", "7.5"]))
@@ -79,7 +84,11 @@ def labs(draw: st.DrawFn) -> tuple[Document, datetime, datetime]:
         "time_zone": home,
         "pools": pools,
         "guard": {
-            "budget": {"amount": budget, "period": draw(st.sampled_from(["day", "week", "month"]))},
+            "budget": {
+                "amount": budget,
+                "period": draw(st.sampled_from(["day", "week", "month"])),
+                "owners": draw(owners),
+            },
             "longest_lease": "24h",
         },
         "windows": windows,

@@ -236,3 +236,24 @@ def test_holds_are_exact_to_the_last_place() -> None:
     exactly = "0." + "9" * 39
     assert len(play(text % exactly, "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z").windows) == 1
     assert not play(text % (exactly[:-1] + "8"), "2026-03-03T00:00:00Z", "2026-03-04T00:00:00Z").windows
+
+
+def test_an_owner_has_a_part_of_the_budget_and_the_refusal_names_it() -> None:
+    text = (
+        UTC_LAB
+        + 'pools: {gpu: {price_per_hour: "1"}}\n'
+        + "guard: {budget: {amount: 9, owners: {class: 2}}}\n"
+        + windows(
+            "dates: 2026-03-03, start: 10:00, end: 12:00, nodes: 1, owner: class",
+            "dates: 2026-03-03, start: 13:00, end: 13:01, nodes: 1, owner: class",
+            "dates: 2026-03-03, start: 14:00, end: 16:00, nodes: 1",
+        )
+    )
+    played = play(text, "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z")
+
+    assert skipped(played) == ["w1 2026-03-03 over-budget"]
+    assert played.skipped[0].reason == (
+        "it would cost 0.0167 USD, but of the 2.0000 USD that class has for the month 2026-03 "
+        "only 0.0000 USD are left"
+    )
+    assert [one.window for one in played.windows] == ["w0", "w2"]

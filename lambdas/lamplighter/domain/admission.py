@@ -1,7 +1,8 @@
 """Which of the planned windows get their nodes and their money, in one pass over all pools.
 
-Earlier opening first, then the order in the file. A window that would pass its pool's nodes or its
-period's budget is refused whole and holds neither. One lease at a time, on what the ledger holds, is grant's.
+Earlier opening first, then the order in the file. A window that would pass its pool's nodes, its period's
+budget or its owner's part of that is refused whole and holds neither. One lease at a time, on what the
+ledger holds, is grant's.
 """
 
 from collections import defaultdict
@@ -35,6 +36,7 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
     tariff = _Tariff(lab, {window.pool for window in windows})
     rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
     held: defaultdict[str, int] = defaultdict(int)
+    owned: defaultdict[tuple[str, str], int] = defaultdict(int)
     admission = Admission([], [])
     for window in windows:
         room = rooms[window.pool]
@@ -46,8 +48,12 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
         elif held[period] + hold > tariff.budget:
             reason = tariff.too_dear(hold, held[period], period)
             admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
+        elif owned[window.owner, period] + hold > tariff.budget_of(window.owner):
+            reason = tariff.too_dear(hold, owned[window.owner, period], period, window.owner)
+            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
         else:
             held[period] += hold
+            owned[window.owner, period] += hold
             room.take(window)
             admission.admitted.append(window)
     return admission
@@ -78,13 +84,20 @@ class _Tariff:
     def __init__(self, lab: Lab, pools: Iterable[str]) -> None:
         prices = {name: Fraction(lab.price(name)) for name in pools}
         budget = Fraction(lab.guard.budget.amount)
-        self._unit = lcm(budget.denominator, *(price.denominator for price in prices.values()))
+        owners = {name: Fraction(amount) for name, amount in lab.guard.budget.owners.items()}
+        parts = (budget, *owners.values(), *prices.values())
+        self._unit = lcm(*(part.denominator for part in parts))
         self._prices = {name: int(price * self._unit) for name, price in prices.items()}
         self._currency = lab.guard.budget.currency
         self._per = lab.guard.budget.period
         self._steady = zones.steady_days(lab.time_zone)
         self._name = cache(_PERIODS[self._per])
         self.budget = int(budget * self._unit) * SECONDS_AN_HOUR
+        self._owners = {name: int(amount * self._unit) * SECONDS_AN_HOUR for name, amount in owners.items()}
+
+    def budget_of(self, owner: str) -> int:
+        """What an owner may have of a period: all of it, unless the lab says less."""
+        return self._owners.get(owner, self.budget)
 
     def hold(self, window: PlannedWindow) -> int:
         return window.nodes * (window.closing - window.opening) * self._prices[window.pool]
@@ -92,11 +105,12 @@ class _Tariff:
     def period(self, opening: int) -> str:
         return self._name(self._steady.local_day(opening))
 
-    def too_dear(self, hold: int, held: int, period: str) -> str:
-        left = self._money(self.budget - held)
+    def too_dear(self, hold: int, held: int, period: str, owner: str | None = None) -> str:
+        budget = self.budget if owner is None else self.budget_of(owner)
+        has = "" if owner is None else f" that {owner} has"
         return (
-            f"it would cost {self._money(hold)}, but of the {self._money(self.budget)}"
-            f" for the {self._per} {period} only {left} are left"
+            f"it would cost {self._money(hold)}, but of the {self._money(budget)}{has}"
+            f" for the {self._per} {period} only {self._money(budget - held)} are left"
         )
 
     def _money(self, units: int) -> str:

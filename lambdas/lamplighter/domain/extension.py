@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lamplighter.domain import spending
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.occupancy import crowded_at, others
-from lamplighter.domain.terms import Terms, left
+from lamplighter.domain.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,4 @@ def _refusal(lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], 
     crowded = crowded_at(others(leases, walk_in), lease.nodes, lease.closes, after.closes, terms.max_nodes)
     if crowded is not None:
         return f"pool {terms.pool} is promised to others from {terms.clock(crowded)}"
-    more = after.hold - lease.hold
-    if more > left(terms, budget):
-        return f"it would cost {more} more, and {left(terms, budget)} is left for the {terms.per}"
-    return None
+    return spending.refusal_of_more(after.hold - lease.hold, lease, terms, budget)

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from lamplighter.domain import spending
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
 from lamplighter.domain.curfew import KEPT_FREE
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.occupancy import crowded_at, others, taken_at
-from lamplighter.domain.terms import Terms, left
+from lamplighter.domain.terms import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,24 +145,8 @@ def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> str | None:
 def _too_dear(
     lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, Budget]
 ) -> str | None:
-    budget = budgets[lease.period]
-    promised = sum(
-        (
-            other.hold
-            for other in before
-            if other.state is LeaseState.PLANNED and other.period == lease.period
-        ),
-        Money.zero(terms.budget.currency),
-    )
-    free = left(terms, budget) - promised
-    if lease.hold <= free:
-        return None
-    planned = f" and {promised} is planned for windows" if promised.amount else ""
-    ends = terms.period(lease.opens).ends
-    return (
-        f"it would cost {lease.hold}; of the {terms.budget} for the {terms.per} {budget.held} is held, "
-        f"{budget.spent} is spent{planned}, so {_at_least_nothing(free)} is left until {terms.clock(ends)}"
-    )
+    promised = (other for other in before if other.state is LeaseState.PLANNED)
+    return spending.refusal(lease, terms, budgets[lease.period], promised)
 
 
 def _earliest(
@@ -187,7 +172,3 @@ def _earliest(
 def _length(length: timedelta) -> str:
     hours, minutes = divmod(int(length.total_seconds()) // 60, 60)
     return f"{hours}h{minutes}m" if hours and minutes else f"{hours}h" if hours else f"{minutes}m"
-
-
-def _at_least_nothing(money: Money) -> Money:
-    return max(money, Money.zero(money.currency))

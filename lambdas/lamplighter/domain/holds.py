@@ -9,7 +9,8 @@ from datetime import datetime
 
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.lease import Lease
-from lamplighter.domain.terms import Terms, left
+from lamplighter.domain.spending import left
+from lamplighter.domain.terms import Terms
 
 
 def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
@@ -25,6 +26,6 @@ def retaken(lease: Lease, terms: Terms, budget: Budget, now: datetime) -> Lease:
     if not lease.missing or now >= lease.closes:
         return lease
     more = terms.hold(lease.missing, now, lease.closes)
-    if more <= left(terms, budget):
+    if more <= left(lease.owner, terms, budget):
         return replace(lease, missing=0, hold=lease.hold + more)
     return replace(lease, missing=0, nodes=lease.nodes - lease.missing)

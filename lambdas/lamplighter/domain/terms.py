@@ -3,7 +3,8 @@
 Made from the lab by whoever decides; the rules that use them are in grant.py and extension.py.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from zoneinfo import ZoneInfo
 
 from lamplighter.domain import zones
 from lamplighter.domain.curfew import Curfew
-from lamplighter.domain.budget import Budget
 from lamplighter.domain.money import Money, Period, cost, period_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class Terms:
     longest: timedelta
     default: timedelta
     curfew: Curfew | None = None
+    owners: Mapping[str, Money] = field(default_factory=dict)
+    """What single owners may have of the budget, where the lab says so."""
 
     def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
         """What must be set aside for so many nodes over [opens, closes)."""
@@ -71,9 +73,5 @@ def terms(lab: "Lab", pool: str) -> Terms:
         longest=lab.guard.longest_lease,
         default=lab.guard.default_lease,
         curfew=None if minute is None else Curfew(minute, zone),
+        owners={owner: Money.of(amount, budget.currency) for owner, amount in budget.owners.items()},
     )
-
-
-def left(terms: Terms, budget: Budget) -> Money:
-    """What the period still has to give away."""
-    return terms.budget - budget.used

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from lamplighter.adapters.aws import ledger_items as items
+from lamplighter.adapters.aws import ledger_money
 from lamplighter.adapters.aws.ledger_reads import LedgerReads
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
@@ -40,7 +41,7 @@ class LedgerChanges(LedgerReads):
                     planned=LeaseState.PLANNED.value,
                 ),
                 self._next_generation(pool, fence, Phase.OPENING),
-                self._budget(budget.holding(lease.hold)),
+                self._budget(budget.holding(lease.hold, lease.owner)),
                 self._decided(lease.pool, decision),
                 self._entry(why),
             ]
@@ -64,7 +65,7 @@ class LedgerChanges(LedgerReads):
             [
                 self._changed(before, extended),
                 self._next_generation(pool, fence, pool.phase),
-                self._budget(budget.holding(after.hold - before.hold)),
+                self._budget(budget.holding(after.hold - before.hold, after.owner)),
                 self._decided(after.pool, decision),
                 self._entry(why),
             ]
@@ -106,7 +107,7 @@ class LedgerChanges(LedgerReads):
                 self._table.put_in_transaction(
                     items.lease_item(closed), "#state = :closing", closing=LeaseState.CLOSING.value
                 ),
-                self._budget(budget.freeing(settled.hold).paying(cost)),
+                self._budget(budget.freeing(settled.hold, settled.owner).paying(cost, settled.owner)),
                 self._entry(why),
             ]
         )
@@ -122,7 +123,7 @@ class LedgerChanges(LedgerReads):
         self._table.transact(
             [
                 self._changed(before, after),
-                self._budget(budget.freeing(before.hold).holding(after.hold)),
+                self._budget(budget.freeing(before.hold, before.owner).holding(after.hold, after.owner)),
                 *([self._next_generation(pool, None, pool.phase)] if fewer else []),
                 self._entry(why),
             ]
@@ -142,7 +143,7 @@ class LedgerChanges(LedgerReads):
             until=items.milliseconds(until),
             **({"before": items.milliseconds(before)} if before else {}),
         )
-        self._table.transact([counted, self._budget(budget.paying(cost)), self._entry(why)])
+        self._table.transact([counted, self._budget(budget.running_unleased(cost)), self._entry(why)])
 
     def _changed(self, before: Lease, after: Lease) -> Any:  # noqa: ANN401
         """What was agreed about a granted lease; how far it has come is written meanwhile, and stays."""
@@ -179,16 +180,7 @@ class LedgerChanges(LedgerReads):
         )
 
     def _budget(self, budget: Budget) -> Any:  # noqa: ANN401
-        item = items.item(
-            items.LAB,
-            items.BUDGET + budget.period,
-            {
-                "period": budget.period,
-                "held": budget.held.to_json(),
-                "spent": budget.spent.to_json(),
-                "version": budget.version + 1,
-            },
-        )
+        item = ledger_money.as_item(replace(budget, version=budget.version + 1))
         return self._table.put_in_transaction(
             item,
             "#version = :version OR (attribute_not_exists(pk) AND :version = :zero)",

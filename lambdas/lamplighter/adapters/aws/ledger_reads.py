@@ -4,17 +4,16 @@ Every read is consistent. Writing is ledger.py's and ledger_changes.py's.
 """
 
 import json
-from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws import ledger_items as items
+from lamplighter.adapters.aws import ledger_money
 from lamplighter.adapters.aws.ledger_table import LedgerTable
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.lease import Lease
-from lamplighter.domain.money import Money
 from lamplighter.domain.pool import PoolState
 
 if TYPE_CHECKING:
@@ -47,13 +46,7 @@ class LedgerReads:
     def budget(self, period: str, currency: str) -> Budget:
         """What is held and spent in a period; nothing yet in one that nobody used."""
         found = self._table.get(items.LAB, items.BUDGET + period)
-        if found is None:
-            nothing = Money.from_json({"amount": "0", "currency": currency})
-            return Budget(period, nothing, nothing)
-        said: Mapping[str, Any] = items.values(found)
-        return Budget(
-            period, Money.from_json(said["held"]), Money.from_json(said["spent"]), int(said["version"])
-        )
+        return ledger_money.as_budget(period, currency, found)
 
     def command(self, pool: str, command_id: str) -> Decision | None:
         """The decision on a command; None while there is none yet."""
