@@ -54,9 +54,9 @@ def command(verb: Verb = Verb.OPEN, lasting: timedelta | None = None) -> Command
     return Command("1", verb, "gpu", "alice", "alice", "cli", CURFEW - HOUR, expires, lasting=lasting)
 
 
-def opened(now: datetime, **asked: timedelta) -> grant.Answer:
+def opened(now: datetime, lasting: timedelta | None = None) -> grant.Answer:
     money = Budget("2026-11", Money.zero("USD"), Money.zero("USD"))
-    return grant.decide(command(**asked), pool_terms(), [], {"2026-11": money}, now=now, generation=0)
+    return grant.decide(command(lasting=lasting), pool_terms(), [], {"2026-11": money}, now=now, generation=0)
 
 
 def test_a_grant_ends_at_the_curfew_holds_no_more_money_and_says_so() -> None:
@@ -79,9 +79,9 @@ def test_nothing_opens_while_the_rails_of_the_curfew_act() -> None:
     assert opened(CURFEW + 10 * MINUTE).outcome == "granted"
 
 
-def extended(lease: Lease, **asked: timedelta) -> extension.Extension:
+def extended(lease: Lease, lasting: timedelta) -> extension.Extension:
     money = Budget("2026-11", lease.hold, Money.zero("USD"))
-    asking = command(Verb.EXTEND, **asked)
+    asking = command(Verb.EXTEND, lasting)
     return extension.decide(
         asking, pool_terms(), [lease], money, now=CURFEW - HOUR + 5 * MINUTE, generation=0
     )
