@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from local.aws.agenda import Agenda
 from local.aws.autoscaling_group import TERMINATING, Activity, Group, Hook, Member, instant
 from local.aws.ec2 import InstanceLives
-from local.aws.ec2_faults import Faults, counts_as_gpu, vcpus
+from local.aws.ec2_faults import Faults
 from local.aws.own_services import Document
 from local.aws.surroundings import Surroundings
 
@@ -139,7 +139,7 @@ class Scaling:
         """Subnet and zone to launch in, and why none of them would do."""
         order = group.next_zone_order()
         zones = [zone for _, zone in order]
-        running = self._gpu_vcpus_running()
+        running = self._running() if self._faults.limits(group.instance_type) else []
         first: str | None = None
         for subnet, zone in order:
             others = [other for other in zones if other != zone]
@@ -149,13 +149,11 @@ class Scaling:
             first = first or refusal
         return order[0][0], order[0][1], first
 
-    def _gpu_vcpus_running(self) -> int:
-        if self._faults.gpu_vcpu_quota is None:
-            return 0
+    def _running(self) -> list[str]:
+        """The types of all instances that EC2 counts."""
         alive = {"Name": "instance-state-name", "Values": ["pending", "running"]}
         reservations = self._surroundings.call("ec2", "describe_instances", {"Filters": [alive]})
-        types = [i["InstanceType"] for r in reservations["Reservations"] for i in r["Instances"]]
-        return sum(vcpus(type_) for type_ in types if counts_as_gpu(type_))
+        return [i["InstanceType"] for r in reservations["Reservations"] for i in r["Instances"]]
 
     def _run_instance(self, group: Group, subnet: str) -> str:
         tags = {key: value for key, (value, propagated) in group.tags.items() if propagated}

@@ -89,7 +89,7 @@ class InstanceLives:
         return before
 
     def _finish(self, instance: Instance) -> None:
-        if self._faults.termination_stuck:
+        if self._faults.stuck(instance.instance_type):
             self._agenda.after(STUCK_LOOK_AGAIN_SECONDS, lambda: self._finish(instance))
             return
         _set(instance, TERMINATED)

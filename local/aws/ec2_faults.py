@@ -11,6 +11,9 @@ SIZES = {"medium": 2, "large": 2, "xlarge": 4, "2xlarge": 8, "4xlarge": 16, "8xl
 SIZES |= {"16xlarge": 64, "24xlarge": 96, "48xlarge": 192}
 
 
+ALL = "*"
+
+
 def vcpus(instance_type: str) -> int:
     """vCPUs of one instance of the type."""
     return VCPUS.get(instance_type) or SIZES.get(instance_type.partition(".")[2], 4)
@@ -23,12 +26,18 @@ class Faults:
     _no_capacity: set[str] = field(default_factory=set)
     gpu_vcpu_quota: int | None = None
     boot_factor: float = 1.0
-    termination_stuck: bool = False
     scale_up_reverted: bool = False
+    _few: dict[str, int] = field(default_factory=dict)
+    _stuck: set[str] = field(default_factory=set)
+    _endless: set[str] = field(default_factory=set)
 
     def no_capacity(self, zone_or_type: str) -> None:
         """No more instances in this zone, or of this type."""
         self._no_capacity.add(zone_or_type)
+
+    def few(self, instance_type: str, instances: int) -> None:
+        """EC2 has capacity for so many instances of this type at once."""
+        self._few[instance_type] = instances
 
     def quota(self, gpu_vcpus: int) -> None:
         """The account may run so many vCPUs of G and VT instances (L-DB2E81BA), no more."""
@@ -38,25 +47,50 @@ class Faults:
         """Instances take `factor` times as long from pending to running."""
         self.boot_factor = factor
 
-    def stuck_termination(self, stuck: bool = True) -> None:
-        """Instances stay in shutting-down until this is switched off."""
-        self.termination_stuck = stuck
+    def stuck_termination(self, instance_type: str = ALL) -> None:
+        """Instances, of this type alone where one is named, stay in shutting-down until this is cleared."""
+        self._stuck.add(instance_type)
+
+    def stuck(self, instance_type: str) -> bool:
+        """Whether an instance of the type does not get out of shutting-down now."""
+        return bool({instance_type, ALL} & self._stuck)
+
+    def endless_updates(self, nodegroup: str) -> None:
+        """Updates of the node group's sizes stay InProgress until this is cleared."""
+        self._endless.add(nodegroup)
+
+    def endless(self, nodegroup: str) -> bool:
+        """Whether an update of the node group does not come to its end now."""
+        return nodegroup in self._endless
 
     def revert_scale_up(self, reverted: bool = True) -> None:
         """EKS takes a scale-up back when its launches fail."""
         self.scale_up_reverted = reverted
 
-    def clear(self) -> None:
-        """Everything works again."""
-        self._no_capacity.clear()
+    def clear(self, only: str | None = None) -> None:
+        """Everything works again, or what was said of one instance type, zone or node group."""
+        for named in (self._no_capacity, self._stuck, self._endless):
+            named.intersection_update(named - {only} if only else ())
+        if only:
+            self._few.pop(only, None)
+            return
+        self._few.clear()
         self.gpu_vcpu_quota, self.boot_factor = None, 1.0
-        self.termination_stuck = self.scale_up_reverted = False
+        self.scale_up_reverted = False
+
+    def limits(self, instance_type: str) -> bool:
+        """Whether it matters how many instances run."""
+        return self.gpu_vcpu_quota is not None or instance_type in self._few
 
     def refusal(
-        self, instance_type: str, zone: str, other_zones: list[str], gpu_vcpus_running: int
+        self, instance_type: str, zone: str, other_zones: list[str], running: list[str]
     ) -> str | None:
-        """Why EC2 would not launch one more, as an Auto Scaling activity words it; None: it would."""
-        if {instance_type, zone} & self._no_capacity:
+        """Why EC2 would not launch one more, as an Auto Scaling activity words it; None: it would.
+
+        `running` are the types of all instances that run.
+        """
+        none_left = running.count(instance_type) >= self._few.get(instance_type, len(running) + 1)
+        if none_left or {instance_type, zone} & self._no_capacity:
             elsewhere = ", ".join(other for other in other_zones if other not in self._no_capacity)
             hint = f" or choosing {elsewhere}" if elsewhere else ""
             return (
@@ -67,7 +101,7 @@ class Faults:
                 " Launching EC2 instance failed."
             )
         limit = self.gpu_vcpu_quota
-        wanted = gpu_vcpus_running + vcpus(instance_type)
+        wanted = sum(vcpus(each) for each in [*running, instance_type] if counts_as_gpu(each))
         if limit is not None and counts_as_gpu(instance_type) and wanted > limit:
             return (
                 "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU"

@@ -30,6 +30,8 @@ from local.aws.surroundings import Surroundings
 
 #: How long a scaling update stays InProgress, least and most [est].
 UPDATE_SECONDS = (10.0, 30.0)
+#: An update that does not come to its end is looked at again after so long.
+LOOK_AGAIN_SECONDS = 60.0
 #: EKS takes over sizes that others set on the Auto Scaling group after so long [est].
 LAG_SECONDS = 60.0
 
@@ -285,6 +287,9 @@ class Nodegroups:
         return nodegroup
 
     def _finish(self, nodegroup: Nodegroup, update: Update, before: dict[str, int]) -> None:
+        if self._faults.endless(nodegroup.name):
+            self._agenda.after(LOOK_AGAIN_SECONDS, lambda: self._finish(nodegroup, update, before))
+            return
         grew = nodegroup.sizes["desiredSize"] > before["desiredSize"]
         if self._faults.scale_up_reverted and grew and nodegroup.issues:
             message = nodegroup.issues[0]["message"]

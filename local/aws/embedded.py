@@ -21,6 +21,7 @@ from local.aws.http_api import HttpApi
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
 from local.aws.lambda_service import LambdaService
+from local.aws.refusals import Refusals
 from local.aws.server import Server
 from local.aws.surroundings import Surroundings
 from local.clock import VirtualClock
@@ -38,12 +39,13 @@ class EmbeddedAws:
         self.region = region
         forget_everything()
         virtual_time.use(clock)
-        iam.enforce()
         iam.person("instructor", ACCESS_KEY_ID)
         self.server = Server(clock)
         self.around = Surroundings(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.assets = Assets()
         self.runtime = Runtime(self.server, clock, work)
+        self.refusals = Refusals(self.runtime.invocation)
+        iam.enforce(self.refusals.refusal)
         later = AsyncInvoker(clock, self.runtime, Destinations(self.around).deliver)
         self.functions = LambdaService(self.runtime, later, self.assets, work)
         self.functions.install()

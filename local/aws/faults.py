@@ -1,8 +1,9 @@
-"""Faults put into the embedded cloud on purpose: which invocation of which function dies, and when.
+"""Faults put into the embedded cloud's functions on purpose: which invocation of which function dies, and when.
 
 A killed invocation may have done its work already, or half of it: that is what the workflows must survive.
 """
 
+import json
 import threading
 from dataclasses import dataclass
 
@@ -12,6 +13,15 @@ class _Kill:
     function: str
     invocation: int
     after_calls: int | None
+    pool: str | None = None
+
+
+@dataclass
+class _StepKill:
+    step: str
+    pool: str
+    left: int
+    after_calls: int | None
 
 
 class Faults:
@@ -20,28 +30,65 @@ class Faults:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kills: list[_Kill] = []
+        self._step_kills: list[_StepKill] = []
+        self._dead: set[str] = set()
         self._doomed: dict[str, int | None] = {}
-        self._counts: dict[str, int] = {}
+        self._counts: dict[tuple[str, str | None], int] = {}
         self.killed: list[str] = []
 
-    def kill_invocation(self, function: str, n: int = 1, after_calls: int | None = None) -> None:
+    def kill_invocation(
+        self, function: str, n: int = 1, after_calls: int | None = None, pool: str | None = None
+    ) -> None:
         """Kill the `n`th invocation of `function` from now on, when its `after_calls`th AWS call has been
-        carried out (the reply is lost), or, without, when it gives its answer (everything is done)."""
+        carried out (the reply is lost), or, without, when it gives its answer (everything is done).
+
+        With `pool` only the steps of that pool's workflows count."""
         with self._lock:
-            self._kills.append(_Kill(function, self._counts.get(function, 0) + n, after_calls))
+            nth = self._counts.get((function, pool), 0) + n
+            self._kills.append(_Kill(function, nth, after_calls, pool))
+
+    def kill_step(self, step: str, pool: str, times: int = 1, after_calls: int | None = None) -> None:
+        """Kill the next `times` invocations of a workflow's step for a pool, as `kill_invocation` does."""
+        with self._lock:
+            self._step_kills.append(_StepKill(step, pool, times, after_calls))
+
+    def die(self, function: str) -> None:
+        """No invocation of `function` does anything any more, until it is revived."""
+        self._dead.add(function)
+
+    def revive(self, function: str) -> None:
+        self._dead.discard(function)
+
+    def dead(self, function: str) -> bool:
+        """Whether an invocation of `function` dies before it does anything."""
+        return function in self._dead
 
     def invocations(self, function: str) -> int:
         """How many invocations of `function` have begun."""
-        return self._counts.get(function, 0)
+        return self._counts.get((function, None), 0)
 
-    def starts(self, function: str, request_id: str) -> None:
+    def starts(self, function: str, request_id: str, payload: bytes = b"") -> None:
         """An invocation begins; decides whether it is one that dies."""
+        step, pool = step_and_pool(payload)
         with self._lock:
-            self._counts[function] = count = self._counts.get(function, 0) + 1
+            for whose in {None, pool}:
+                self._counts[function, whose] = self._counts.get((function, whose), 0) + 1
             for kill in self._kills:
-                if (kill.function, kill.invocation) == (function, count):
-                    self._doomed[request_id] = kill.after_calls
-                    self.killed.append(function)
+                if (
+                    kill.function == function
+                    and kill.pool in (None, pool)
+                    and kill.invocation == self._counts[function, kill.pool]
+                ):
+                    self._doom(function, request_id, kill.after_calls)
+            for each in self._step_kills:
+                if (each.step, each.pool) == (step, pool) and each.left:
+                    each.left -= 1
+                    self._doom(function, request_id, each.after_calls)
+
+    def _doom(self, function: str, request_id: str, after_calls: int | None) -> None:
+        if request_id not in self._doomed:
+            self._doomed[request_id] = after_calls
+            self.killed.append(function)
 
     def kills_at_call(self, request_id: str) -> bool:
         """An AWS call of the invocation has been carried out: does it die now?"""
@@ -56,3 +103,14 @@ class Faults:
         """The invocation gives its answer: does it die before anybody hears it?"""
         with self._lock:
             return request_id in self._doomed
+
+
+def step_and_pool(payload: bytes) -> tuple[str | None, str | None]:
+    """Which step of a workflow an event asks for and the pool it is about; None where it says neither."""
+    try:
+        event = json.loads(payload or b"{}")
+    except ValueError:
+        return None, None
+    if not isinstance(event, dict) or not isinstance(event.get("run"), dict):
+        return None, None
+    return event.get("step"), (event["run"].get("command") or {}).get("pool")

@@ -6,7 +6,7 @@ everything.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -21,6 +21,7 @@ from moto.sts.models import sts_backends
 from werkzeug.exceptions import HTTPException
 
 from local.aws.own_services import AwsError
+from local.aws.refusals import CODES, Refusal
 
 ACCOUNT = "123456789012"
 PARTITION = "aws"
@@ -51,6 +52,9 @@ _PARTS = {
 #: How a refusal is called, by the protocol that a service speaks.
 _REFUSAL = "AccessDeniedException"
 _REFUSALS = {"ec2": "UnauthorizedOperation", "query": "AccessDenied", "rest-xml": "AccessDenied"}
+
+
+Refused = Callable[[str, str, str], Refusal | None]
 
 
 @dataclass(frozen=True)
@@ -110,14 +114,21 @@ def allowed(role_name: str, action: str) -> bool:
     return "Allow" in verdicts and "Deny" not in verdicts
 
 
-def enforce() -> None:
-    """Ask these rules before each action of moto's; idempotent."""
+def enforce(refused: Refused = lambda *_: None) -> None:
+    """Ask these rules before each action of moto's; idempotent.
+
+    `refused` is asked of every call that may be made what AWS answers instead of doing it, by access key,
+    service and operation.
+    """
 
     def authorize(response: Any, _request: type, _resource: str = "*") -> None:
         _authorize(response)
+        refusal = refused(response.access_key, _service(response), response._get_action())  # noqa: SLF001
+        if refusal is not None:
+            raise _answered(response, refusal.error, refusal.status)
 
     known = errors.COMMON_ERROR_CODES
-    known.extend(code for code in {*_REFUSALS.values(), _REFUSAL} if code not in known)
+    known.extend(code for code in {*_REFUSALS.values(), _REFUSAL, *CODES} if code not in known)
     ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize  # type: ignore[method-assign,assignment]  # noqa: SLF001 (moto's own seam)
 
 
@@ -125,7 +136,7 @@ def _authorize(response: Any) -> None:
     role = role_of(response.access_key)
     if role is None:
         return
-    service = response.headers["Authorization"].partition("Credential=")[2].split("/")[3]
+    service = _service(response)
     action = f"{_SERVICES.get(service, service)}:{response._get_action()}"  # noqa: SLF001
     action = _ACTIONS.get(action, action)
     if action in _ALWAYS:
@@ -144,12 +155,22 @@ def _needed(action: str, body: Any) -> set[str]:
 
 def _denied(response: Any, reason: str) -> HTTPException:
     protocol = response.determine_response_protocol(get_service_model(response.boto3_service_name))
-    code = _REFUSALS.get(protocol, _REFUSAL)
-    _, headers, body = response.serialized(ActionResult(AwsError(code, reason)))
+    return _answered(response, AwsError(_REFUSALS.get(protocol, _REFUSAL), reason), 403)
+
+
+def _answered(response: Any, error: AwsError, status: int) -> HTTPException:
+    """The error as the service's protocol has it."""
+    _, headers, body = response.serialized(ActionResult(error))
     response.response_headers.update(headers)
     refusal = HTTPException(description=body)
-    refusal.code = 403
+    refusal.code = status
     return refusal
+
+
+def _service(response: Any) -> str:
+    """The name that signed the call."""
+    found: str = response.headers["Authorization"].partition("Credential=")[2].split("/")[3]
+    return found
 
 
 def _statements(role_name: str) -> Iterator[dict[str, Any]]:

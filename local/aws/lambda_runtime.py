@@ -49,8 +49,10 @@ class Runtime:
         """Run the function on one event and wait for what it comes to; nobody hurries meanwhile."""
         with self._clock.busy():
             invocation = Invocation(payload)
+            if self.faults.dead(spec.name):
+                return _exited(invocation.id, 1)
             worker = self._take(spec)
-            self.faults.starts(spec.name, invocation.id)
+            self.faults.starts(spec.name, invocation.id, payload)
             self._write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
             started = time.monotonic()
             worker.offer(invocation)
@@ -78,6 +80,14 @@ class Runtime:
         with self._lock:
             for worker in self._idle.pop(function, []):
                 worker.kill()
+
+    def invocation(self, access_key_id: str) -> tuple[str, str, bytes] | None:
+        """Function, invocation and payload behind a key, if a function calls with it right now."""
+        for worker in list(self._workers.values()):
+            current = worker.current
+            if worker.credentials.access_key_id == access_key_id and current:
+                return worker.spec.name, current.id, current.payload
+        return None
 
     def logs(self, function: str) -> str:
         """All that the function and the runtime have written, oldest first."""

@@ -159,6 +159,26 @@ def test_an_invocation_killed_midway_has_done_its_work_and_nobody_hears_it(aws):
     assert attributes["Attributes"]["ApproximateNumberOfMessages"] == "3"
 
 
+def test_a_step_is_killed_for_its_pool_alone(aws):
+    aws.function("f", COUNT)
+    aws.runtime.faults.kill_step("Scale", "gpu")
+
+    def ask(step, pool):
+        return aws.invoke("f", {"step": step, "run": {"command": {"pool": pool}}})[1]
+
+    assert [ask("Drain", "gpu"), ask("Scale", "other")] == [None, None]
+    assert [ask("Scale", "gpu"), ask("Scale", "gpu")] == ["Unhandled", None]
+
+
+def test_a_dead_function_does_nothing_until_it_is_revived(aws):
+    aws.function("f", COUNT)
+    aws.runtime.faults.die("f")
+    assert aws.invoke("f")[1] == "Unhandled"
+    aws.runtime.faults.revive("f")
+    answer, error = aws.invoke("f")
+    assert (answer["calls"], error) == (1, None)
+
+
 def test_no_worker_outlives_the_cloud(aws):
     aws.function("f", COUNT)
     answer, _ = aws.invoke("f")

@@ -232,6 +232,28 @@ def test_eks_may_take_a_failed_scale_up_back(lab):
     assert lab.group()["DesiredCapacity"] == 0
 
 
+def test_capacity_for_a_few(lab):
+    lab.ready()
+    lab.behaviours.faults.few("g5.xlarge", 1)
+    lab.scale(2)
+    lab.until(lambda: bool(lab.nodegroup()["health"]["issues"]))
+    assert len(lab.instances()) == 1
+    lab.behaviours.faults.clear("g5.xlarge")
+    lab.until(lambda: len(lab.instances("running")) == 2, 400)
+
+
+def test_an_update_that_does_not_end_keeps_others_out(lab):
+    lab.ready()
+    lab.behaviours.faults.endless_updates("lab-ng-gpu")
+    update = lab.scale(1)
+    lab.clock.sleep(600)
+    assert lab.update(update["id"])["status"] == "InProgress"
+    with pytest.raises(ClientError, match="not in Active State"):
+        lab.scale(0)
+    lab.behaviours.faults.clear()
+    lab.until(lambda: lab.update(update["id"])["status"] == "Successful")
+
+
 def test_what_is_done_to_the_auto_scaling_group_shows_in_eks_later(lab):
     lab.ready().opened(2)
     lab.aws.call(
