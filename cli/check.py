@@ -58,10 +58,15 @@ def summary(lab: Lab) -> Iterator[str]:
 
 
 def _when(lab: Lab, window: Window) -> str:
-    on = ", ".join(window.days) if window.days else ", ".join(day.isoformat() for day in window.start_dates)
-    times = f"{write_time(window.start)} to {write_time(window.end)} {lab.zone_of(window)}"
     nodes = f"{lab.nodes_of(window)} nodes" if lab.nodes_of(window) else "all nodes"
-    return f"{on}, {times}, {nodes} of {lab.pool_of(window)}, for {lab.owner_of(window)}"
+    return f"{_times(lab, window)}, {nodes} of {lab.pool_of(window)}, for {lab.owner_of(window)}"
+
+
+def _times(lab: Lab, window: Window) -> str:
+    if window.start is None or window.end is None:
+        return f"as {window.calendar} says, dates in {lab.zone_of(window)}"
+    on = ", ".join(window.days) if window.days else ", ".join(day.isoformat() for day in window.start_dates)
+    return f"{on}, {write_time(window.start)} to {write_time(window.end)} {lab.zone_of(window)}"
 
 
 def notes(lab: Lab) -> Iterator[str]:

@@ -16,13 +16,14 @@ from lamplighter.lab_channels import Notify, Slack
 from lamplighter.lab_cluster import Cluster
 from lamplighter.lab_gpu import GpuOperator
 from lamplighter.lab_guard import Guard, Mode
-from lamplighter.lab_names import ADMIN_ARN, LAB_NAME, POOL_NAME
+from lamplighter.lab_names import ADMIN_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
 from lamplighter.lab_pools import Pool
 from lamplighter.lab_types import Day, OneOrMore, Part, unit
 from lamplighter.lab_windows import Window
 
 DEFAULT_TAGS = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
 PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
+CalendarFile = Annotated[str, StringConstraints(pattern=CALENDAR_FILE)]
 RoleArn = Annotated[str, StringConstraints(pattern=ADMIN_ARN)]
 
 
@@ -85,6 +86,12 @@ class Lab(Part):
     guard: Guard = Field(default_factory=Guard, description="What may be spent, and for how long.")
     windows: list[Window] = Field(
         default_factory=list, description="Planned openings; without any, no GPU starts unasked."
+    )
+    calendars: dict[CalendarFile, str] | None = Field(
+        None,
+        description="The text of the calendar files that windows name, by that name; filled from the files"
+        " beside the lab, so nobody has to write it.",
+        json_schema_extra=unit("iCalendar text by file name"),
     )
     except_: Annotated[list[Day], OneOrMore()] = Field(
         default_factory=list,

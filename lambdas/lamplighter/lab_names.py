@@ -6,6 +6,9 @@ Lengths follow from what is made of a name: `<lab>-ng-<pool>` has at most 63 cha
 
 LAB_NAME = "^[a-z][a-z0-9-]{0,39}$"
 POOL_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"
+# A file in the lab's folder or below it: no way up or out.
+CALENDAR_FILE = r"^[A-Za-z0-9_][A-Za-z0-9_. -]*(/[A-Za-z0-9_][A-Za-z0-9_. -]*)*\.ics$"
+COURSE_CALENDAR = rf"^https://[^\s/?#@\\]+([/?#]\S*)?$|{CALENDAR_FILE}"
 WINDOW_NAME = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$"
 NODEGROUP_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"
 CLUSTER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"

@@ -13,8 +13,9 @@ from lamplighter.domain import zones
 from lamplighter.lab import Lab
 from lamplighter.lab_keys import Path, nearest
 from lamplighter.lab_types import shown, write_duration, write_time
-from lamplighter.lab_windows import Window
+from lamplighter.lab_windows import TIMES, Window
 
+EXAMPLES = {"start": "20:00", "end": "23:00"}
 LONGEST_NODEGROUP_NAME = 63
 
 
@@ -129,15 +130,35 @@ def _window(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
         yield _no_pool(lab, (*path, "pool"), window.pool)
     else:
         yield from _nodes(lab, window, path)
+    yield from _dates(window, path)
+    if window.time_zone is not None:
+        yield from _zone(window.time_zone, (*path, "time_zone"))
+    if window.timed:
+        yield from _length(lab, window, path)
+
+
+def _dates(window: Window, path: Path) -> Iterator[Misfit]:
+    """Days or dates with a start and an end, or a calendar that says all of it."""
+    if window.calendar is not None:
+        for key in ("days", "dates", *TIMES):
+            if getattr(window, key) is not None:
+                yield Misfit(
+                    (*path, key), "is given beside calendar, keep one of the two", ((*path, "calendar"),)
+                )
+        return
+    # A calendar that could not be read was meant to say when.
+    meant = (*path, "calendar")
+    for key in TIMES:
+        if getattr(window, key) is None:
+            yield Misfit((*path, key), f"is missing, write {key}: {shown(EXAMPLES[key])}", (meant,))
     if window.days is None and window.dates is None:
         yield Misfit(
-            path, "has neither days nor dates, write one of the two", ((*path, "days"), (*path, "dates"))
+            path,
+            "has neither days nor dates nor a calendar, write one of them",
+            ((*path, "days"), (*path, "dates"), meant),
         )
     if window.days is not None and window.dates is not None:
         yield Misfit((*path, "dates"), "is given beside days, keep one of the two", ((*path, "days"),))
-    if window.time_zone is not None:
-        yield from _zone(window.time_zone, (*path, "time_zone"))
-    yield from _length(lab, window, path)
 
 
 def _nodes(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
@@ -153,7 +174,7 @@ def _nodes(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
 
 def _length(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
     times = ((*path, "start"), (*path, "end"))
-    if window.start == window.end:
+    if window.begins == window.end:
         end = write_time(window.end)
         yield Misfit(
             (*path, "end"), f"is {end} like start, write when it closes; a whole day is 00:00 to 24:00", times

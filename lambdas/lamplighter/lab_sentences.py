@@ -13,6 +13,8 @@ RIGHT = {
     lab_names.LAB_NAME: "begin with a letter a to z, then at most 39 of a to z, 0 to 9 and -",
     lab_names.POOL_NAME: "write 1 to 40 letters, digits, - or _, beginning with a letter or digit",
     lab_names.WINDOW_NAME: "write 1 to 40 letters, digits, -, _ or ., beginning with a letter or digit",
+    lab_names.CALENDAR_FILE: "write a file beside the lab such as course.ics",
+    lab_names.COURSE_CALENDAR: "write a file beside the lab such as course.ics, or an https:// address",
     lab_names.NODEGROUP_NAME: "write the node group's name: 1 to 63 letters, digits, - or _",
     lab_names.CLUSTER_NAME: "write the cluster's name: 1 to 100 letters, digits, - or _",
     lab_names.INSTANCE_TYPE: "write an EC2 instance type such as g5.xlarge",

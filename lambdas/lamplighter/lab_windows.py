@@ -6,9 +6,9 @@ Which instants a window means is for domain.calendar; whether it can be admitted
 from datetime import date, timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from lamplighter.lab_names import WINDOW_NAME
+from lamplighter.lab_names import COURSE_CALENDAR, WINDOW_NAME
 from lamplighter.lab_types import MINUTES_A_DAY, Day, End, OneOrMore, Part, Start, unit
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -21,8 +21,17 @@ DAY_WORDS = {
 DayWord = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun", "daily", "weekdays", "weekends"]
 
 
+Ready = Literal["by", "from"]
+TIMES = ("start", "end")
+
+
 class Window(Part):
     """A planned period in which a pool is open with so many nodes, in its own time zone."""
+
+    # What lab_rules asks for, as far as an editor can tell.
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["calendar"]}, {"required": list(TIMES)}]}
+    )
 
     name: str = Field(
         pattern=WINDOW_NAME, description="What people call it; unique in the lab.", examples=["evening"]
@@ -48,15 +57,30 @@ class Window(Part):
         examples=[["2026-12-01"]],
         json_schema_extra=unit("YYYY-MM-DD"),
     )
-    start: Start = Field(
+    calendar: str | None = Field(
+        None,
+        pattern=COURSE_CALENDAR,
+        description="A course calendar (iCalendar), each event of which is a window; in place of days, dates,"
+        " start and end. A file beside the lab, or an https address that is read every hour.",
+        examples=["course.ics"],
+    )
+    start: Start | None = Field(
+        None,
         description="When it opens, by the clock on the wall of its zone.",
         examples=["20:00"],
         json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
     )
-    end: End = Field(
+    end: End | None = Field(
+        None,
         description="When it closes; before start it is the next day's, equal to start it is refused.",
         examples=["23:00"],
         json_schema_extra=unit("HH:MM, 00:00 to 24:00"),
+    )
+    ready: Ready = Field(
+        "from",
+        description="from: it opens at its start, and GPUs are ready some minutes later. by: it opens early by the"
+        " pool's measured warm-up, so that they are ready at its start.",
+        examples=["by"],
     )
     time_zone: str | None = Field(
         None,
@@ -103,6 +127,31 @@ class Window(Part):
         return sorted(set(self.dates or ()))
 
     @property
+    def timed(self) -> bool:
+        """Whether it says by itself when it opens and closes, and no calendar does."""
+        return self.start is not None and self.end is not None
+
+    @property
+    def begins(self) -> int:
+        """Its start as the minute of the day; ValueError for one that is not `timed`."""
+        return _said(self.start)
+
+    @property
     def length(self) -> timedelta:
-        """Its length by the clock on the wall, whatever a clock change makes of it."""
-        return timedelta(minutes=self.end - self.start + (MINUTES_A_DAY if self.end < self.start else 0))
+        """Its length by the clock on the wall, whatever a clock change makes of it.
+
+        ValueError for one that is not `timed`.
+        """
+        start, end = _said(self.start), _said(self.end)
+        return timedelta(minutes=end - start + (MINUTES_A_DAY if end < start else 0))
+
+    @property
+    def online(self) -> bool:
+        """Whether its calendar is at an address, not in a file."""
+        return self.calendar is not None and self.calendar.startswith("https://")
+
+
+def _said(minute: int | None) -> int:
+    if minute is None:
+        raise ValueError("a window that follows a calendar has no times of its own")
+    return minute

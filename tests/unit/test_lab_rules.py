@@ -28,7 +28,7 @@ def windows(*rests: str, lab: str = "") -> list[str]:
 
 def test_a_window_names_days_or_dates() -> None:
     assert windows("start: 10:00, end: 11:00") == [
-        "windows.0: has neither days nor dates, write one of the two"
+        "windows.0: has neither days nor dates nor a calendar, write one of them"
     ]
     (both,) = windows("days: mon, dates: 2026-01-01, start: 10:00, end: 11:00")
     assert both == "windows.0.dates: is given beside days, keep one of the two"

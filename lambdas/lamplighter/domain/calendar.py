@@ -4,14 +4,16 @@ Owns wall clock, zones, gaps and overlaps, exceptions and vanishing windows. Whe
 its nodes and its money is for admission.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from lamplighter.domain import zones
+from lamplighter.domain import warm_up, zones
+from lamplighter.domain.course_calendar import Course, Event
 from lamplighter.domain.wall_clock import Opening, opening
 from lamplighter.lab import Lab
+from lamplighter.lab_types import write_duration
 from lamplighter.lab_windows import Window
 
 # A window lasts at most a day by the clock on the wall; a change of the clocks has moved it by a day at most.
@@ -27,6 +29,8 @@ class Code(StrEnum):
     VANISHES = "vanishes"
     POOL_FULL = "pool-full"
     OVER_BUDGET = "over-budget"
+    TOO_LONG = "too-long"
+    """Of a course calendar alone: windows of the lab that are too long are refused with the lab."""
 
 
 class PlannedWindow(NamedTuple):
@@ -43,11 +47,20 @@ class PlannedWindow(NamedTuple):
     owner: str
     order: int
     """The window's place in the file, from 0."""
+    ready_by: int | None = None
+    """When its GPUs are to be ready, in seconds since 1970, where it opens early for that."""
+    event: str = ""
+    """Which event of its course calendar it is; two may be on one date."""
 
     @property
     def lease(self) -> str:
         """The id of the lease that it becomes."""
-        return f"{self.window}-{self.date}"
+        return f"{self.window}-{self.date}-{self.event}" if self.event else f"{self.window}-{self.date}"
+
+    @property
+    def begins(self) -> int:
+        """When it begins by the lab, an early opening left aside, in seconds since 1970."""
+        return self.opening if self.ready_by is None else self.ready_by
 
     @property
     def opens(self) -> datetime:
@@ -69,6 +82,7 @@ class SkippedWindow(NamedTuple):
     code: Code
     reason: str
     order: int
+    event: str = ""
 
 
 class Expansion(NamedTuple):
@@ -100,20 +114,74 @@ class Range(NamedTuple):
         return opening < self.end and closing > self.start
 
 
-def expand(lab: Lab, start: datetime, end: datetime) -> Expansion:
-    """Every window that meets [start, end), before anyone asks for nodes and money."""
+def expand(
+    lab: Lab,
+    start: datetime,
+    end: datetime,
+    courses: Mapping[str, Course] | None = None,
+    warm_ups: Mapping[str, timedelta] | None = None,
+) -> Expansion:
+    """Every window that meets [start, end), before anyone asks for nodes and money.
+
+    `courses` are the calendars that windows follow, by window; one that is not there has no events.
+    `warm_ups` are how long pools take until their GPUs are ready, as measured.
+    """
     wanted = Range.between(start, end)
     expansion = Expansion([], [])
     for order, window in enumerate(lab.windows):
-        _expand(lab, window, order, wanted, expansion)
+        lead = warm_up.lead(lab.pool_of(window), warm_ups) if window.ready == "by" else 0
+        reach = Range(wanted.start, wanted.first, wanted.end + lead)
+        found = Expansion([], expansion.skipped)
+        course = courses.get(window.name) if courses else None
+        if window.timed:
+            _expand(lab, window, order, reach, found)
+        elif course is not None:
+            for event in course.events(lab.zone_of(window), reach.start, reach.end):
+                if reach.meets(event.opening, event.closing):
+                    _add_event(lab, window, order, event, found)
+        if lead:
+            zone = lab.zone_of(window)
+            expansion.windows.extend(_early(late, lead, zone) for late in found.windows)
+        else:
+            expansion.windows.extend(found.windows)
     return expansion
+
+
+def _early(window: PlannedWindow, lead: int, zone: str) -> PlannedWindow:
+    """The window as it opens where nothing is in the way."""
+    note = warm_up.note(window.opening, lead, zone)
+    return window._replace(
+        opening=window.opening - lead, ready_by=window.opening, notes=(*window.notes, note)
+    )
+
+
+def _add_event(lab: Lab, window: Window, order: int, event: Event, expansion: Expansion) -> None:
+    """One event of a course calendar, within the window's own bounds and exceptions."""
+    day, pool = event.date, lab.pool_of(window)
+    if (window.from_ and day < window.from_) or (window.until and window.until < day):
+        return
+    if day in lab.exceptions_of(window):
+        code, reason = Code.EXCEPTED, _excepted(window, day)
+    elif event.closing <= event.opening:
+        code, reason = Code.VANISHES, event.notes[0] if event.notes else f"{event.title} ends as it begins"
+    elif event.wall > lab.guard.longest_lease.total_seconds():
+        most = write_duration(lab.guard.longest_lease)
+        code, reason = Code.TOO_LONG, f"{event.title} is longer than the {most} that longest_lease allows"
+    else:
+        nodes, owner = lab.nodes_of(window), lab.owner_of(window)
+        times = event.opening, event.closing, event.notes
+        expansion.windows.append(
+            PlannedWindow(window.name, pool, day, nodes, *times, owner, order, None, event.id)
+        )
+        return
+    expansion.skipped.append(SkippedWindow(window.name, pool, day, code, reason, order, event.id))
 
 
 def _expand(lab: Lab, window: Window, order: int, wanted: Range, expansion: Expansion) -> None:
     pool, nodes, owner = lab.pool_of(window), lab.nodes_of(window), lab.owner_of(window)
     where = lab.zone_of(window)
     excepted = {day.toordinal() for day in lab.exceptions_of(window)}
-    begins = window.start * 60
+    begins = window.begins * 60
     lasts = int(window.length.total_seconds())
     steady = zones.steady_days(where)
     add, name = expansion.windows.append, window.name
@@ -126,7 +194,7 @@ def _expand(lab: Lab, window: Window, order: int, wanted: Range, expansion: Expa
                 add(PlannedWindow(name, pool, day, nodes, opens, opens + lasts, (), owner, order))
             continue
         day = date.fromordinal(ordinal)
-        found = opening(day, window.start, window.length, zones.zone(where))
+        found = opening(day, window.begins, window.length, zones.zone(where))
         if not wanted.meets(found.opens, found.closes):
             continue
         if ordinal in excepted or found.closes <= found.opens:
@@ -152,13 +220,16 @@ def _ordinals(window: Window, wanted: Range) -> Iterator[int]:
 
 
 def _skipped(lab: Lab, window: Window, order: int, day: date, found: Opening) -> SkippedWindow:
-    if day in window.except_:
-        code, reason = Code.EXCEPTED, f"{day} is among the exceptions of {window.name}"
-    elif day in lab.except_:
-        code, reason = Code.EXCEPTED, f"{day} is among the lab's exceptions"
+    if day in lab.exceptions_of(window):
+        code, reason = Code.EXCEPTED, _excepted(window, day)
     else:
         code, reason = Code.VANISHES, found.notes[0]
     return SkippedWindow(window.name, lab.pool_of(window), day, code, reason, order)
+
+
+def _excepted(window: Window, day: date) -> str:
+    whose = f"the exceptions of {window.name}" if day in window.except_ else "the lab's exceptions"
+    return f"{day} is among {whose}"
 
 
 def _seconds_down(at: datetime) -> int:

@@ -26,7 +26,8 @@ class Timetable:
     def __init__(self, lab: Lab) -> None:
         self._by_zone: defaultdict[str, _Zone] = defaultdict(_Zone)
         for order, window in enumerate(lab.windows):
-            self._by_zone[lab.zone_of(window)].add(_Row(lab, window, order))
+            if window.timed:
+                self._by_zone[lab.zone_of(window)].add(_Row(lab, window, order))
 
     def open_at(self, at: datetime) -> Mapping[str, list[PlannedWindow]]:
         """The windows that are open at an instant, by pool, in the file's order; pools without one are left out."""
@@ -47,7 +48,7 @@ class _Row:
     __slots__ = ("_dates", "_except", "_first", "_last", "_length", "_named", "end", "start", "weekdays")
 
     def __init__(self, lab: Lab, window: Window, order: int) -> None:
-        self.start = window.start * 60
+        self.start = window.begins * 60
         self._length = window.length
         self.end = self.start + int(window.length.total_seconds())
         self.weekdays = sum(1 << day for day in window.weekdays) or EVERY_DAY
