@@ -4,7 +4,7 @@ Only leases justify nodes; a window that is open by the calendar and has none in
 reason, and nothing follows from it here. Reasons become words when they are read.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -30,8 +30,11 @@ class Unmet(NamedTuple):
 
     def reason_by(self, clock: Callable[[datetime], str]) -> str:
         """Why it has no nodes, with instants as this clock writes them."""
-        asks = f"window {self.window.window} asks for {self.window.nodes} until {clock(self.window.closes)}"
-        return f"{asks} and {self._state(clock)}"
+        window = self.window
+        nodes = "1 node" if window.nodes == 1 else f"{window.nodes} nodes"
+        return (
+            f"window {window.window} asks for {nodes} until {clock(window.closes)} and {self._state(clock)}"
+        )
 
     def _state(self, clock: Callable[[datetime], str]) -> str:
         lease = self.lease
@@ -59,10 +62,9 @@ def standing(
 ) -> Standing:
     """How one pool stands; `windows` are those that the calendar has open there."""
     target = target_at(leases, at, max_nodes)
-    if not windows:
-        return Standing(target, ())
-    met = {lease.id for lease in target.in_force}
-    return Standing(target, tuple(_unmet(windows, met, leases, at)))
+    met = target.leases
+    unmet = [window for window in windows if window.lease not in met]
+    return Standing(target, tuple(_found(window, leases, at) for window in unmet) if unmet else ())
 
 
 def standings(
@@ -76,12 +78,8 @@ def standings(
     }
 
 
-def _unmet(
-    windows: Sequence[PlannedWindow], met: set[str], leases: Sequence[Lease], at: datetime
-) -> Iterator[Unmet]:
-    for window in windows:
-        if (asked := window.lease) not in met:
-            yield Unmet(window, next((lease for lease in leases if lease.id == asked), None), at)
+def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime) -> Unmet:
+    return Unmet(window, next((lease for lease in leases if lease.id == window.lease), None), at)
 
 
 def _because(lease: Lease) -> str:

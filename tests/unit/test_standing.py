@@ -1,0 +1,93 @@
+"""What a pool's leases justify, and which of its windows are open by the calendar and have none."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.standing import Standing, standings
+from lamplighter.domain.timetable import Timetable
+from lamplighter.lab import Lab
+
+OPENS = datetime(2026, 12, 1, 11, tzinfo=UTC)
+IN_IT = OPENS + timedelta(minutes=30)
+LAB = Lab.model_validate(
+    {
+        "name": "x",
+        "pools": {"gpu": {"max_nodes": 2}, "other": {"max_nodes": 1}},
+        "windows": [
+            {"name": "evening", "pool": "gpu", "nodes": 2, "days": "tue", "start": "20:00", "end": "23:00"}
+        ],
+    }
+)
+LEASE = Lease(
+    id="evening-2026-12-01",
+    pool="gpu",
+    nodes=2,
+    owner="evening-class",
+    source="window",
+    state=LeaseState.OPEN,
+    opens=OPENS,
+    closes=OPENS + timedelta(hours=3),
+    hold=Money.of(7, "USD"),
+    window="evening",
+    date="2026-12-01",
+)
+
+
+def stands(*leases: Lease, at: datetime = IN_IT) -> Standing:
+    most = {name: pool.max_nodes for name, pool in LAB.pools.items()}
+    return standings(Timetable(LAB), {"gpu": leases}, most, at)["gpu"]
+
+
+def test_a_window_with_its_lease_is_a_target_and_nothing_else() -> None:
+    found = stands(LEASE)
+
+    assert found.target.nodes == 2
+    assert found.target.leases == ("evening-2026-12-01",)
+    assert found.unmet == ()
+
+
+def test_every_pool_is_told_of_the_one_without_windows_and_leases_too() -> None:
+    found = standings(Timetable(LAB), {}, {"gpu": 2, "other": 1}, IN_IT)
+
+    assert found["other"] == Standing(found["other"].target, ())
+    assert found["other"].target.reason == "no lease is in force, so no node is justified"
+
+
+@pytest.mark.parametrize(
+    ("lease", "why"),
+    [
+        (None, "has no lease: it was skipped, or nothing has planned it yet"),
+        (
+            replace(LEASE, state=LeaseState.REFUSED, because="only 1 USD are left"),
+            "was refused: only 1 USD are left",
+        ),
+        (replace(LEASE, state=LeaseState.PLANNED), "is planned, but nobody has decided on it yet"),
+        (
+            replace(LEASE, opens=OPENS + timedelta(minutes=45)),
+            "opens at 11:45 UTC on 2026-12-01",
+        ),
+        (
+            replace(LEASE, state=LeaseState.CLOSED, because="the exam is over"),
+            "was closed before its end: the exam is over",
+        ),
+        (replace(LEASE, state=LeaseState.CLOSING), "was closed before its end"),
+    ],
+)
+def test_a_window_without_a_lease_in_force_justifies_nothing_and_says_why(
+    lease: Lease | None, why: str
+) -> None:
+    found = stands(*([lease] if lease else []))
+
+    assert found.target.nodes == 0
+    assert [unmet.reason for unmet in found.unmet] == [
+        f"window evening asks for 2 nodes until 14:00 UTC on 2026-12-01 and {why}"
+    ]
+
+
+def test_outside_its_hours_a_window_asks_for_nothing() -> None:
+    assert stands(at=OPENS - timedelta(seconds=1)).unmet == ()
+    assert stands(at=OPENS + timedelta(hours=3)).unmet == ()
