@@ -106,7 +106,7 @@ def _sample(part: type[Part]) -> dict[str, object]:
     if part is Slack:
         values["roles"] = {}
     if part is Window:
-        del values["dates"]
+        del values["dates"], values["calendar"]
     return values
 
 
