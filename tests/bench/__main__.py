@@ -3,12 +3,13 @@
 import logging
 import sys
 
-from tests.bench import assembly, imports, local_cloud, windows
+from tests.bench import assembly, deciding, imports, local_cloud, windows
 from tests.bench.figure import Measurement
 
 MEASUREMENTS: tuple[Measurement, ...] = (
     *assembly.MEASUREMENTS,
     *imports.MEASUREMENTS,
+    *deciding.MEASUREMENTS,
     *windows.MEASUREMENTS,
     *local_cloud.MEASUREMENTS,
 )
