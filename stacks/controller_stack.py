@@ -17,6 +17,7 @@ from stacks.constructs.alarms import Alarms
 from stacks.constructs.change import ChangeLab
 from stacks.constructs.channels import Channels
 from stacks.constructs.close_lab import CloseLab
+from stacks.constructs.curfew import Curfew
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.extend import ExtendLease
 from stacks.constructs.functions import FunctionCode
@@ -84,6 +85,17 @@ class ControllerStack(Stack):
             dead_letters=channels.dead_letters,
             pages=channels.pages,
         )
+        digest = hashlib.sha256(lab.to_json().encode()).hexdigest()[:16]
+        curfew = Curfew(
+            self,
+            "Curfew",
+            lab=lab,
+            names=names,
+            schedules=schedules,
+            deploy=functions.deploy,
+            dead_letters=channels.dead_letters,
+            digest=digest,
+        )
         entries = [
             self._access_entry("ClusterAccess", names, functions.cluster.role, "lamplighter:cluster"),
             self._access_entry("GuardAccess", names, functions.guard.role, "lamplighter:guard"),
@@ -91,6 +103,7 @@ class ControllerStack(Stack):
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
         # No sweep of a lab that another one keeps out may touch what is that other's.
         rules.node.add_dependency(*claims)
+        curfew.node.add_dependency(*claims)
         everything = [
             ledger,
             channels,
@@ -102,6 +115,7 @@ class ControllerStack(Stack):
             change,
             rules,
             alarms,
+            curfew,
             *entries,
         ]
 
@@ -110,7 +124,7 @@ class ControllerStack(Stack):
             "PlanNow",
             kind="Plan",
             function=functions.deploy,
-            properties={"Digest": hashlib.sha256(lab.to_json().encode()).hexdigest()[:16]},
+            properties={"Digest": digest},
         )
         plan.node.add_dependency(*everything, *claims)
         pools = deploy_step(

@@ -58,6 +58,29 @@ def _desired_size(event: Event) -> Answer:
     return Answer(name, data={"DesiredSize": found.desired if found else 0})
 
 
+def _group(event: Event) -> Answer:
+    """The Auto Scaling group behind a pool's node group, which only EKS can name."""
+    from lamplighter.adapters.aws.autoscaling import AutoScaling  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415
+
+    properties = _properties(event)
+    pool, cluster, nodegroup = properties["Pool"], properties["Cluster"], properties["Nodegroup"]
+    name = f"group-of-{cluster}/{nodegroup}"
+    if event["RequestType"] == "Delete":
+        return Answer(name)
+    found = NodeGroups(cluster).read(nodegroup)
+    group = found.group if found and found.group else None
+    if group is None:
+        tagged = AutoScaling().group_of(cluster, nodegroup)
+        group = tagged.name if tagged else None
+    if group is None:
+        raise BadInput(
+            f"pool {pool}: node group {nodegroup} is not in cluster {cluster}, so its curfew has nothing to "
+            "bring to zero; deploy when it is there, or leave the curfew out"
+        )
+    return Answer(name, data={"AutoScalingGroupName": group})
+
+
 def _gate(event: Event) -> Answer:
     """Fail a change of a pool's own resources while somebody holds it.
 
@@ -169,6 +192,7 @@ def _known_as(event: Event) -> str:
 
 KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
     "DesiredSize": _desired_size,
+    "Group": _group,
     "Gate": _gate,
     "Pools": _pools,
     "Plan": _plan,

@@ -3,6 +3,7 @@
 The function answers CloudFormation itself; there is no framework between them. Which step does what is
 said by its kind:
 DesiredSize  the size a node group has now, so that a deploy leaves it alone
+Group        the name of the Auto Scaling group behind a node group
 Gate         fails a deploy that changes a pool while a lease is on it
 Pools        fails a deploy that takes a pool away while a lease is on it
 Plan         lets the planner run, so that changed windows take effect at once

@@ -50,6 +50,11 @@ class Curfew:
             day += _DAY
 
 
+def schedule_names(pool: str) -> tuple[str, str]:
+    """The names of a pool's two rails in the lab's schedule group: by EKS, and by the Auto Scaling group."""
+    return f"curfew-{pool}-eks", f"curfew-{pool}-group"
+
+
 def instants(day: date, minute: int, zone: ZoneInfo) -> list[datetime]:
     """When a clock shows this time on this date, in UTC: once, twice in autumn, never in a spring gap.
 
