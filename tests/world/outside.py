@@ -1,0 +1,83 @@
+"""The border between our code and the world: clients as boto3 makes them, and what may go wrong at a call.
+
+Every call that our code makes outside passes `Border.cross`. A service is a class whose public methods are
+the operations it knows, named as boto3 names them.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+REGION, ACCOUNT = "ap-northeast-2", "123456789012"
+
+
+class NotInTheWorld(BaseException):
+    """A call that the world does not know yet. Nothing of ours catches it: a test fails with its name."""
+
+
+class Died(BaseException):
+    """The function's process is gone; what it would have done next never happens."""
+
+
+class Passage(Protocol):
+    """What the world does about a call: let it act, before or after anything that goes wrong."""
+
+    def __call__(self, service: str, operation: str, act: Callable[[], Any]) -> Any: ...
+
+
+def refused(code: str, message: str, operation: str, status: int = 400, **more: Any) -> ClientError:
+    """An error as botocore raises it."""
+    response: Any = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status, "RequestId": "world"},
+        **more,
+    }
+    return ClientError(response, operation)
+
+
+def no_answer() -> ReadTimeoutError:
+    """What botocore raises once its attempts are used up."""
+    return ReadTimeoutError(endpoint_url="https://aws.world")
+
+
+class Client:
+    """What `boto3.client` gives: operations by name, paginators, the exceptions and the region."""
+
+    exceptions = SimpleNamespace(ClientError=ClientError)
+    meta = SimpleNamespace(region_name=REGION)
+
+    def __init__(self, service: str, backend: object, cross: Passage) -> None:
+        self._service, self._backend, self._cross = service, backend, cross
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        if operation.startswith("__"):
+            raise AttributeError(operation)
+        does = getattr(self._backend, operation, None)
+        if does is None or operation.startswith("_"):
+            raise NotInTheWorld(f"the world has no {self._service}.{operation} yet: add it to tests/world")
+
+        parameters = inspect.signature(does).parameters
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+
+        def call(**given: Any) -> Any:
+            if not takes_any and not given.keys() <= parameters.keys():
+                strange = ", ".join(sorted(given.keys() - parameters.keys()))
+                raise NotInTheWorld(
+                    f"the world's {self._service}.{operation} does not know {strange} yet: add it to tests/world"
+                )
+            return self._cross(self._service, operation, lambda: does(**given))
+
+        self.__dict__[operation] = call
+        return call
+
+    def get_paginator(self, operation: str) -> Any:
+        """One page: what our labs ask for fits into it."""
+        call = getattr(self, operation)
+
+        def paginate(**given: Any) -> Iterator[Any]:
+            yield call(**given)
+
+        return SimpleNamespace(paginate=paginate)

@@ -1,0 +1,116 @@
+"""EventBridge Scheduler: one-time schedules of one group, which fire within a minute of their instant.
+
+A target that fails is tried again until the event is too old; then it is a dead letter.
+"""
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.world.agenda import Agenda
+from tests.world.outside import refused
+
+Json = dict[str, Any]
+Done = Callable[[str | None], None]
+Target = Callable[[str, Json, Done], None]
+FIELDS = {
+    "GroupName",
+    "Name",
+    "ScheduleExpression",
+    "ScheduleExpressionTimezone",
+    "FlexibleTimeWindow",
+    "ActionAfterCompletion",
+    "State",
+    "Target",
+}
+LATE = 60.0
+FIRST_RETRY, LONGEST_RETRY = 20.0, 600.0
+
+
+@dataclass
+class Entry:
+    asked: Json
+    at: datetime
+    version: int
+
+
+class Scheduler:
+    """`deliver` takes a target, its input and whom to tell what went wrong (None: nothing)."""
+
+    def __init__(self, agenda: Agenda, chance: random.Random) -> None:
+        self._agenda, self._chance = agenda, chance
+        self.entries: dict[str, Entry] = {}
+        self.deliver: Target = lambda _arn, _input, _done: None
+        self.fired: Callable[[str], None] = lambda _name: None
+        self.dead_letters: list[str] = []
+        self.version = 0
+
+    def create_schedule(self, **asked: Any) -> Json:
+        if asked["Name"] in self.entries:
+            raise refused("ConflictException", f"Schedule {asked['Name']} already exists.", "CreateSchedule")
+        self._put(asked)
+        return {}
+
+    def update_schedule(self, **asked: Any) -> Json:
+        self._found(asked["Name"])
+        self._put(asked)
+        return {}
+
+    def get_schedule(self, *, GroupName: str, Name: str) -> Json:
+        return json.loads(json.dumps(self._found(Name).asked))
+
+    def list_schedules(self, *, GroupName: str, NamePrefix: str = "") -> Json:
+        names = sorted(name for name in self.entries if name.startswith(NamePrefix))
+        return {"Schedules": [{"Name": name, "GroupName": GroupName} for name in names]}
+
+    def delete_schedule(self, *, GroupName: str, Name: str) -> Json:
+        self._found(Name)
+        del self.entries[Name]
+        self.version += 1
+        return {}
+
+    def _put(self, asked: Json) -> None:
+        strange = set(asked) - FIELDS
+        expression = asked["ScheduleExpression"]
+        if strange or not expression.startswith("at(") or len(asked["Name"]) > 64:
+            raise NotImplementedError(f"the world does not know such a schedule: {expression} {strange}")
+        at = datetime.fromisoformat(expression[3:-1]).replace(tzinfo=UTC)
+        if at <= self._agenda.now:
+            raise refused("ValidationException", f"{expression} is in the past", "CreateSchedule")
+        self.version += 1
+        entry = Entry(asked, at, self.version)
+        self.entries[asked["Name"]] = entry
+        late = self._chance.uniform(0.0, LATE)
+        self._agenda.at(at + timedelta(seconds=late), lambda: self._fire(entry))
+
+    def _fire(self, entry: Entry) -> None:
+        name = entry.asked["Name"]
+        if self.entries.get(name) is not entry or entry.asked["State"] != "ENABLED":
+            return
+        self.fired(name)
+        self._try(entry, FIRST_RETRY)
+
+    def _try(self, entry: Entry, wait: float) -> None:
+        target = entry.asked["Target"]
+
+        def done(error: str | None) -> None:
+            age = self._agenda.now - entry.at
+            longest = timedelta(seconds=target["RetryPolicy"]["MaximumEventAgeInSeconds"])
+            if error is not None and age + timedelta(seconds=wait) < longest:
+                self._agenda.after(wait, lambda: self._try(entry, min(wait * 2, LONGEST_RETRY)))
+                return
+            if error is not None:
+                self.dead_letters.append(f"{entry.asked['Name']}: {error}")
+            if self.entries.get(entry.asked["Name"]) is entry:
+                del self.entries[entry.asked["Name"]]
+                self.version += 1
+
+        self.deliver(target["Arn"], json.loads(target["Input"]), done)
+
+    def _found(self, name: str) -> Entry:
+        if name not in self.entries:
+            raise refused("ResourceNotFoundException", f"Schedule {name} does not exist.", "Schedule", 404)
+        return self.entries[name]

@@ -1,0 +1,281 @@
+"""One deployed lab in a world of its own: our functions and workflows in AWS and Kubernetes in memory.
+
+Used as a context: inside it boto3, the machine's clock and the Kubernetes client are the world's.
+"""
+
+import functools
+import importlib
+import json
+import logging
+import os
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace, TracebackType
+from typing import Any, Self
+from unittest.mock import patch
+
+import boto3
+import kubernetes.client
+import kubernetes.dynamic
+from botocore.credentials import Credentials
+from botocore.hooks import HierarchicalEmitter
+from botocore.model import ServiceId
+
+import lamplighter.clock
+from lamplighter.lab import Lab
+from tests.infra.workflow_definitions import definitions
+from tests.world.agenda import Agenda
+from tests.world.capacity import AutoScaling, Ec2, Eks
+from tests.world.dynamodb import DynamoDB
+from tests.world.functions import Functions
+from tests.world.kubernetes import Kubernetes
+from tests.world.machines import Machines
+from tests.world.outside import ACCOUNT, REGION, Client, NotInTheWorld
+from tests.world.scheduler import Scheduler
+from tests.world.workflows import StepFunctions
+
+Json = dict[str, Any]
+SWEEP, PLAN = 300.0, 3600.0
+SCHEDULER_SFN = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
+SCHEDULER_EKS = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
+SCHEDULER_ASG = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
+
+
+class World:
+    """`lab` is a lab document as a person writes it, with a name and its pools."""
+
+    def __init__(self, lab: Json, start: datetime, seed: int = 0) -> None:
+        self.chance = random.Random(seed)
+        self.agenda = Agenda(start)
+        self.lab = Lab.model_validate(lab)
+        self.dynamodb = DynamoDB()
+        self.machines = Machines(self.agenda, self.chance)
+        self.eks = Eks(self.agenda, self.chance, self.machines, self.lab.cluster_name)
+        self.autoscaling = AutoScaling(self.machines, self.lab.cluster_name)
+        self.ec2 = Ec2(self.machines, self.lab.cluster_name)
+        self.kubernetes = Kubernetes(self.agenda, self.chance, self.machines)
+        self.kubernetes.policy = dict(self.lab.gpu_operator.values)
+        self.scheduler = Scheduler(self.agenda, self.chance)
+        self.functions = Functions(self.agenda, self.chance)
+        self.workflows = StepFunctions(self.agenda, _definitions(self.lab.name))
+        self.said: list[tuple[datetime, str, str]] = []
+        self._by_scheduler = False
+        self._stack = ExitStack()
+        self._services: dict[str, object] = {
+            "dynamodb": self.dynamodb,
+            "eks": self.eks,
+            "autoscaling": self.autoscaling,
+            "ec2": self.ec2,
+            "scheduler": self.scheduler,
+            "stepfunctions": self.workflows,
+            "sns": SimpleNamespace(publish=self._publish),
+            "lambda": SimpleNamespace(invoke=self._invoke),
+        }
+        self._clients: dict[str, Client] = {}
+        self._wire()
+        for pool in self.lab.pools:
+            self._create(pool)
+
+    # --- what a test does with it ------------------------------------------------------------------
+
+    @property
+    def now(self) -> datetime:
+        return self.agenda.now
+
+    def run(self, length: timedelta) -> None:
+        """Let so much time pass, with all that happens in it."""
+        self.agenda.run_until(self.now + length)
+
+    def give(self, workflow: str, command: Json, name: str | None = None) -> str:
+        """A person or a program starts a workflow with a command; gives the execution's name."""
+        name = name or f"{command['id']}"[:80]
+        self.workflows.start_execution(
+            stateMachineArn=self.arn("states", f"stateMachine:{self.lab.name}-{workflow}"),
+            name=name,
+            input=json.dumps({"command": command}),
+        )
+        return name
+
+    def actor(self) -> str:
+        """Who is at it at this moment: a function, `scheduler`, or `outside` for everybody else."""
+        if self._by_scheduler:
+            return "scheduler"
+        return self.functions.current.function if self.functions.current else "outside"
+
+    def deploy(self, lab: Json) -> None:
+        """The same lab with another document, and functions that start cold."""
+        self.lab = Lab.model_validate(lab)
+        self._write_lab()
+        for pool in self.lab.pools:
+            if self.lab.nodegroup_name(pool) not in self.eks.nodegroups:
+                self._create(pool)
+
+    def arn(self, service: str, what: str) -> str:
+        return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{what}"
+
+    # --- how it is put in the place of the outside ---------------------------------------------------
+
+    def __enter__(self) -> Self:
+        enter = self._stack.enter_context
+        self._folder = Path(enter(TemporaryDirectory()))
+        enter(patch.dict(os.environ, self._environment()))
+        os.environ.pop("LAMPLIGHTER_CLOCK", None)
+        enter(patch.object(boto3, "client", self._client))
+        enter(patch.object(boto3, "Session", self._session))
+        enter(patch.object(kubernetes.client, "ApiClient", lambda _configuration: None))
+        connection = self.kubernetes.client(self.functions.cross)
+        enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
+        now = SimpleNamespace(now=lambda _zone: self.agenda.now)
+        enter(patch.object(lamplighter.clock, "datetime", now))
+        logged = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
+        self._stack.callback(logging.disable, logged)
+        self._stack.callback(_forget_workers)
+        self._write_lab()
+        self.agenda.every(SWEEP, lambda: self._rule("guard"), self.chance.uniform(1.0, SWEEP))
+        self.agenda.every(PLAN, lambda: self._rule("planner"), self.chance.uniform(1.0, PLAN))
+        self._rule("planner")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.functions.end()
+        self._stack.close()
+
+    def _client(self, service: str, **_settings: object) -> Client:
+        if service not in self._clients:
+            if service not in self._services:
+                raise NotInTheWorld(f"the world has no service {service} yet: add it to tests/world")
+            self._clients[service] = Client(service, self._services[service], self.functions.cross)
+        return self._clients[service]
+
+    def _session(self, **_settings: object) -> object:
+        """For the presigned call that signs in to Kubernetes."""
+        meta = SimpleNamespace(
+            service_model=SimpleNamespace(service_id=ServiceId("STS")),
+            region_name=REGION,
+            endpoint_url="https://sts.world",
+        )
+        return SimpleNamespace(
+            client=lambda _service: SimpleNamespace(meta=meta),
+            get_credentials=lambda: Credentials("key", "secret"),
+            events=HierarchicalEmitter(),
+        )
+
+    def _environment(self) -> dict[str, str]:
+        lab = self.lab.name
+        role = self.arn("iam", "role/any")
+        return {
+            "LAB_FILE": str(self._folder / "lab.json"),
+            "AWS_REGION": REGION,
+            "LEDGER_TABLE": f"{lab}-ledger",
+            "CLUSTER_NAME": self.lab.cluster_name,
+            "SCHEDULE_GROUP": lab,
+            "FAILSAFE_ROLE_ARN": role,
+            "FAILSAFE_DLQ_ARN": self.arn("sqs", "dead"),
+            "WINDOW_ROLE_ARN": role,
+            **{
+                f"{name}_ARN": self.arn("states", f"stateMachine:{lab}-{workflow}")
+                for name, workflow in WORKFLOWS.items()
+            },
+            "NOTICES_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-notices"),
+            "PLANNER_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-planner"),
+            "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),
+            "PAGES_TOPIC_ARN": self.arn("sns", "pages"),
+            "POWERTOOLS_SERVICE_NAME": "world",
+        }
+
+    def _write_lab(self) -> None:
+        (self._folder / "lab.json").write_text(self.lab.to_json(), "utf-8")
+        _forget_workers()
+
+    def _wire(self) -> None:
+        self.workflows.invoke = self.functions.invoke
+        self.scheduler.deliver = self._deliver
+        self.machines.event = self._auto_scaling_event
+
+    def _create(self, pool: str) -> None:
+        name = self.lab.nodegroup_name(pool)
+        self.eks.create(pool, name, self.lab.pools[pool].max_nodes)
+        group = self.eks.nodegroups[name].group.name
+        for api in (self.autoscaling, self.ec2, self.kubernetes):
+            api.nodegroup_of[group] = name
+
+    # --- what wakes our code, and what AWS does for it -------------------------------------------------
+
+    def _rule(self, function: str) -> None:
+        self.functions.invoke_async(
+            self.arn("lambda", f"function:{self.lab.name}-{function}"), {"source": "rule"}
+        )
+
+    def _auto_scaling_event(self, _kind: str, _group: str) -> None:
+        if not self.machines.troubles.events_lost:
+            self.agenda.after(self.chance.uniform(0.5, 10.0), lambda: self._rule("guard"))
+
+    def _deliver(self, arn: str, sent: Json, done: Any) -> None:
+        if arn.startswith("arn:aws:lambda:"):
+            self.functions.invoke(arn, sent, lambda _result, error: done(None))
+            return
+        self._by_scheduler = True
+        try:
+            self._scheduled_call(arn, sent)
+        except Exception as error:  # noqa: BLE001 -- Scheduler tries again, whatever it is
+            done(str(error))
+        else:
+            done(None)
+        finally:
+            self._by_scheduler = False
+
+    def _scheduled_call(self, arn: str, sent: Json) -> None:
+        if arn == SCHEDULER_SFN:
+            self.workflows.start_execution(
+                stateMachineArn=sent["StateMachineArn"], name=sent["Name"], input=sent["Input"]
+            )
+        elif arn == SCHEDULER_EKS:
+            sizes = {key[0].lower() + key[1:]: value for key, value in sent["ScalingConfig"].items()}
+            self.eks.update_nodegroup_config(
+                clusterName=sent["ClusterName"], nodegroupName=sent["NodegroupName"], scalingConfig=sizes
+            )
+        elif arn == SCHEDULER_ASG:
+            self.autoscaling.update_auto_scaling_group(**sent)
+        else:
+            raise NotInTheWorld(f"the world's Scheduler has no target {arn} yet: add it to tests/world")
+
+    def _publish(self, *, TopicArn: str, Subject: str, Message: str) -> Json:
+        self.said.append((self.now, TopicArn.rpartition(":")[2], f"{Subject}\n{Message}"))
+        return {}
+
+    def _invoke(self, *, FunctionName: str, Payload: bytes) -> Json:
+        raise NotInTheWorld(f"the world invokes no {FunctionName} from a function yet: {Payload!r}")
+
+
+WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend"}
+"""By the name in a function's environment."""
+
+
+@functools.cache
+def _definitions(lab: str) -> dict[str, Json]:
+    close = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{lab}-close"
+    return {f"{lab}-{name}": definition for name, definition in definitions(close).items()}
+
+
+def _caches() -> Iterator[Any]:
+    for name, module in list(sys.modules.items()):
+        if name.startswith("handlers."):
+            yield from (each for each in vars(module).values() if hasattr(each, "cache_clear"))
+
+
+def _forget_workers() -> None:
+    """What a function keeps between two events is gone: the next one starts cold."""
+    for each in _caches():
+        each.cache_clear()
+
+
+for _function in ("leases", "nodegroups", "cluster", "guard", "notices", "planner"):
+    importlib.import_module(f"handlers.{_function}")
