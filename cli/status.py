@@ -1,7 +1,9 @@
 """`lamplighter status`: each pool now: nodes, until when, for whom, the failsafe, and what comes next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,7 +16,9 @@ from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import PoolState
-from lamplighter.domain.target import Target, target_at
+from lamplighter.domain.standing import Standing, Unmet, standings
+from lamplighter.domain.target import Target
+from lamplighter.domain.timetable import Timetable
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class View:
     target: Target
     running: tuple[Lease, ...]
     upcoming: Lease | None
+    unmet: tuple[Unmet, ...]
+    """Windows that are open by the calendar and have no lease in force."""
 
     @property
     def until(self) -> datetime | None:
@@ -46,7 +52,7 @@ def command(
       lamplighter status gpu --json
     """
     found = deployment.find(lab_name)
-    views = [_view(found, name) for name in found.pools(pool)]
+    views = views_of(found, pool)
     if as_json:
         printing.as_json(
             {
@@ -79,20 +85,30 @@ def command(
         if view.state.leaked_since is not None:
             since = printing.local(view.state.leaked_since, found.zone)
             printing.say(f"LEAKED: pool {view.name} since {since}: {view.state.leaked_because}")
+        for unmet in view.unmet:
+            printing.say(f"pool {view.name}: {unmet.reason_by(partial(printing.local, zone=found.zone))}")
 
 
-def _view(found: Deployment, name: str) -> View:
+def views_of(found: Deployment, pool: str | None) -> list[View]:
+    """What is said of each pool that was asked for, from the ledger and from EKS."""
+    leases = {name: found.ledger.leases(name) for name in found.pools(pool)}
+    most = {name: found.lab.pools[name].max_nodes for name in leases}
+    stands = standings(Timetable(found.lab), leases, most, found.now)
+    return [_view(found, name, leases[name], stands[name]) for name in leases]
+
+
+def _view(found: Deployment, name: str, leases: Sequence[Lease], stands: Standing) -> View:
     state = found.ledger.pool(name)
-    leases = found.ledger.leases(name)
     group = NodeGroups(found.lab.cluster_name).read(found.lab.nodegroup_name(name))
     planned = [lease for lease in leases if lease.state is LeaseState.PLANNED and lease.opens > found.now]
     return View(
         name=name,
         state=state,
         desired=group.desired if group else 0,
-        target=target_at(leases, found.now, found.lab.pools[name].max_nodes),
-        running=tuple(lease for lease in leases if lease.in_force(found.now)),
+        target=stands.target,
+        running=stands.target.in_force,
         upcoming=min(planned, key=lambda lease: lease.opens, default=None),
+        unmet=stands.unmet,
     )
 
 
@@ -108,4 +124,5 @@ def _document(view: View) -> dict[str, object]:
         "leaked": view.state.leaked_because,
         "leases": [document(lease) for lease in view.running],
         "next": document(view.upcoming) if view.upcoming else None,
+        "without_lease": [unmet.to_json() for unmet in view.unmet],
     }

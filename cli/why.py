@@ -1,6 +1,7 @@
 """`lamplighter why`: the decision behind a pool's state, now or at a past instant, in words."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ from cli import deployment, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from lamplighter.domain import instant
+from lamplighter.domain.timetable import Timetable
 from lamplighter.domain.why import Explanation, explain
 from lamplighter.errors import BadInput
 
@@ -41,6 +43,7 @@ def command(
         found.ledger.audit(name, when - REACHES_BACK, when),
         when,
         found.lab.pools[name].max_nodes,
+        windows=Timetable(found.lab).open_at(when).get(name, ()),
     )
     if as_json:
         printing.as_json({"pool": name, **explanation.to_json()})
@@ -58,6 +61,8 @@ def _instant(text: str | None) -> datetime | None:
 def _print(found: Deployment, name: str, explanation: Explanation) -> None:
     when = printing.local(explanation.at, found.zone)
     printing.say(f"{when}: {name} should have {printing.nodes(explanation.nodes)}: {explanation.reason}")
+    for unmet in explanation.unmet:
+        printing.say(f"By the calendar {unmet.reason_by(partial(printing.local, zone=found.zone))}.")
     if not explanation.trail:
         printing.say("Nothing has happened to this pool yet.")
         return

@@ -1,8 +1,10 @@
 """Why a pool is as it is, from what was decided at the time."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.audit import Entry
+from lamplighter.domain.calendar import PlannedWindow
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.why import explain
@@ -69,4 +71,19 @@ def test_a_past_instant_is_explained_by_what_was_known_then() -> None:
             "lease": None,
             "nodes": None,
         }
+    ]
+
+
+def test_a_window_that_was_open_without_a_lease_is_named_with_the_reason() -> None:
+    refused = replace(lease(state=LeaseState.REFUSED), because="only 1 USD are left", date="2026-11-20")
+    opens = int(EIGHT.timestamp())
+    window = PlannedWindow(
+        "evening", "gpu", EIGHT.date(), 2, opens, opens + 7200, (), "evening-class", order=0
+    )
+
+    found = explain([refused], [], EIGHT + 30 * MINUTE, max_nodes=2, windows=[window])
+
+    assert found.nodes == 0
+    assert [unmet.reason for unmet in found.unmet] == [
+        "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20 and was refused: only 1 USD are left"
     ]

@@ -36,6 +36,18 @@ class Unmet(NamedTuple):
             f"window {window.window} asks for {nodes} until {clock(window.closes)} and {self._state(clock)}"
         )
 
+    def to_json(self) -> dict[str, object]:
+        """A row of `without_lease` in `status --json` and `why --json`."""
+        window = self.window
+        return {
+            "window": window.window,
+            "date": window.date.isoformat(),
+            "nodes": window.nodes,
+            "opens": instant.written(window.opens),
+            "closes": instant.written(window.closes),
+            "reason": self.reason,
+        }
+
     def _state(self, clock: Callable[[datetime], str]) -> str:
         lease = self.lease
         if lease is None:

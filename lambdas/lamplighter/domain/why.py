@@ -9,8 +9,9 @@ from datetime import datetime
 
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
+from lamplighter.domain.calendar import PlannedWindow
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.target import target_at
+from lamplighter.domain.standing import Unmet, standing
 
 DECIDES = frozenset(
     {"lease-granted", "extended", "closing", "closed", "refused", "breach", "leaked", "degraded", "scaled"}
@@ -27,6 +28,8 @@ class Explanation:
     reason: str
     decision: Entry | None
     trail: tuple[Entry, ...]
+    unmet: tuple[Unmet, ...] = ()
+    """Windows that the calendar had open then, without a lease in force."""
 
     def to_json(self) -> dict[str, object]:
         """The document of `why --json`."""
@@ -36,22 +39,32 @@ class Explanation:
             "reason": self.reason,
             "decision": None if self.decision is None else _document(self.decision),
             "trail": [_document(entry) for entry in self.trail],
+            "without_lease": [unmet.to_json() for unmet in self.unmet],
         }
 
 
 def explain(
-    leases: Sequence[Lease], entries: Iterable[Entry], at: datetime, max_nodes: int, steps: int = 10
+    leases: Sequence[Lease],
+    entries: Iterable[Entry],
+    at: datetime,
+    max_nodes: int,
+    *,
+    steps: int = 10,
+    windows: Sequence[PlannedWindow] = (),
 ) -> Explanation:
-    """The explanation for an instant, past or present; `entries` may reach beyond it."""
+    """The explanation for an instant, past or present; `entries` may reach beyond it.
+
+    `windows` are those of the pool that the calendar, as it is now, has open there.
+    """
     before = sorted((entry for entry in entries if entry.at <= at), key=lambda entry: entry.at)
-    target = target_at([_as_of(lease, at) for lease in leases], at, max_nodes)
+    target, unmet = standing(windows, [_as_of(lease, at) for lease in leases], at, max_nodes)
     decisions = [entry for entry in before if entry.kind in DECIDES]
     decision = decisions[-1] if decisions else None
     reason = target.reason
     if decision is not None:
         who = f"{decision.who} {decision.what}"
         reason = f"{reason}; last, at {instant.clock_time(decision.at)}, {who}, because {decision.why}"
-    return Explanation(at, target.nodes, reason, decision, tuple(before[-steps:]))
+    return Explanation(at, target.nodes, reason, decision, tuple(before[-steps:]), unmet)
 
 
 def _as_of(lease: Lease, at: datetime) -> Lease:
