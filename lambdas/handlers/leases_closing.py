@@ -12,14 +12,15 @@ from datetime import datetime, timedelta
 from handlers.capacity import pool_of, result
 from handlers.desk import LOOKS, Desk, command_of
 from handlers.leases_granting import admitted
+from handlers.metering import count_beyond, metered
 from lamplighter.adapters.aws.ledger import Conflict
 from lamplighter.domain import closing, instant
 from lamplighter.domain import receipt as receipts
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.metering import Grant, Metered, meter, runs
-from lamplighter.domain.money import Money, cost_of
+from lamplighter.domain.money import Money
+from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import Phase
 from lamplighter.domain.schedule import open_command
 from lamplighter.domain.target import due, target_at
@@ -27,9 +28,6 @@ from lamplighter.domain.terms import Terms
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
 
 _logger = logging.getLogger(__name__)
-ACTIVITY_PAGES = 10
-FIRST_LOOK_BACK = timedelta(hours=1)
-"""How far back the first close of a pool without any lease looks for what ran."""
 
 
 def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
@@ -94,7 +92,8 @@ def settle(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     return {
         "node_seconds": sum(lease.node_seconds or 0 for lease in leases),
         "cost": cost.to_json(),
-        "unleased_seconds": int(unleased.total_seconds()),
+        "unleased_seconds": unleased.seconds,
+        "unleased": unleased.to_json(),
     }
 
 
@@ -142,13 +141,12 @@ def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
             )
         )
         made.append(document)
-    ran = timedelta(seconds=int(str(result(run, "Settle").get("unleased_seconds", 0))))
-    if ran:
-        terms, closed = desk.terms(pool), desk.now()
-        cost = cost_of(ran, terms.price_per_hour, terms.budget.currency)
-        at = instant.read(str(proof["at"])) if proof.get("at") else closed
-        document = receipts.unleased_receipt(pool, at, ran, cost, proof)
-        desk.ledger.put_receipt(pool, at, "unleased", document)
+    billed = result(run, "Settle").get("unleased")
+    ran = NodeTime.from_json(billed) if isinstance(billed, Mapping) else None
+    if ran is not None and ran.time:
+        at = instant.read(str(proof["at"])) if proof.get("at") else desk.now()
+        document = receipts.unleased_receipt(pool, at, ran, proof)
+        desk.ledger.bill_unleased(pool, at, document, ran)
         made.append(document)
     return {**made[0], "also": made[1:]} if made else {"lease": None, "pool": pool, "also": []}
 
@@ -180,65 +178,39 @@ def _ended(run: Mapping[str, object], pool: str, desk: Desk) -> list[Lease]:
     return [lease for lease in desk.ledger.leases(pool) if lease.id in names]
 
 
-def _settle_once(pool: str, closed: datetime, terms: Terms, desk: Desk) -> timedelta:
-    """Close every lease that is being closed, then count what ran without one. Gives the latter's time."""
-    state, leases = desk.ledger.pool(pool), desk.ledger.leases(pool)
+def _settle_once(pool: str, closed: datetime, terms: Terms, desk: Desk) -> NodeTime:
+    """Count what ran past or without a lease, then close every lease that is being closed.
+
+    Gives what no receipt says yet.
+    """
+    count_beyond(pool, closed, desk, "leases")
+    leases = desk.ledger.leases(pool)
     # One that began to close after the proof has a close, and a proof, of its own.
     ending = [lease for lease in leases if lease.state is LeaseState.CLOSING and lease.closes <= closed]
-    begun = min((lease.opens for lease in ending), default=closed - FIRST_LOOK_BACK)
-    counted = state.metered_until or begun
-    metered = _metered(pool, leases, min(begun, counted), closed, desk)
-    for lease in ending:
-        _settle_lease(lease, metered.of_lease(lease.id), closed, terms, desk)
-    return _charge_unleased(pool, leases, terms, desk, since=counted, until=closed)
+    if ending:
+        ran = metered(pool, leases, min(lease.opens for lease in ending), closed, desk)
+        for lease in ending:
+            _settle_lease(lease, ran.leased.get(lease.id, timedelta()), closed, terms, desk)
+    return desk.ledger.pool(pool).unbilled or NodeTime.nothing(terms.budget.currency)
 
 
 def _settle_lease(lease: Lease, ran: timedelta, closed: datetime, terms: Terms, desk: Desk) -> None:
-    cost = cost_of(ran, terms.price_per_hour, terms.budget.currency)
-    settled = replace(lease, closed=closed, node_seconds=round(ran.total_seconds()), cost=cost)
+    price = lease.price_per_hour or terms.price_per_hour
+    whole = NodeTime.at(ran, price, terms.budget.currency)
+    past = ""
+    if lease.overrun:
+        whole += lease.overrun
+        past = f", {lease.overrun.seconds} of them past its end"
+    settled = replace(lease, closed=closed, node_seconds=whole.seconds, cost=whole.cost)
     why = Entry(
         at=desk.now(),
         pool=lease.pool,
         kind="closed",
         who="leases",
         what=f"closed {lease.called()}",
-        why=f"it ran {settled.node_seconds} node-seconds for {cost}; of its hold {lease.hold} is free again",
+        why=f"it ran {settled.node_seconds} node-seconds{past} for {whole.cost}; its hold of {lease.hold} is free",
         lease=lease.id,
         nodes=lease.nodes,
     )
     budget = desk.ledger.budget(lease.period, terms.budget.currency)
     desk.ledger.settle(settled, budget, why)
-
-
-def _charge_unleased(
-    pool: str, leases: list[Lease], terms: Terms, desk: Desk, *, since: datetime, until: datetime
-) -> timedelta:
-    """What ran without a lease, or past the end of one that was closed before, since it was last counted."""
-    if until <= since:
-        return timedelta()
-    metered = _metered(pool, leases, since, until, desk)
-    past = [lease.id for lease in leases if lease.state is LeaseState.CLOSED]
-    ran = metered.unleased + sum((metered.overrun.get(name, timedelta()) for name in past), timedelta())
-    cost = cost_of(ran, terms.price_per_hour, terms.budget.currency)
-    why = Entry(
-        at=desk.now(),
-        pool=pool,
-        kind="metered",
-        who="leases",
-        what=f"counted {round(ran.total_seconds())} node-seconds without a lease",
-        why=f"they cost {cost} and count as spent",
-    )
-    budget = desk.ledger.budget(terms.period(until).key, terms.budget.currency)
-    desk.ledger.charge(cost, desk.ledger.pool(pool), until, budget, why)
-    return ran
-
-
-def _metered(pool: str, leases: list[Lease], since: datetime, until: datetime, desk: Desk) -> Metered:
-    seen = desk.capacity.see(pool)
-    activities = desk.capacity.autoscaling.activities(seen.group.name, ACTIVITY_PAGES) if seen.group else ()
-    grants = [
-        Grant(lease.id, lease.nodes, lease.opens, lease.closes)
-        for lease in leases
-        if lease.granted or lease.state in {LeaseState.CLOSING, LeaseState.CLOSED}
-    ]
-    return meter(runs(activities, seen.instances, until), grants, since, until)

@@ -18,8 +18,12 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.domain import announcement, instant
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.charge import Charge
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
+from lamplighter.domain.node_time import NodeTime
+from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
@@ -111,6 +115,12 @@ def schedules() -> dict[str, str]:
 
 def held(lab: LabOnMoto) -> Money:
     return ledger(lab).budget("2026-11", "USD").held
+
+
+def spent(lab: LabOnMoto, cost: Money, state: PoolState, budget: Budget) -> None:
+    """Somebody let nodes run without a lease, for so much."""
+    ran = Charge("gpu", EIGHT, NodeTime(60 * MINUTE, cost))
+    ledger(lab).charge(ran, [], pool=state, budget=budget, why=None)
 
 
 def test_a_person_gets_nodes_the_money_is_held_and_the_failsafe_is_armed_first(lab: LabOnMoto) -> None:
@@ -213,7 +223,7 @@ def test_the_last_dollar_is_given_away_once(lab: LabOnMoto) -> None:
     state = ledger(lab).pool("gpu")
     budget = ledger(lab).budget("2026-11", "USD")
     dear = Money.of("118", "USD")
-    ledger(lab).charge(dear, state, EIGHT, budget, _any_entry())
+    spent(lab, dear, state, budget)
 
     first = step(lab, "Admit", asks(lab, nodes=1, for_seconds=3600))
     second = step(lab, "Admit", asks(lab, "open-2", nodes=1, for_seconds=3600, add=True))
@@ -297,7 +307,11 @@ def test_a_lease_for_later_gets_a_schedule_and_can_be_cancelled_before_it_begins
     later = step(lab, "Admit", asks(lab, opens="2026-11-20T23:00:00Z"))
     lease_id = later["lease"]["id"]
     assert (later["outcome"], later["later"]) == ("granted", True)
-    assert schedules() == {f"open-{lease_id}": "at(2026-11-20T23:00:00)"}
+    assert schedules() == {
+        f"open-{lease_id}": "at(2026-11-20T23:00:00)",
+        f"warn-{lease_id}": "at(2026-11-21T00:45:00)",
+        f"close-{lease_id}": "at(2026-11-21T01:00:00)",
+    }
     lab.at(10)
 
     closed(lab, lab.command("close", lease=lease_id))
@@ -433,7 +447,7 @@ def test_without_money_for_what_is_missing_the_lease_keeps_what_came(lab: LabOnM
     state, budget = ledger(lab).pool("gpu"), ledger(lab).budget("2026-11", "USD")
     ledger(lab).rehold(lease, replace(lease, missing=1), pool=state, budget=budget, why=_any_entry())
     dear = desk(lab).terms("gpu").budget - lease.hold
-    ledger(lab).charge(dear, state, EIGHT, ledger(lab).budget("2026-11", "USD"), _any_entry())
+    spent(lab, dear, state, ledger(lab).budget("2026-11", "USD"))
 
     admit = {"outcome": "granted", "lease": lease.to_json(), "later": False}
     step(lab, "ArmFailsafe", asks(lab), Admit=admit)

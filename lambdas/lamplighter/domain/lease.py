@@ -7,11 +7,13 @@ several at once in target.py, and keeping them is the ledger's.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Self
 
 from lamplighter.domain import instant
 from lamplighter.domain.money import Money
+from lamplighter.domain.node_time import NodeTime
 
 
 class LeaseState(StrEnum):
@@ -60,7 +62,15 @@ class Lease:
     """When zero was proven after it, or no more than others justify."""
     node_seconds: int | None = None
     cost: Money | None = None
-    """What it came to, once it is closed."""
+    """What it came to, once it is closed; its overrun is in it."""
+    overrun: NodeTime | None = None
+    """What ran past its end, as far as it is counted; that is spent already."""
+    price_per_hour: Decimal | None = None
+    """What a node cost when it was granted: it is held and paid for at that price."""
+    run: str | None = None
+    """The run of OpenLab that opens it, by name."""
+    kept: str | None = None
+    """Who wants it kept though it is idle."""
 
     @property
     def granted(self) -> bool:
@@ -108,12 +118,17 @@ class Lease:
             "closed": _written(self.closed),
             "node_seconds": self.node_seconds,
             "cost": self.cost.to_json() if self.cost else None,
+            "overrun": self.overrun.to_json() if self.overrun else None,
+            "price_per_hour": None if self.price_per_hour is None else str(self.price_per_hour),
+            "run": self.run,
+            "kept": self.kept,
         }
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Self:
         """Reads what to_json wrote; keys that later versions add are left alone."""
-        hold, cost = found["hold"], found.get("cost")
+        hold, cost, overrun = found["hold"], found.get("cost"), found.get("overrun")
+        price = found.get("price_per_hour")
         if not isinstance(hold, Mapping):
             raise TypeError(f"the hold of lease {found.get('id')} is {hold!r}, not an amount and a currency")
         return cls(
@@ -139,6 +154,10 @@ class Lease:
             closed=_read(found.get("closed")),
             node_seconds=int(str(found["node_seconds"])) if found.get("node_seconds") is not None else None,
             cost=Money.from_json(cost) if isinstance(cost, Mapping) else None,
+            run=_text(found.get("run")),
+            kept=_text(found.get("kept")),
+            overrun=NodeTime.from_json(overrun) if isinstance(overrun, Mapping) else None,
+            price_per_hour=None if price is None else Decimal(str(price)),
         )
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lamplighter.domain.node_time import NodeTime
+
 
 class Phase(StrEnum):
     """What is being done with the pool; leaked is one that should be at zero and is not."""
@@ -36,8 +38,18 @@ class PoolState:
     """`enforce` once a person armed a pool that began in watch; None: as the lab says."""
     leaked_since: datetime | None = None
     leaked_because: str | None = None
+    acked_until: datetime | None = None
+    """Until then nobody is paged about the leak: somebody has seen it."""
+    over_since: datetime | None = None
+    """Since when the pool should be at zero and is not."""
+    idle_since: datetime | None = None
+    """Since when no pod was seen to hold a GPU of it."""
+    looked_at: datetime | None = None
+    """When that was looked at last."""
     metered_until: datetime | None = None
-    """Up to here, what ran without a lease has been counted as spent."""
+    """Up to here, what ran past or without a lease has been counted as spent."""
+    unbilled: NodeTime | None = None
+    """Of that, what stands on no receipt yet."""
 
 
 @dataclass(frozen=True, slots=True)

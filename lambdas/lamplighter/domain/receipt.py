@@ -4,11 +4,12 @@ Puts together what is known; metering, proving and keeping are others'.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lamplighter.domain import instant
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
+from lamplighter.domain.node_time import NodeTime
 
 Proof = Mapping[str, object]
 
@@ -27,6 +28,7 @@ def receipt(lease: Lease, verdicts: Sequence[Mapping[str, object]], proof: Proof
         "minutes_to_ready": _minutes(lease.opens, lease.ready),
         "verdicts": [_verdict(verdict) for verdict in verdicts],
         "cost": (lease.cost or Money.zero(lease.hold.currency)).to_json(),
+        "overrun": _overrun(lease),
         "proof_of_zero": proof_of_zero(proof),
         "window": lease.window,
         "by": lease.by,
@@ -34,10 +36,8 @@ def receipt(lease: Lease, verdicts: Sequence[Mapping[str, object]], proof: Proof
     }
 
 
-def unleased_receipt(
-    pool: str, closed: datetime, ran: timedelta, cost: Money, proof: Proof
-) -> dict[str, object]:
-    """What a close leaves when nodes ran that no lease justified."""
+def unleased_receipt(pool: str, closed: datetime, ran: NodeTime, proof: Proof) -> dict[str, object]:
+    """What a close leaves when nodes ran that no lease justified, or past one that was closed before."""
     return {
         "lease": None,
         "pool": pool,
@@ -46,10 +46,10 @@ def unleased_receipt(
         "opened": None,
         "closed": instant.written(closed),
         "nodes": 0,
-        "node_seconds": int(ran.total_seconds()),
+        "node_seconds": ran.seconds,
         "minutes_to_ready": None,
         "verdicts": [],
-        "cost": cost.to_json(),
+        "cost": ran.cost.to_json(),
         "proof_of_zero": proof_of_zero(proof),
     }
 
@@ -62,6 +62,12 @@ def proof_of_zero(proof: Proof) -> dict[str, object]:
         "instances": proof.get("instances", []),
         "kubernetes_nodes": proof.get("kubernetes_nodes", []),
     }
+
+
+def _overrun(lease: Lease) -> dict[str, object] | None:
+    """Of its node-seconds and cost: what ran past its end; None where nothing did."""
+    past = lease.overrun
+    return None if past is None else {"node_seconds": past.seconds, "cost": past.cost.to_json()}
 
 
 def _minutes(opens: datetime, ready: datetime | None) -> float | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws import ledger_items as items
-from lamplighter.adapters.aws.ledger_changes import LedgerChanges
+from lamplighter.adapters.aws.ledger_charges import LedgerCharges
 from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
@@ -24,7 +24,7 @@ LOCK_LASTS = timedelta(seconds=60)
 __all__ = ["Conflict", "Ledger"]
 
 
-class Ledger(LedgerChanges):
+class Ledger(LedgerCharges):
     """The ledger of one lab, in the DynamoDB table of that name."""
 
     @contextmanager

@@ -98,16 +98,26 @@ class LedgerChanges(LedgerReads):
     def settle(self, settled: Lease, budget: Budget, why: Entry) -> None:
         """Close a lease for good: its hold goes back, its cost is spent; `budget` as it was read.
 
-        Conflict when the lease is not being closed any more, or the budget moved.
+        Its overrun is spent already. Conflict when the lease is not being closed any more, more of its
+        overrun was counted meanwhile, or the budget moved.
         """
         cost = settled.cost or Money.zero(settled.hold.currency)
+        overrun = settled.overrun
         closed = replace(settled, state=LeaseState.CLOSED)
         self._table.transact(
             [
                 self._table.put_in_transaction(
-                    items.lease_item(closed), "#state = :closing", closing=LeaseState.CLOSING.value
+                    items.lease_item(closed),
+                    "#state = :closing AND "
+                    + ("#overrun = :overrun" if overrun else "attribute_not_exists(#overrun)"),
+                    closing=LeaseState.CLOSING.value,
+                    **({"overrun": overrun.to_json()} if overrun else {}),
                 ),
-                self._budget(budget.freeing(settled.hold, settled.owner).paying(cost, settled.owner)),
+                self._budget(
+                    budget.freeing(settled.hold, settled.owner).paying(
+                        cost - overrun.cost if overrun else cost, settled.owner
+                    )
+                ),
                 self._entry(why),
             ]
         )
@@ -128,22 +138,6 @@ class LedgerChanges(LedgerReads):
                 self._entry(why),
             ]
         )
-
-    def charge(self, cost: Money, pool: PoolState, until: datetime, budget: Budget, why: Entry) -> None:
-        """Count as spent what ran without a lease up to `until`.
-
-        Conflict when the budget moved, or somebody else counted since the pool was read.
-        """
-        before = pool.metered_until
-        counted = self._table.update_in_transaction(
-            items.pool_key(pool.name),
-            items.STATE,
-            "SET #metered_until = :until",
-            "#metered_until = :before" if before else "attribute_not_exists(#metered_until)",
-            until=items.milliseconds(until),
-            **({"before": items.milliseconds(before)} if before else {}),
-        )
-        self._table.transact([counted, self._budget(budget.running_unleased(cost)), self._entry(why)])
 
     def _changed(self, before: Lease, after: Lease) -> Any:  # noqa: ANN401
         """What was agreed about a granted lease; how far it has come is written meanwhile, and stays."""

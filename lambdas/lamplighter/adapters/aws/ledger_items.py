@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import WHOLE_LAB
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import Phase, PoolState
 
 SCHEMA = 1
@@ -126,6 +127,7 @@ def lease_item(lease: Lease) -> Item:
 def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
     """A pool's state from its item, or that of a pool nobody touched."""
     said = values(found or {})
+    unbilled = _text(said.get("unbilled"))
     return PoolState(
         name=name,
         generation=_number(said.get("generation")),
@@ -138,6 +140,7 @@ def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
         leaked_since=at_milliseconds(said.get("leaked_since")),
         leaked_because=_text(said.get("leaked_because")),
         metered_until=at_milliseconds(said.get("metered_until")),
+        unbilled=NodeTime.from_json(json.loads(unbilled)) if unbilled else None,
     )
 
 
