@@ -4,7 +4,7 @@ The rules are in domain/grant.py; here is the order: decide, move the failsafe,
 write all at once, and look again when somebody wrote in between. The same command gets the same answer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from handlers.capacity import pool_of, result
@@ -12,9 +12,11 @@ from handlers.desk import LOOKS, Desk, command_of
 from lamplighter.adapters.aws.ledger import Conflict
 from lamplighter.domain import grant, holds, instant
 from lamplighter.domain.audit import Entry
+from lamplighter.domain.changes import Changes
 from lamplighter.domain.commands import Command, Decision
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Fence
+from lamplighter.domain.terms import Terms
 from lamplighter.errors import BadInput, TryLater
 
 SOON = timedelta(minutes=2)
@@ -40,6 +42,7 @@ def admitted(command: Command, desk: Desk) -> dict[str, object]:
     later = decision.outcome == "granted" and lease is not None and lease.opens > desk.now() + SOON
     if later and lease is not None:
         desk.schedule_opening(lease)
+        desk.schedule_end(lease)
     return {
         "outcome": decision.outcome,
         "reason": decision.reason,
@@ -129,7 +132,15 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     now = desk.now()
     terms = desk.terms(command.pool)
     budgets = desk.budgets(terms, command.opens or now)
-    answer = grant.decide(command, terms, leases, budgets, now=now, generation=pool.generation)
+    answer = grant.decide(
+        command,
+        terms,
+        [*leases, *_promised(command, leases, terms, desk)],
+        budgets,
+        now=now,
+        generation=pool.generation,
+        changes=_changes(command, desk),
+    )
     if answer.outcome != "granted" or answer.lease is None:
         return _refuse(command, answer, leases, desk)
     decision = _decision(command, answer, now)
@@ -161,11 +172,35 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     return decision
 
 
+def _changes(command: Command, desk: Desk) -> Changes:
+    """What people changed that may keep this lease closed."""
+    skip = desk.ledger.skipped(command.window, command.date) if command.window and command.date else None
+    return Changes(tuple(desk.ledger.pauses()), skip)
+
+
+def _promised(command: Command, leases: Sequence[Lease], terms: Terms, desk: Desk) -> list[Lease]:
+    """The windows over a lease that begins later, for those further ahead than the planner has written."""
+    if command.window is not None or command.opens is None or command.opens <= desk.now():
+        return []
+    from lamplighter.domain.planner import calendar  # noqa: PLC0415 -- only for who asks ahead
+
+    ends = command.closes or command.opens + (command.lasting or terms.default)
+    lab = desk.capacity.as_found(command.pool)
+    ahead = calendar(lab, {command.pool: terms}, desk.ledger.skips(), command.opens, ends).leases
+    known = {lease.id for lease in leases}
+    return [lease for lease in ahead if lease.id not in known]
+
+
 def _refuse(command: Command, answer: grant.Answer, leases: list[Lease], desk: Desk) -> Decision:
     now = desk.now()
     decision = _decision(command, answer, now)
-    planned = next(
-        (each for each in leases if each.id == command.lease_id and each.state is LeaseState.PLANNED), None
+    planned = (
+        None
+        if answer.for_now
+        else next(
+            (each for each in leases if each.id == command.lease_id and each.state is LeaseState.PLANNED),
+            None,
+        )
     )
     why = Entry(
         at=now,
@@ -176,7 +211,10 @@ def _refuse(command: Command, answer: grant.Answer, leases: list[Lease], desk: D
         why=answer.reason,
         lease=decision.lease,
     )
-    desk.ledger.refuse(command.pool, decision, why, planned)
+    if answer.for_now:
+        desk.ledger.append_audit(why)
+    else:
+        desk.ledger.refuse(command.pool, decision, why, planned)
     return decision
 
 

@@ -50,7 +50,7 @@ def plan_all(office: Office) -> dict[str, object]:
     ledger, now = office.desk.ledger, office.desk.now()
     lab, terms, unknown = _terms(office)
     ledger.put_document(lab.to_json(), now)
-    calendar = planner.calendar(lab, terms, ledger.skips(), now)
+    calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON)
     # Names first: whoever puts a schedule writes its lease before, so a name seen here has its lease.
     present = [name for prefix in planner.PREFIXES for name in office.desk.windows.names(prefix)]
     wanted_names: set[str] = set()

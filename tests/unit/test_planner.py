@@ -120,14 +120,16 @@ def test_a_moved_window_moves_its_lease_and_its_schedules(world: LabOnMoto) -> N
 
 def test_a_skipped_date_is_not_planned_and_said_once(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
-    world.capacity.ledger.skip("evening", "2026-11-20", "alice", "holiday", EIGHT)
+    plan_all(office)
+    asked = {**world.command("skip", lease=None), "pool": "*", "window": "evening", "because": "holiday"}
+    assert STEPS["Change"]({"command": asked}, office.desk)["outcome"] == "skipped"
 
     plan_all(office)
     plan_all(office)
 
     assert [lease.date for lease in world.capacity.ledger.leases("gpu")] == ["2026-11-21"]
     said = [entry for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "skipped"]
-    assert [entry.why for entry in said] == ["evening on 2026-11-20 was skipped by a person"]
+    assert [(entry.who, entry.what) for entry in said] == [("alice", "skipped evening on 2026-11-20")]
 
 
 def test_a_window_whose_opening_was_missed_is_started_at_once(world: LabOnMoto) -> None:

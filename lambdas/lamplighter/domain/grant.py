@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain import spending
 from lamplighter.domain.budget import Budget
+from lamplighter.domain.changes import Changes, paused_at
 from lamplighter.domain.commands import Command
 from lamplighter.domain.curfew import KEPT_FREE
 from lamplighter.domain.lease import Lease, LeaseState
@@ -26,6 +27,8 @@ class Answer:
     reason: str
     lease: Lease | None = None
     earliest: datetime | None = None
+    for_now: bool = False
+    """A no that the same command may hear differently later: its lease stays as it is."""
 
 
 def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
@@ -60,19 +63,32 @@ def decide(
     *,
     now: datetime,
     generation: int,
+    changes: Changes | None = None,
 ) -> Answer:
     """The answer to an open command.
 
-    `budgets` holds the period in which it opens, and the one after it for the earliest instant.
+    `budgets` holds the period in which it opens, and the one after it for the earliest instant; `changes`
+    is what people changed about the calendar.
     """
     known = next((lease for lease in leases if lease.id == command.lease_id), None)
+    # What runs goes on: only what has not been opened yet is kept closed.
+    if changes is not None and (known is None or known.ordered is None):
+        opens = max(command.opens or now, now)
+        closed = changes.keeps_closed(opens, terms.clock)
+        if closed is not None:
+            # A lease that is there stays as it is, and opens when that is over.
+            stays = known is not None or command.window is not None
+            earliest = _after_the_pause(command, terms, leases, budgets, now=now, changes=changes)
+            return Answer("refused", closed, known, earliest, for_now=stays)
     if known is not None and known.granted:
         return Answer("granted", f"{known.called()} was granted before", known)
     if known is not None and known.state is not LeaseState.PLANNED:
         return Answer("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
-    too_old = command.too_old(now, generation)
-    if too_old:
-        return Answer("refused", too_old)
+    too_late = command.too_old(now, generation)
+    if known is None and command.source == "window":
+        too_late = f"{command.lease_id} is in the calendar no more: it was taken back"
+    if too_late:
+        return Answer("refused", too_late)
     lease = asked_for(command, terms, now)
     if known is not None:
         lease = replace(lease, order=known.order)
@@ -86,6 +102,28 @@ def decide(
             last,
         )
     return _judge(lease, terms, leases, budgets, now)
+
+
+def _after_the_pause(
+    command: Command,
+    terms: Terms,
+    leases: Sequence[Lease],
+    budgets: Mapping[str, Budget],
+    *,
+    now: datetime,
+    changes: Changes,
+) -> datetime | None:
+    """When a person would get the same lease once the pause is over; None while nobody can know."""
+    pause = paused_at(changes.pauses, max(command.opens or now, now))
+    if pause is None or pause.until is None or command.window is not None:
+        return None
+    lease = asked_for(command, terms, now)
+    moved = replace(lease, opens=pause.until, closes=pause.until + (lease.closes - lease.opens))
+    moved = replace(moved, period=terms.period(moved.opens).key)
+    if moved.period not in budgets:
+        return None
+    answer = _judge(moved, terms, leases, budgets, now)
+    return pause.until if answer.outcome == "granted" else answer.earliest
 
 
 def _judge(

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain.calendar import Code, SkippedWindow, expand
+from lamplighter.domain.calendar import SkippedWindow, expand
+from lamplighter.domain.changes import Skip
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import OVER, Lease, LeaseState
 from lamplighter.domain.schedule import (
@@ -54,20 +55,17 @@ class Plan:
 
 
 def calendar(
-    lab: Lab, terms: Mapping[str, Terms], skips: Iterable[tuple[str, str]], now: datetime
+    lab: Lab, terms: Mapping[str, Terms], skips: Iterable[Skip], begins: datetime, ends: datetime
 ) -> Calendar:
-    """The windows that meet the next 36 hours, without those that people took out."""
-    expansion = expand(lab, now, now + HORIZON)
-    taken_out = set(skips)
+    """The windows that meet [begins, ends), without those that people took out."""
+    expansion = expand(lab, begins, ends)
+    taken_out = {(skip.window, skip.date) for skip in skips}
     leases, skipped, notes = [], list(expansion.skipped), {}
     for window in expansion.windows:
         if window.pool not in terms:
             continue
         if (window.window, window.date.isoformat()) in taken_out:
-            reason = f"{window.window} on {window.date} was skipped by a person"
-            skipped.append(
-                SkippedWindow(window.window, window.pool, window.date, Code.EXCEPTED, reason, window.order)
-            )
+            # Who took it out has said so.
             continue
         money = terms[window.pool]
         lease = Lease(

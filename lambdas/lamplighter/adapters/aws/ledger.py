@@ -1,7 +1,8 @@
 """The ledger: the one place where a lab remembers. Access patterns: docs/reference/ledger.md.
 
 Owns the lock of a pool and the small writes; reads are in ledger_reads.py, transactions in
-ledger_changes.py. Every method says in its name what it is for; nobody else writes to the table.
+ledger_changes.py, what people changed about the calendar in ledger_calendar.py. Every method says in its
+name what it is for; nobody else writes to the table.
 """
 
 import json
@@ -10,6 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws import ledger_items as items
+from lamplighter.adapters.aws.ledger_calendar import LedgerCalendar
 from lamplighter.adapters.aws.ledger_charges import LedgerCharges
 from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.domain import instant
@@ -24,7 +26,7 @@ LOCK_LASTS = timedelta(seconds=60)
 __all__ = ["Conflict", "Ledger"]
 
 
-class Ledger(LedgerCharges):
+class Ledger(LedgerCalendar, LedgerCharges):
     """The ledger of one lab, in the DynamoDB table of that name."""
 
     @contextmanager
@@ -201,11 +203,6 @@ class Ledger(LedgerCharges):
         self._table.put(
             items.item(items.LAB, items.DOCUMENT, {"document": document, "at": instant.written(at)})
         )
-
-    def skip(self, window: str, date: str, by: str, why: str | None, at: datetime) -> None:
-        """A person takes one date of a window out of the calendar."""
-        said = {"window": window, "date": date, "by": by, "why": why, "at": instant.written(at)}
-        self._table.put(items.item(items.LAB, f"{items.SKIP}{window}#{date}", said))
 
     def _take(self, pool: str, holder: str, now: datetime) -> Fence:
         until = now + LOCK_LASTS

@@ -11,6 +11,7 @@ from typing import Any
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws import ledger_money
+from lamplighter.adapters.aws.ledger_forbids import nobody_forbids
 from lamplighter.adapters.aws.ledger_reads import LedgerReads
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
@@ -31,7 +32,10 @@ class LedgerChanges(LedgerReads):
     def grant(
         self, lease: Lease, decision: Decision, *, pool: PoolState, budget: Budget, fence: Fence, why: Entry
     ) -> Lease:
-        """Admit a lease as decided on `pool` and `budget` as they were read; Conflict when either moved."""
+        """Admit a lease as decided on `pool` and `budget` as they were read; Conflict when either moved.
+
+        Conflict also where somebody paused the lab or skipped the window since.
+        """
         granted = replace(lease, generation=pool.generation + 1)
         self._table.transact(
             [
@@ -44,6 +48,7 @@ class LedgerChanges(LedgerReads):
                 self._budget(budget.holding(lease.hold, lease.owner)),
                 self._decided(lease.pool, decision),
                 self._entry(why),
+                *nobody_forbids(self._table, granted, why.at),
             ]
         )
         return granted

@@ -32,6 +32,9 @@ LAB = "LAB"
 DOCUMENT = "DOCUMENT"
 BUDGET = "BUDGET#"
 SKIP = "SKIP#"
+PAUSE = "PAUSE#"
+BY_PEOPLE, BY_DESTROY = f"{PAUSE}PEOPLE", f"{PAUSE}DESTROY"
+PLANNED = "PLANNED"
 
 # What is over is kept long enough for questions and gone before reads grow: receipts stay for ever.
 KEEP_CLOSED = timedelta(days=45)

@@ -76,8 +76,3 @@ class LedgerReads:
         """The lab as it was deployed last, as `Lab.to_json` wrote it."""
         found = self._table.get(items.LAB, items.DOCUMENT)
         return None if found is None else str(items.values(found)["document"])
-
-    def skips(self) -> set[tuple[str, str]]:
-        """What people took out of the calendar: (window, local start date)."""
-        found = self._table.query(items.LAB, items.SKIP, items.SKIP + _AFTER_ALL)
-        return {(str(said["window"]), str(said["date"])) for said in map(items.values, found)}

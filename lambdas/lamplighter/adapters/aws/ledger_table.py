@@ -106,6 +106,16 @@ class LedgerTable:
         """The Put part of a transaction."""
         return {"Put": {"TableName": self.name, "Item": item, **_expressions(condition, None, given)}}
 
+    def delete_in_transaction(self, pk: str, sk: str, condition: str, **given: Any) -> Any:  # noqa: ANN401
+        """The Delete part of a transaction."""
+        where = {"TableName": self.name, "Key": key(pk, sk)}
+        return {"Delete": {**where, **_expressions(condition, None, given)}}
+
+    def check_in_transaction(self, pk: str, sk: str, condition: str, **given: Any) -> Any:  # noqa: ANN401
+        """The part of a transaction that only looks: nothing is written where the condition does not hold."""
+        where = {"TableName": self.name, "Key": key(pk, sk)}
+        return {"ConditionCheck": {**where, **_expressions(condition, None, given)}}
+
     def update_in_transaction(
         self,
         pk: str,
