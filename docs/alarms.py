@@ -16,6 +16,18 @@ RUNBOOK = {
         "Look at the rule `<lab>-sweep` and at the errors of the function `<lab>-guard`; the failsafe still brings"
         " every pool to zero. Until it sweeps again, `lamplighter status` shows what runs."
     ),
+    "guard-failing": (
+        "Read the last errors in the log group `/aws/lambda/<lab>-guard`: they name the call that fails and on what."
+        " Sweeps that read one pool still guard it; the failsafe still brings every pool to zero."
+    ),
+    "planner-silent": (
+        "Look at the rule `<lab>-plan` and at the errors of the function `<lab>-planner`. What is planned for the next"
+        " 36 hours goes on; run the function once by hand, it puts everything right."
+    ),
+    "schedules-dropped": (
+        "Read the queue `<lab>-dead-letters`: it names the schedule. A failsafe or curfew that could not act: run"
+        " `lamplighter status`, then `lamplighter close POOL --yes --wait`. An opening: `lamplighter open POOL`."
+    ),
     "dead-letters": (
         "Read the queue `<lab>-dead-letters` without deleting: the message names the target that failed and why. If it"
         " is a failsafe, run `lamplighter close POOL --yes --wait`; then purge the queue, which ends the alarm."

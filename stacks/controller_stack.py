@@ -82,6 +82,8 @@ class ControllerStack(Stack):
             "Alarms",
             lab=lab.name,
             guard=functions.guard.function,
+            planner=functions.planner.function,
+            schedule_group=names.schedule_group,
             dead_letters=channels.dead_letters,
             pages=channels.pages,
         )

@@ -31,8 +31,6 @@ class Channels(Construct):
                 conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
             )
         )
-        if email is not None:
-            self.pages.add_subscription(subscriptions.EmailSubscription(email))
         self.dead_letters = sqs.Queue(
             self,
             "DeadLetters",
@@ -41,4 +39,12 @@ class Channels(Construct):
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             retention_period=Duration.days(14),
         )
-        accept(self.dead_letters, "SQS3", "It is the dead-letter queue itself, of schedules and rules.")
+        accept(
+            self.dead_letters,
+            "SQS3",
+            "It is the dead-letter queue itself, of schedules, rules, functions and pages.",
+        )
+        if email is not None:
+            self.pages.add_subscription(
+                subscriptions.EmailSubscription(email, dead_letter_queue=self.dead_letters)
+            )

@@ -23,6 +23,7 @@ from stacks.names import Names
 
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
+EVENT_RETRIES = 2
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
 # Reading a lab file needs a YAML parser, which no function has: functions read lab.json.
 CLI_ONLY = ("labfile.py", "lab_yaml.py")
@@ -80,6 +81,7 @@ class Function(Construct):
         memory_mib: int,
         timeout: Duration,
         dead_letters: sqs.IQueue | None = None,
+        events_good_for: Duration | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         log_group = logs.LogGroup(
@@ -117,8 +119,11 @@ class Function(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             memory_size=memory_mib,
             timeout=timeout,
-            # Where an event ends that the function failed on three times.
+            # Where an event ends that the function failed on three times, or that grew too old.
             dead_letter_queue=dead_letters,
+            # Lambda would keep an event for six hours, and act on it then.
+            max_event_age=events_good_for,
+            retry_attempts=None if events_good_for is None else EVENT_RETRIES,
             environment={
                 "LAB_FILE": "lab.json",
                 "CLUSTER_NAME": names.cluster,

@@ -33,4 +33,6 @@ def gatekeeper(
         description="At a deploy: the size a pool has, and whether its leases let it be changed",
         memory_mib=256,
         timeout=Duration.seconds(60),
+        # CloudFormation has given up by then, and says so itself: there is no queue in its stack.
+        events_good_for=Duration.minutes(5),
     )

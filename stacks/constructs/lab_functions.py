@@ -100,6 +100,8 @@ class LabFunctions(Construct):
             memory_mib=HEAVY,
             timeout=Duration.minutes(4),
             dead_letters=channels.dead_letters,
+            # The next sweep is that near.
+            events_good_for=Duration.minutes(5),
         )
         self.planner = self._function(
             "planner",
@@ -116,12 +118,17 @@ class LabFunctions(Construct):
             ],
             timeout=Duration.minutes(2),
             dead_letters=channels.dead_letters,
+            # The next plan is that near.
+            events_good_for=Duration.hours(1),
         )
         self.notices = self._function(
             "notices",
             "Notices: says aloud what happens, on the lab's topic",
             notices,
             [p.keeping_the_ledger(), telling],
+            dead_letters=channels.dead_letters,
+            # A warning that comes later than this comes after the end.
+            events_good_for=Duration.minutes(5),
         )
         self.deploy = self._function(
             "deploy",
@@ -137,6 +144,9 @@ class LabFunctions(Construct):
                 p.invoking("planner"),
             ],
             timeout=Duration.minutes(3),
+            dead_letters=channels.dead_letters,
+            # CloudFormation has given up by then.
+            events_good_for=Duration.minutes(5),
         )
 
     def by_name(self) -> dict[str, lambda_.IFunction]:
@@ -160,6 +170,7 @@ class LabFunctions(Construct):
         memory_mib: int = LIGHT,
         timeout: Duration | None = None,
         dead_letters: sqs.IQueue | None = None,
+        events_good_for: Duration | None = None,
     ) -> Function:
         return Function(
             self,
@@ -174,4 +185,5 @@ class LabFunctions(Construct):
             memory_mib=memory_mib,
             timeout=timeout or Duration.minutes(1),
             dead_letters=dead_letters,
+            events_good_for=events_good_for,
         )

@@ -1,4 +1,4 @@
-"""What wakes functions: the guard's sweep, the planner's hour, and Auto Scaling's own events.
+"""What wakes functions: the guard's sweep, the planner's hour, Auto Scaling's own events, and a trail's.
 
 The sweep holds the laws; events only make it faster, and losing one loses nothing. A closing that failed
 pages without any function of ours.
@@ -15,14 +15,18 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from stacks.constructs.trail_rules import TrailRules
 from stacks.names import Names
 
 SWEEP = Duration.minutes(5)
 PLAN = Duration.hours(1)
+# A page that comes later than this is about something else by then: the guard has paged as well.
+PAGE = Duration.hours(1)
+ATTEMPTS = 20
 
 
 class Rules(Construct):
-    """Four rules; a sweep that could not be delivered is not delivered late, the next one is near."""
+    """Four rules and a trail's; a sweep that could not be delivered is not delivered late, the next one is near."""
 
     def __init__(
         self,
@@ -78,7 +82,18 @@ class Rules(Construct):
                     "status": ["FAILED", "TIMED_OUT", "ABORTED"],
                 },
             ),
-            targets=[targets.SnsTopic(pages)],
+            targets=[
+                targets.SnsTopic(
+                    pages, dead_letter_queue=dead_letters, max_event_age=PAGE, retry_attempts=ATTEMPTS
+                )
+            ],
+        )
+        TrailRules(
+            self,
+            "Trail",
+            names=names,
+            nodegroups=nodegroups,
+            target=_invoke(guard, dead_letters, SWEEP),
         )
 
 

@@ -1,0 +1,102 @@
+"""What wakes the guard where the account has a CloudTrail trail: people and programs that touch a pool.
+
+Harmless without a trail, for then no such event ever comes; the sweep finds the same within five minutes.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import Aws
+from aws_cdk import aws_events as events
+from constructs import Construct
+
+from stacks.names import Names
+
+# Every call that may give a pool nodes, or bounds to have them; those that only read wake nobody.
+OF_NODEGROUPS = ["UpdateNodegroupConfig", "UpdateNodegroupVersion"]
+OF_GROUPS = [
+    "AttachInstances",
+    "EnterStandby",
+    "ExecutePolicy",
+    "PutScheduledUpdateGroupAction",
+    "ResumeProcesses",
+    "SetDesiredCapacity",
+    "StartInstanceRefresh",
+    "SuspendProcesses",
+    "UpdateAutoScalingGroup",
+]
+
+
+class TrailRules(Construct):
+    """Three rules with one target: a call on a node group, on the group behind it, an instance with its tags."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        nodegroups: Sequence[str],
+        target: events.IRuleTarget,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._names, self._target = names, target
+        self._rule(
+            "Nodegroups",
+            "nodegroup-calls",
+            "Somebody changed a node group of a pool (needs a CloudTrail trail)",
+            "aws.eks",
+            OF_NODEGROUPS,
+            {"name": [names.cluster], "nodegroupName": list(nodegroups)},
+        )
+        self._rule(
+            "Groups",
+            "group-calls",
+            "Somebody changed the Auto Scaling group of a pool (needs a CloudTrail trail)",
+            "aws.autoscaling",
+            OF_GROUPS,
+            {"autoScalingGroupName": [{"prefix": f"eks-{name}-"} for name in nodegroups]},
+        )
+        tags = {"key": ["eks:nodegroup-name"], "value": list(nodegroups)}
+        self._rule(
+            "Launches",
+            "instance-calls",
+            "Somebody started an instance with a pool's tags (needs a CloudTrail trail)",
+            "aws.ec2",
+            ["RunInstances"],
+            {"tagSpecificationSet": {"items": {"tags": tags}}},
+        )
+
+    def _rule(  # noqa: PLR0917 -- a table of three rows
+        self,
+        construct_id: str,
+        name: str,
+        description: str,
+        source: str,
+        calls: Sequence[str],
+        asked: Mapping[str, object],
+    ) -> None:
+        events.Rule(
+            self,
+            construct_id,
+            rule_name=f"{self._names.lab}-{name}",
+            description=description,
+            event_pattern=events.EventPattern(
+                source=[source],
+                detail_type=["AWS API Call via CloudTrail"],
+                detail={
+                    "eventName": list(calls),
+                    "requestParameters": dict(asked),
+                    # What the guard itself and EKS on its behalf do must not wake it again.
+                    "userIdentity": {
+                        "arn": [{"anything-but": {"prefix": self._ours()}}],
+                        "invokedBy": [{"exists": False}],
+                    },
+                },
+            ),
+            targets=[self._target],
+        )
+
+    def _ours(self) -> str:
+        """How the sessions of our own roles begin; a long role's name is cut, but never so early."""
+        roles = f"{self._names.lab}-{self._names.region}-"[:40]
+        return f"arn:{Aws.PARTITION}:sts::{Aws.ACCOUNT_ID}:assumed-role/{roles}"
