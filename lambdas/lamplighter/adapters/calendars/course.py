@@ -1,0 +1,162 @@
+"""A course calendar -> its events as instants, through icalendar and recurring-ical-events.
+
+Owns which instants an event means: recurrence and exceptions are the library's, the clock on the wall is
+read as for every window (wall_clock.py), so that a clock change means the same wherever a time was written.
+"""
+
+import hashlib
+import warnings
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from lamplighter.adapters.calendars.rules import most_a_day
+from lamplighter.adapters.calendars.text import Component, is_cancelled, listed, parse, title_of
+from lamplighter.domain import zones
+from lamplighter.domain.course_calendar import Event
+from lamplighter.domain.wall_clock import opening
+from lamplighter.errors import BadInput
+
+if TYPE_CHECKING:
+    from lamplighter.lab import Lab
+
+MOST_AT_ONCE = 20_000
+"""Openings that may be worked out in one answer."""
+_AROUND = timedelta(days=2)
+_FIRST, _LAST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2250, 1, 1, tzinfo=UTC)
+
+
+class CourseCalendar:
+    """A calendar as `text.read` keeps it."""
+
+    def __init__(self, text: str) -> None:
+        self._calendar = parse(text)
+        events: list[Component] = list(self._calendar.walk("VEVENT"))
+        self._rules = [(event, rule) for event in events for rule in listed(event.get("RRULE"))]
+        self._untils = [rule.get("UNTIL") for _, rule in self._rules]
+        self._series = {
+            str(event["UID"])
+            for event in events
+            if "RRULE" in event or "RDATE" in event or "RECURRENCE-ID" in event
+        }
+
+    def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
+        """The events that meet [start, end), by opening; dates and times without a zone are in `zone`.
+
+        BadInput where there are too many, or the library cannot make sense of one.
+        """
+        import recurring_ical_events  # noqa: PLC0415 -- only those who follow a calendar pay for it
+
+        begins, ends = (min(max(zones.instant(at), _FIRST), _LAST) for at in (start, end))
+        begins, ends = begins - _AROUND, ends + _AROUND
+        self._limit(begins, ends)
+        where = zones.zone(zone)
+        try:
+            with warnings.catch_warnings():
+                # A count beside our end of looking: dateutil keeps both, and would rather not.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                components = recurring_ical_events.of(self._calendar).between(begins, ends)
+            found = [
+                (self._identity(each), _event(each, where)) for each in components if not is_cancelled(each)
+            ]
+        except Exception as error:  # noqa: BLE001 -- the library, fed by strangers
+            said = " ".join(str(error).split())[:120]
+            raise BadInput(f"has events that cannot be worked out ({said}), export it anew") from None
+        met = [(key, event) for key, event in found if event.opening < end and event.closing >= start]
+        return _named(sorted(met, key=lambda one: (one[1].opening, one[0])))
+
+    def _limit(self, begins: datetime, ends: datetime) -> None:
+        """End every series where nobody looks: one without an end, or a date that never comes, costs nothing."""
+        most = 0.0
+        for (event, rule), until in zip(self._rules, self._untils, strict=True):
+            start = event["DTSTART"].dt
+            rule["UNTIL"] = [_until(start, listed(until), ends)]
+            days = (ends - max(begins, _aware(start))).days
+            most += max(0.0, days * most_a_day(rule))
+        if most > MOST_AT_ONCE:
+            raise BadInput(f"has more than {MOST_AT_ONCE} events in this time, export a smaller calendar")
+
+    def _identity(self, component: Component) -> str:
+        """What an event keeps wherever it is moved: its id and, in a series, the date it stands for."""
+        uid = str(component["UID"])
+        if uid not in self._series or "RECURRENCE-ID" not in component:
+            return uid
+        return f"{uid} {_aware(component['RECURRENCE-ID'].dt):%Y%m%dT%H%M%S}"
+
+
+def courses(lab: "Lab", read: Mapping[str, str]) -> dict[str, CourseCalendar]:
+    """The calendars that a lab's windows follow, by window: files from the lab, addresses as they were `read`.
+
+    `read` is by window. A window whose calendar was never read has none. BadInput for a text that is none.
+    """
+    made: dict[str, CourseCalendar] = {}
+    texts = lab.calendars or {}
+    for window in lab.windows:
+        text = read.get(window.name) if window.online else texts.get(window.calendar or "")
+        if text is not None:
+            made[window.name] = CourseCalendar(text)
+    return made
+
+
+def _event(component: Component, where: ZoneInfo) -> Event:
+    start, end = _written(component, "DTSTART", where), _written(component, "DTEND", where)
+    zone = start.tzinfo
+    if isinstance(zone, ZoneInfo) and zone.key in zones.names() and _key(end) == zone.key:
+        wall = end.replace(tzinfo=None) - start.replace(tzinfo=None)
+        found = opening(start.date(), start.hour * 60 + start.minute, wall, zone)
+        opens, closes, notes = found.opens, found.closes, found.notes
+    else:
+        opens, closes, notes = int(start.timestamp()), int(end.timestamp()), ()
+        wall = timedelta(seconds=closes - opens)
+    day = zones.instant(opens).astimezone(where).date()
+    return Event("", title_of(component), day, opens, closes, int(wall.total_seconds()), notes)
+
+
+def _written(component: Component, key: str, where: ZoneInfo) -> datetime:
+    """A time to the minute, with its zone; one without is in the window's."""
+    at: datetime = component[key].dt
+    if not isinstance(at, datetime):
+        at = datetime.combine(at, time())
+    at = at.replace(second=0, microsecond=0)
+    return at.replace(tzinfo=where) if at.tzinfo is None else at
+
+
+def _key(at: datetime) -> str | None:
+    return at.tzinfo.key if isinstance(at.tzinfo, ZoneInfo) else None
+
+
+def _aware(at: Any) -> datetime:  # noqa: ANN401 -- a date or a datetime, with a zone or without
+    whole: datetime = at if isinstance(at, datetime) else datetime.combine(at, time())
+    return (whole.replace(tzinfo=UTC) if whole.tzinfo is None else whole).astimezone(UTC)
+
+
+def _until(start: datetime, said: Sequence[Any], ends: datetime) -> datetime:
+    """The end of a series, no later than anybody looks; a date alone means all of that day."""
+    zone = start.tzinfo
+    latest = ends if zone is not None else ends.replace(tzinfo=None)
+    if not said:
+        return latest
+    until = said[0]
+    if not isinstance(until, datetime):
+        until = datetime.combine(until, time(23, 59, 59), zone)
+    if zone is None:
+        return min(until.replace(tzinfo=None), latest)
+    aware: datetime = until if until.tzinfo is not None else until.replace(tzinfo=zone)
+    return min(aware.astimezone(UTC), latest)
+
+
+def _named(found: Sequence[tuple[str, Event]]) -> list[Event]:
+    """Each event with its four characters; two of one date never have the same."""
+    named: list[Event] = []
+    taken: set[tuple[object, str]] = set()
+    for key, event in found:
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        short = next(
+            part
+            for part in (digest[at : at + 4] for at in range(len(digest)))
+            if (event.date, part) not in taken
+        )
+        taken.add((event.date, short))
+        named.append(event._replace(id=short))
+    return named

@@ -1,0 +1,125 @@
+"""Which recurrences of a course calendar are read: those a course uses, and of which another date always comes.
+
+A rule that never comes again (30 February; every other February from a March on) would be looked for until
+the year 9999, a thousand of them for hours; a calendar is written by strangers, so such shapes are refused.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+MOST_TIMES = 5000
+LONGEST_INTERVAL = 400
+ALWAYS_THERE = 28
+"""Every month has so many days."""
+LAST_ORDINAL = 5
+LAST_PLACE = 4
+# What may narrow a rule, by its frequency; COUNT, UNTIL, INTERVAL and WKST may stand with any.
+NARROWED_BY = {
+    "DAILY": {"BYDAY", "BYMONTH"},
+    "WEEKLY": {"BYDAY", "BYMONTH"},
+    "MONTHLY": {"BYDAY", "BYMONTH", "BYMONTHDAY", "BYSETPOS"},
+    "YEARLY": {"BYDAY", "BYMONTH", "BYMONTHDAY"},
+}
+_DAY = re.compile(r"([+-]?[0-9]{1,2})?(MO|TU|WE|TH|FR|SA|SU)")
+Rule = Mapping[str, Any]
+"""A recurrence as icalendar reads it: each part a list of values."""
+
+
+def fault(rule: Rule) -> str | None:
+    """Why a recurrence is not read, or None."""
+    frequency = frequency_of(rule)
+    if frequency not in FREQUENCIES:
+        return f"recurs {frequency.lower()}; a course recurs daily, weekly, monthly or yearly"
+    narrowed = {str(part).upper() for part in rule} - {"FREQ", "COUNT", "UNTIL", "INTERVAL", "WKST"}
+    unread = sorted(narrowed - NARROWED_BY[frequency])
+    if unread:
+        return f"recurs {frequency.lower()} by {unread[0]}, which is not read"
+    if numbers(rule, "COUNT", 1)[0] > MOST_TIMES:
+        return f"recurs more than {MOST_TIMES} times"
+    if not _comes_again(rule, frequency, narrowed):
+        return "recurs in a way of which no next date is certain, so it is not read"
+    return None
+
+
+def frequency_of(rule: Rule) -> str:
+    """DAILY, WEEKLY, MONTHLY, YEARLY, or something that no course needs."""
+    return str(rule["FREQ"][0]).upper()
+
+
+def numbers(rule: Rule, part: str, otherwise: int) -> list[int]:
+    """The numbers of a part of a rule, or the one that holds where it is left out."""
+    return [int(each) for each in values(rule, part)] or [otherwise]
+
+
+def values(rule: Rule, part: str) -> Sequence[Any]:
+    """The values of a part of a rule; empty where it is left out."""
+    found = rule.get(part, ())
+    return found if isinstance(found, Sequence) and not isinstance(found, str) else [found]
+
+
+def most_a_day(rule: Rule) -> float:
+    """How often a day a rule that is read comes at most, on average."""
+    every = numbers(rule, "INTERVAL", 1)[0]
+    weekdays = len(values(rule, "BYDAY"))
+    match frequency_of(rule):
+        case "DAILY":
+            return 1 / every
+        case "WEEKLY":
+            return max(1, weekdays) / 7 / every
+        case "MONTHLY":
+            return max(1, 5 * weekdays, len(values(rule, "BYMONTHDAY"))) / 28 / every
+        case _:
+            months = max(1, len(values(rule, "BYMONTH")))
+            return max(1, 53 * weekdays, months * len(values(rule, "BYMONTHDAY"))) / 365 / every
+
+
+def _comes_again(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
+    """Whether the rule's shape alone makes sure of a next date within a few of its intervals."""
+    return (
+        min(numbers(rule, "COUNT", 1)) >= 1
+        and all(1 <= month <= 12 for month in numbers(rule, "BYMONTH", 1))  # noqa: PLR2004
+        and not {"BYDAY", "BYMONTHDAY"} <= narrowed
+        and _steps(rule, frequency, narrowed)
+        and _weekdays(rule, frequency, narrowed)
+        and all(_day_of_month(day, rule) for day in numbers(rule, "BYMONTHDAY", 1))
+    )
+
+
+def _steps(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
+    """Leaving days or months out must not miss all that it is narrowed to."""
+    every = numbers(rule, "INTERVAL", 1)[0]
+    if not 1 <= every <= LONGEST_INTERVAL:
+        return False
+    missed = {"DAILY": {"BYDAY", "BYMONTH"}, "WEEKLY": {"BYMONTH"}, "MONTHLY": {"BYMONTH"}}
+    return every == 1 or not narrowed & missed.get(frequency, set())
+
+
+def _weekdays(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
+    days = [_DAY.fullmatch(str(day).upper()) for day in values(rule, "BYDAY")]
+    if not all(days):
+        return False
+    ordinals = [int(day[1]) for day in days if day is not None and day[1]]
+    if ordinals and frequency in {"DAILY", "WEEKLY"}:
+        return False
+    if "BYSETPOS" in narrowed and (ordinals or not days):
+        return False
+    places = numbers(rule, "BYSETPOS", 1)
+    return all(1 <= abs(each) <= LAST_ORDINAL for each in ordinals) and all(
+        1 <= abs(place) <= LAST_PLACE for place in places
+    )
+
+
+def _day_of_month(day: int, rule: Rule) -> bool:
+    return 1 <= abs(day) <= ALWAYS_THERE or _long(day, rule, numbers(rule, "INTERVAL", 1)[0])
+
+
+def _long(day: int, rule: Rule, every: int) -> bool:
+    """The 29th to the 31st: only where every month is asked for, or one that has it."""
+    longest = {2: 28, 4: 30, 6: 30, 9: 30, 11: 30}
+    if not 1 <= abs(day) <= 31:  # noqa: PLR2004
+        return False
+    if not values(rule, "BYMONTH"):
+        return every == 1 and frequency_of(rule) == "MONTHLY"
+    return all(abs(day) <= longest.get(month, 31) for month in numbers(rule, "BYMONTH", 1))

@@ -1,0 +1,276 @@
+"""Course calendars as strangers write them: which events become windows, and which instants they mean."""
+
+from datetime import date, datetime
+
+import pytest
+
+from lamplighter.adapters.calendars.course import CourseCalendar
+from lamplighter.adapters.calendars.text import LARGEST, MOST_EVENTS, read
+from lamplighter.domain import zones
+from lamplighter.domain.course_calendar import Event, change
+from lamplighter.errors import BadInput
+
+SEOUL = "Asia/Seoul"
+CUSTOM = """\
+BEGIN:VTIMEZONE
+TZID:Campus
+BEGIN:STANDARD
+DTSTART:20251101T020000
+TZOFFSETFROM:-0400
+TZOFFSETTO:-0500
+RRULE:{rule}
+END:STANDARD
+BEGIN:DAYLIGHT
+DTSTART:20250309T020000
+TZOFFSETFROM:-0500
+TZOFFSETTO:-0400
+RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=2SU
+END:DAYLIGHT
+END:VTIMEZONE
+"""
+AUTUMN = "FREQ=YEARLY;BYMONTH=11;BYDAY=1SU"
+
+
+def calendar(*events: str, head: str = "") -> bytes:
+    """An iCalendar file of events, each its lines joined by a bar."""
+    made = "".join(
+        f"BEGIN:VEVENT\nDTSTAMP:20260101T000000Z\nSUMMARY:Class {number}\n"
+        + ("" if "UID:" in event else f"UID:{number}@school\n")
+        + event.replace("|", "\n")
+        + "\nEND:VEVENT\n"
+        for number, event in enumerate(events)
+    )
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:school\n{head}{made}END:VCALENDAR\n".encode().replace(
+        b"\n", b"\r\n"
+    )
+
+
+def events(
+    content: bytes, zone: str = SEOUL, start: str = "2026-01-01", end: str = "2027-01-01"
+) -> list[Event]:
+    begins, ends = (int(datetime.fromisoformat(f"{day}T00:00:00Z").timestamp()) for day in (start, end))
+    return list(CourseCalendar(read(content).text).events(zone, begins, ends))
+
+
+def hours(found: list[Event]) -> list[str]:
+    return [
+        f"{zones.instant(each.opening):%m-%d %H:%M}-{zones.instant(each.closing):%H:%M}" for each in found
+    ]
+
+
+def refused(content: bytes) -> str:
+    with pytest.raises(BadInput) as caught:
+        read(content)
+    return str(caught.value)
+
+
+# --- which instants ------------------------------------------------------------------------------
+
+
+def test_a_series_with_an_exception_and_a_moved_date() -> None:
+    found = events(
+        calendar(
+            f"UID:a|DTSTART;TZID={SEOUL}:20260302T200000|DTEND;TZID={SEOUL}:20260302T230000"
+            f"|RRULE:FREQ=WEEKLY;COUNT=4|EXDATE;TZID={SEOUL}:20260309T200000",
+            f"UID:a|RECURRENCE-ID;TZID={SEOUL}:20260316T200000|DTSTART;TZID={SEOUL}:20260317T180000"
+            f"|DTEND;TZID={SEOUL}:20260317T210000",
+        )
+    )
+    assert hours(found) == ["03-02 11:00-14:00", "03-17 09:00-12:00", "03-23 11:00-14:00"]
+    assert [each.date for each in found] == [date(2026, 3, 2), date(2026, 3, 17), date(2026, 3, 23)]
+
+
+def test_times_without_a_zone_are_in_the_windows_and_dates_always_are() -> None:
+    content = calendar("DTSTART:20260302T010000|DURATION:PT2H", "DTSTART:20260302T200000Z|DURATION:PT2H")
+    found = events(content)
+    assert hours(found) == ["03-01 16:00-18:00", "03-02 20:00-22:00"]
+    assert [str(each.date) for each in found] == ["2026-03-02", "2026-03-03"]
+    assert hours(events(content, "UTC")) == ["03-02 01:00-03:00", "03-02 20:00-22:00"]
+
+
+def test_zones_by_windows_own_names_and_by_definition() -> None:
+    found = events(
+        calendar(
+            "DTSTART;TZID=Korea Standard Time:20260302T200000|DURATION:PT1H",
+            "DTSTART;TZID=Campus:20260307T200000|DURATION:PT1H|RRULE:FREQ=DAILY;COUNT=2",
+            head=CUSTOM.format(rule=AUTUMN),
+        )
+    )
+    assert hours(found) == ["03-02 11:00-12:00", "03-08 01:00-02:00", "03-09 00:00-01:00"]
+
+
+def test_clock_changes_mean_what_they_mean_for_every_window() -> None:
+    new_york = "America/New_York"
+    content = calendar(
+        f"DTSTART;TZID={new_york}:20260307T023000|DTEND;TZID={new_york}:20260307T043000|RRULE:FREQ=DAILY;COUNT=3",
+        f"DTSTART;TZID={new_york}:20261101T003000|DTEND;TZID={new_york}:20261101T013000",
+    )
+    found = events(content, new_york)
+    # What falls into the gap moves to its end; an hour that comes twice is not lengthened silently.
+    assert hours(found) == [
+        "03-07 07:30-09:30",
+        "03-08 07:00-08:30",
+        "03-09 06:30-08:30",
+        "11-01 04:30-05:30",
+    ]
+    assert found[1].notes[0].startswith("lasts 1 h 30 min instead of 2 h")
+    assert [each.notes for each in (found[0], found[2], found[3])] == [(), (), ()]
+
+
+def test_an_event_keeps_its_name_when_it_is_moved_and_two_of_a_day_differ() -> None:
+    before = events(
+        calendar("DTSTART:20260302T100000|DURATION:PT1H", "DTSTART:20260302T140000|DURATION:PT1H")
+    )
+    after = events(calendar("DTSTART:20260302T110000|DURATION:PT3H", "DTSTART:20260302T160000|DURATION:PT1H"))
+    assert [each.id for each in before] == [each.id for each in after]
+    assert len({each.id for each in before}) == 2
+    found = change(before, after)
+    assert (len(found.added), len(found.moved), len(found.gone)) == (0, 2, 0)
+    assert change(before, before[:1]).gone == (before[1],)
+    assert change(before, before).nothing
+
+
+def test_an_end_written_as_a_date_is_all_of_that_day() -> None:
+    found = events(
+        calendar(f"DTSTART;TZID={SEOUL}:20260302T200000|DURATION:PT1H|RRULE:FREQ=WEEKLY;UNTIL=20260316")
+    )
+    assert [str(each.date) for each in found] == ["2026-03-02", "2026-03-09", "2026-03-16"]
+
+
+def test_what_the_calendar_calls_off_does_not_open() -> None:
+    found = events(
+        calendar(
+            f"UID:a|DTSTART;TZID={SEOUL}:20260302T200000|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=3",
+            f"UID:a|RECURRENCE-ID;TZID={SEOUL}:20260309T200000|DTSTART;TZID={SEOUL}:20260309T200000"
+            "|DURATION:PT1H|STATUS:CANCELLED",
+            "DTSTART:20260302T100000|DURATION:PT1H|STATUS:CANCELLED",
+        )
+    )
+    assert [str(each.date) for each in found] == ["2026-03-02", "2026-03-16"]
+
+
+# --- what strangers write ------------------------------------------------------------------------
+
+
+def test_an_event_that_can_be_no_window_is_left_out_and_said() -> None:
+    found = read(
+        calendar(
+            "DTSTART;VALUE=DATE:20260302",
+            "DTSTART;TZID=Nowhere/Land:20260302T200000|DURATION:PT1H",
+            "DTSTART:garbage|DURATION:PT1H",
+            "DTSTART:20260302T200000Z|DURATION:PT1H|RRULE:FREQ=SECONDLY",
+            "DTSTART:20260302T200000Z|DURATION:PT1H|RRULE:FREQ=DAILY;BYHOUR=1,2,3",
+            "DTSTART:20260302T200000Z|DURATION:PT1H|RRULE:FREQ=DAILY;COUNT=99999",
+            "DTSTART:09990302T200000Z|DURATION:PT1H",
+            "DURATION:PT1H",
+            "DTSTART:20260302T200000Z|DURATION:PT1H",
+        )
+    )
+    assert found.events == 1
+    assert list(found.faults) == [
+        '"Class 0" lasts all day; only events with times open a pool',
+        '"Class 1" is in the zone Nowhere/Land, which the calendar does not define',
+        '"Class 2" has a time that cannot be read',
+        '"Class 3" recurs secondly; a course recurs daily, weekly, monthly or yearly',
+        '"Class 4" recurs daily by BYHOUR, which is not read',
+        '"Class 5" recurs more than 5000 times',
+        '"Class 6" begins in 999; only years from 1990 to 2200 are read',
+        '"Class 7" has a time that cannot be read',
+    ]
+
+
+def test_a_date_of_a_series_that_becomes_all_day_does_not_open_as_it_was() -> None:
+    content = calendar(
+        f"UID:a|DTSTART;TZID={SEOUL}:20260302T200000|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=2",
+        f"UID:a|RECURRENCE-ID;TZID={SEOUL}:20260309T200000|DTSTART;VALUE=DATE:20260309",
+    )
+    assert [str(each.date) for each in events(content)] == ["2026-03-02"]
+
+
+def test_people_places_and_descriptions_are_not_kept() -> None:
+    text = read(
+        calendar(
+            "UID:alice@school.example|DTSTART:20260302T200000Z|DURATION:PT1H|DESCRIPTION:secret room"
+            "|ATTENDEE:mailto:bob@school.example|LOCATION:B 12|BEGIN:VALARM|ACTION:DISPLAY|TRIGGER:-PT5M|END:VALARM"
+        )
+    ).text
+    assert not [word for word in ("alice", "bob", "secret", "B 12", "VALARM") if word in text]
+
+
+def test_what_is_no_calendar_is_refused_in_one_line() -> None:
+    assert refused(b"<html>log in</html>") == "is no iCalendar (RFC 5545), export it as .ics"
+    assert refused(b"\xff\xfe") == "is not UTF-8 at byte 0, export it as UTF-8"
+    assert refused(b"x" * (LARGEST + 1)).startswith("is larger than 1024 KiB")
+    assert refused(b"BEGIN:VEVENT\n" * (MOST_EVENTS + 1)).startswith("has more than 2000 events")
+    assert "\n" not in refused(b"BEGIN:VCALENDAR\nBEGIN:VEVENT\n")
+
+
+def test_a_zone_that_would_cost_hours_to_work_out_is_refused() -> None:
+    content = calendar(
+        "DTSTART;TZID=Campus:20260302T200000|DURATION:PT1H", head=CUSTOM.format(rule="FREQ=SECONDLY")
+    )
+    assert refused(content).startswith("defines a time zone whose clocks")
+    folded = content.replace(b"FREQ=SECONDLY", b"FREQ=SEC\r\n ONDLY")
+    assert refused(folded).startswith("defines a time zone whose clocks")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29;INTERVAL=2",
+        "FREQ=MONTHLY;BYMONTHDAY=31;INTERVAL=12",
+        "FREQ=MONTHLY;BYMONTH=4;INTERVAL=2",
+        "FREQ=DAILY;BYDAY=TU;INTERVAL=7",
+        "FREQ=MONTHLY;BYDAY=6MO",
+        "FREQ=MONTHLY;BYDAY=1MO;BYSETPOS=3",
+        "FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=YEARLY;BYMONTH=13",
+    ],
+)
+def test_a_series_of_which_no_next_date_is_certain_is_not_looked_for(rule: str) -> None:
+    found = read(calendar(f"DTSTART:20260302T000000Z|DURATION:PT1H|RRULE:{rule}"))
+    assert (found.events, len(found.faults)) == (0, 1)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY",
+        "FREQ=DAILY;INTERVAL=400",
+        "FREQ=DAILY;BYDAY=MO;BYMONTH=2",
+        "FREQ=WEEKLY;INTERVAL=3;BYDAY=MO,WE;WKST=SU",
+        "FREQ=MONTHLY;BYDAY=5MO;INTERVAL=12",
+        "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1",
+        "FREQ=MONTHLY;BYMONTHDAY=31",
+        "FREQ=MONTHLY;BYMONTHDAY=-31",
+        "FREQ=MONTHLY;BYMONTHDAY=31;BYMONTH=1,3",
+        "FREQ=YEARLY;INTERVAL=7;BYMONTH=12;BYMONTHDAY=31",
+        "FREQ=YEARLY;BYDAY=-5SU;BYMONTH=2",
+        "FREQ=YEARLY;BYDAY=5TU",
+    ],
+)
+def test_all_that_is_read_is_worked_out_at_once(rule: str) -> None:
+    ends = "", ";COUNT=9", ";UNTIL=20200101T000000Z"
+    content = calendar(*[f"DTSTART:19900101T000000Z|DURATION:PT1H|RRULE:{rule}{end}" for end in ends * 20])
+    assert read(content).faults == ()
+    events(content, start="2026-11-01", end="2026-11-03")
+
+
+def test_too_many_openings_are_refused() -> None:
+    content = calendar(*["DTSTART:20260101T000000Z|DURATION:PT1H|RRULE:FREQ=DAILY"] * 100)
+    with pytest.raises(BadInput, match="more than 20000 events in this time"):
+        events(content)
+
+
+def test_what_is_kept_reads_as_itself() -> None:
+    content = calendar("DTSTART:20260302T200000|DURATION:PT1H|RRULE:FREQ=WEEKLY;BYDAY=MO,WE;COUNT=3")
+    again = read(content).text.encode()
+    assert (
+        hours(events(again))
+        == hours(events(content))
+        == ["03-02 11:00-12:00", "03-04 11:00-12:00", "03-09 11:00-12:00"]
+    )
