@@ -5,6 +5,7 @@ Owns these transactions; how much it is, and from when to when, is domain/charge
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -52,6 +53,18 @@ class LedgerCharges(LedgerChanges):
                 *([self._entry(why)] if why else []),
             ]
         )
+
+    def begin_counting(self, pool: str, at: datetime) -> None:
+        """Count from here on what runs without a lease; where it is counted already, nothing changes."""
+        with suppress(Conflict):
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #metered_until = :at, #schema = :schema",
+                "attribute_not_exists(#metered_until)",
+                at=items.milliseconds(at),
+                schema=items.SCHEMA,
+            )
 
     def bill_unleased(
         self, pool: str, closed: datetime, receipt: Mapping[str, object], billed: NodeTime

@@ -1,0 +1,178 @@
+"""What runs past or without a lease is spent: counted as it runs, once, and put on a receipt once."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.guard_money import count
+from handlers.leases import STEPS
+from handlers.metering import count_beyond
+from lamplighter.domain import instant, money
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.money import Money
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def budget(lab: LabOnMoto) -> Budget:
+    return lab.capacity.ledger.budget("2026-11", "USD")
+
+
+def cost(lab: LabOnMoto, node_minutes: float) -> Money:
+    """What so many minutes of a node cost."""
+    return money.cost_of(node_minutes * MINUTE, lab.watch.desk.terms("gpu").price_per_hour, "USD")
+
+
+def sweep(lab: LabOnMoto, minutes: float) -> None:
+    """The money part of the guard's sweep, so many minutes after eight."""
+    now = lab.at(minutes)
+    count(lab.watch.desk, "gpu", lab.capacity.ledger.leases("gpu"), lab.capacity.see("gpu"), now)
+
+
+def started(lab: LabOnMoto, nodes: int, minutes: float) -> None:
+    """Nodes that have run since so many minutes after eight."""
+    lab.scale(nodes)
+    _launched(lab, minutes)
+
+
+def _launched(lab: LabOnMoto, minutes: float) -> None:
+    """moto takes the machine's clock: the launch is moved to where the story has it."""
+    from moto.backends import get_backend  # noqa: PLC0415
+
+    at = EIGHT + minutes * MINUTE
+    ec2 = get_backend("ec2")["123456789012"]["ap-northeast-2"]
+    for reservation in ec2.reservations.values():
+        for instance in reservation.instances:
+            instance.launch_time = at.replace(tzinfo=None)
+
+
+def closed(lab: LabOnMoto, command: Mapping[str, object]) -> dict[str, Any]:
+    """The lease steps of CloseLab; gives the receipts."""
+    results: dict[str, Any] = {}
+    for name in ("RestoreExperiments", "Settle", "Disarm", "Receipt"):
+        if name == "Settle":
+            results["ProveZero"] = {"zero": True, "at": instant.written(lab.capacity.now()), "desired": 0}
+        results[name] = STEPS[name]({"command": command, "results": results}, lab.watch.desk)
+    receipt: dict[str, Any] = results["Receipt"]
+    return receipt
+
+
+def test_the_first_sweep_only_notes_where_counting_begins(lab: LabOnMoto) -> None:
+    started(lab, 2, -600)
+
+    sweep(lab, 0)
+
+    assert budget(lab).spent == Money.zero("USD")
+    assert lab.capacity.ledger.pool("gpu").metered_until == EIGHT
+
+
+def test_nodes_that_nothing_closes_are_counted_as_they_run_each_second_once(lab: LabOnMoto) -> None:
+    sweep(lab, 0)
+    started(lab, 2, 3)
+
+    for minutes in (5, 10, 15, 20, 25, 30, 35, 40):
+        sweep(lab, minutes)
+
+    # At 20 what ran since 3 is counted, at 40 what ran since.
+    assert budget(lab).unleased == budget(lab).spent == cost(lab, 2 * 37)
+    assert lab.capacity.ledger.pool("gpu").metered_until == EIGHT + 40 * MINUTE
+    unbilled = lab.capacity.ledger.pool("gpu").unbilled
+    assert unbilled is not None
+    assert unbilled.seconds == 2 * 37 * 60
+
+
+def test_what_runs_less_than_a_quarter_of_an_hour_is_left_to_its_close(lab: LabOnMoto) -> None:
+    sweep(lab, 0)
+    started(lab, 1, 3)
+
+    sweep(lab, 15)
+
+    assert budget(lab).spent == Money.zero("USD")
+
+
+def test_a_close_counts_the_rest_and_leaves_one_receipt_of_all(lab: LabOnMoto) -> None:
+    sweep(lab, 0)
+    started(lab, 1, 0)
+    sweep(lab, 20)
+    lab.at(30)
+    command = lab.command("close", lease=None, source="guard")
+
+    receipt = closed(lab, command)
+    again = STEPS["Settle"](
+        {"command": command, "results": {"ProveZero": {"at": "2026-11-20T20:30:00Z"}}}, lab.watch.desk
+    )
+
+    assert receipt["node_seconds"] == 30 * 60
+    assert Money.from_json(receipt["cost"]) == budget(lab).spent == cost(lab, 30)
+    assert again["unleased_seconds"] == 0
+    assert [each["node_seconds"] for each in lab.capacity.ledger.receipts("gpu")] == [30 * 60]
+
+
+def test_what_runs_past_a_lease_is_its_overrun_in_receipt_account_and_budget(lab: LabOnMoto) -> None:
+    lease = lab.lease(nodes=1, opens=0, closes=60)
+    started(lab, 1, 0)
+    sweep(lab, 60)
+    sweep(lab, 80)
+    assert budget(lab).overrun == budget(lab).account("alice").spent == cost(lab, 20)
+    lab.at(90)
+
+    receipt = closed(lab, lab.command("close", lease=lease.id))
+
+    assert receipt["node_seconds"] == 90 * 60
+    assert receipt["overrun"]["node_seconds"] == 30 * 60
+    assert Money.from_json(receipt["cost"]) == cost(lab, 90)
+    assert budget(lab).overrun == budget(lab).spent == cost(lab, 30)
+    assert budget(lab).unleased is None
+    # The lease itself is paid by the period in which it opened.
+    assert lab.capacity.ledger.budget(lease.period, "USD").account("alice").spent == cost(lab, 60)
+
+
+def test_two_counts_of_the_same_time_count_once(lab: LabOnMoto) -> None:
+    sweep(lab, 0)
+    started(lab, 1, 0)
+    now = lab.at(30)
+
+    count_beyond("gpu", now, lab.watch.desk, "guard")
+    count_beyond("gpu", now, lab.watch.desk, "leases")
+
+    assert budget(lab).spent == cost(lab, 30)
+
+
+def test_what_runs_over_the_turn_of_a_period_is_spent_in_each(lab: LabOnMoto) -> None:
+    # In Seoul November ends at 15:00 UTC on the 30th: 9 days and 19 hours after eight.
+    turn = (9 * 24 + 19) * 60
+    sweep(lab, turn - 30)
+    started(lab, 1, turn - 20)
+
+    sweep(lab, turn + 40)
+
+    assert budget(lab).spent == cost(lab, 20)
+    assert lab.capacity.ledger.budget("2026-12", "USD").spent == cost(lab, 40)
+
+
+def test_while_a_window_that_is_due_is_not_decided_its_nodes_are_not_counted(lab: LabOnMoto) -> None:
+    sweep(lab, 0)
+    lease = lab.lease(nodes=1, opens=10, closes=60)
+    boto3.client("dynamodb").update_item(
+        TableName="lab-ledger",
+        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease.id}"}},
+        UpdateExpression="SET #state = :state",
+        ExpressionAttributeNames={"#state": "state"},
+        ExpressionAttributeValues={":state": {"S": "planned"}},
+    )
+    started(lab, 1, 5)
+
+    sweep(lab, 30)
+
+    assert budget(lab).spent == cost(lab, 5)
