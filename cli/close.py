@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, orders, printing
+from cli import close_all, deployment, orders, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
 from lamplighter.domain.commands import Command, Decision, Verb
@@ -21,7 +21,8 @@ def command(
         str | None, typer.Argument(metavar="[POOL|LEASE]", help="The pool, or one lease by its id.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every lease of the pool, where there are several.")
+        bool,
+        typer.Option("--all", help="Every lease of the pool, and whatever runs there without one."),
     ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Return when zero is proven.")] = False,
     yes: Yes = False,
@@ -30,14 +31,21 @@ def command(
 ) -> None:
     """Close a pool before its lease ends: drain, back to zero, proof, receipt.
 
+    `--all` is for emergencies: one order for the whole pool, shown first. What opens later still opens;
+    `lamplighter pause` keeps it closed.
+
     \b
     Examples:
       lamplighter close
       lamplighter close gpu --wait
       lamplighter close cli-1a2b3c4d --yes
+      lamplighter close --all gpu --yes
     """
     found = deployment.find(lab_name)
-    leases = _meant(found, what, everything=everything)
+    if everything:
+        close_all.close_all(found, found.pool(what), wait=wait, yes=yes, as_json=as_json)
+        return
+    leases = _meant(found, what)
     if not yes and sys.stdin.isatty():
         for lease in leases:
             printing.say(
@@ -58,7 +66,7 @@ def command(
             printing.say(f"{decision.outcome}: {decision.reason}")
 
 
-def _meant(found: Deployment, what: str | None, *, everything: bool) -> list[Lease]:
+def _meant(found: Deployment, what: str | None) -> list[Lease]:
     running = [
         lease
         for name in found.lab.pools
@@ -78,7 +86,7 @@ def _meant(found: Deployment, what: str | None, *, everything: bool) -> list[Lea
     leases = [lease for lease in running if lease.pool == pool]
     if not leases:
         raise Refused(f"pool {pool} has no lease to close")
-    if len(leases) > 1 and not everything:
+    if len(leases) > 1:
         names = ", ".join(f"{lease.id} ({lease.owner})" for lease in leases)
         raise BadInput(f"pool {pool} has {len(leases)} leases: name one of {names}, or say --all")
     return leases

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -19,12 +19,15 @@ from lamplighter.domain.words import OpenWords, open_words
 from lamplighter.errors import BadInput
 
 WAIT_POLL_SECONDS = 2
+SOON = timedelta(minutes=2)
 
 
 def command(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[POOL] [N] [for D|until T] [because TEXT]", help="What to open, in words."),
+        typer.Argument(
+            metavar="[POOL] [N] [at T] [for D|until T] [because TEXT]", help="What to open, in words."
+        ),
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Add nodes to a pool that is open already.")] = False,
     wait: Annotated[
@@ -36,7 +39,9 @@ def command(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Open a pool: ask for a lease of nodes until an instant.
+    """Open a pool, now or at a later time: ask for a lease of nodes until an instant.
+
+    With `at` the lease is granted ahead: its money is held and it opens by itself, unless it is closed before.
 
     Exit code 0: granted, or open already. 1: refused, with the reason; with --wait also where the GPUs are
     not proven: the lease stays, and what is missing is tried again until it ends.
@@ -47,9 +52,12 @@ def command(
       lamplighter open 2 for 90m because the exam is today
       lamplighter open gpu 1 until 22:30 --wait
       lamplighter open gpu 1 --add
+      lamplighter open gpu 2 at fri 20:00 for 3h because of the exam
     """
     found = deployment.find(lab_name)
     said = open_words(list(words or []), list(found.lab.pools), found.now, found.zone)
+    if wait and said.opens is not None:
+        raise BadInput("--wait: waits for an opening now, leave it out with 'at'")
     order = _order(found, said, owner, add=add)
     decision = orders.give(found, order)
     lease = found.ledger.lease(order.pool, decision.lease) if decision.lease else None
@@ -64,10 +72,8 @@ def command(
 
 
 def _order(found: Deployment, said: OpenWords, owner: str | None, *, add: bool) -> Command:
-    if said.opens is not None:
-        raise BadInput(
-            "'at' plans a window for later: write it into the lab's windows, with dates: [YYYY-MM-DD]"
-        )
+    # What begins in a moment begins now: no schedule is that near.
+    opens = said.opens if said.opens is not None and said.opens - found.now > SOON else None
     pool = found.pool(said.pool)
     person = orders.caller().name
     return Command(
@@ -80,6 +86,7 @@ def _order(found: Deployment, said: OpenWords, owner: str | None, *, add: bool) 
         issued=found.now,
         expires=orders.expiry(found.now),
         nodes=said.nodes or 1,
+        opens=opens,
         closes=said.closes,
         lasting=None if said.closes else said.duration or found.lab.guard.default_lease,
         because=said.because,
@@ -130,9 +137,10 @@ def _answer(found: Deployment, decision: Decision, lease: Lease | None, *, as_js
     printing.say(f"{decision.outcome}: {decision.reason}")
     if lease is not None:
         until = printing.local(lease.closes, found.zone)
-        hold = str(lease.hold)
+        since = f"from {printing.local(lease.opens, found.zone)} " if lease.opens > found.now else ""
         printing.say(
-            f"lease {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} until {until}, {hold} held"
+            f"lease {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} {since}until {until}, "
+            f"{lease.hold} held"
         )
     if decision.earliest is not None:
         printing.say(

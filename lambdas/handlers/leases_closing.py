@@ -37,7 +37,8 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
     """
     pool = pool_of(run, desk.capacity.lab)
     command = command_of(run)
-    _hand_over(pool, desk)
+    if not closing.is_emergency(command):
+        _hand_over(pool, desk)
     opened = desk.ledger.command(pool, command.opened_by) if command.opened_by else None
     for _ in range(LOOKS):
         state, leases, now = desk.ledger.pool(pool), desk.ledger.leases(pool), desk.now()

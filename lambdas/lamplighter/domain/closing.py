@@ -45,6 +45,11 @@ def decide(command: Command, opened: str | None, leases: Sequence[Lease], now: d
     return Closing((lease,), None, reason)
 
 
+def is_emergency(command: Command) -> bool:
+    """A person closes all of a pool: nobody waits for who comes next, and nobody takes nodes over."""
+    return command.lease is None and command.opened_by is None and command.source in {"cli", "slack"}
+
+
 def _whole_pool(command: Command, leases: Sequence[Lease], reason: str, now: datetime) -> Closing:
     """No lease named: all that have begun, and those whose close did not come to its end.
 
