@@ -15,7 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lamplighter import labfile
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.lab import Lab
 from local.aws.assets import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -116,6 +118,10 @@ def _run(lab: Path, out: Path, scratch: Path, started: Callable[[Callable[[], No
 def _digest(lab: Path) -> str:
     """Of everything an assembly is made of: names and contents, and the Python that runs it."""
     digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT}".encode() + lab.read_bytes())
+    found = labfile.read(lab)
+    # The calendar files beside a lab are part of it.
+    if isinstance(found, Lab) and found.calendars:
+        digest.update(found.to_json().encode())
     for path in _sources():
         digest.update(f"\0{path}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:20]

@@ -67,13 +67,18 @@ def read(path: FilePath | str) -> Lab | list[Problem]:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         return [Problem(name, line, "lab", f"is not UTF-8 at byte {error.start}, save it as UTF-8")]
-    return parse(text, name)
+    return parse(text, name, FilePath(path).parent)
 
 
-def parse(text: str, name: str = "lab.yaml") -> Lab | list[Problem]:
-    """The lab that a text describes, or its problems."""
+def parse(text: str, name: str = "lab.yaml", folder: FilePath | None = None) -> Lab | list[Problem]:
+    """The lab that a text describes, or its problems; with a folder, its calendar files are read from there."""
     document = lab_yaml.read(text)
     lab, found = _judge(document)
+    if lab is not None and folder is not None and any(window.calendar for window in lab.windows):
+        from lamplighter import lab_courses  # noqa: PLC0415 -- most labs follow no calendar
+
+        lab, wrong = lab_courses.filled(lab, folder)
+        found += wrong
     if lab is not None and not found and not document.faults:
         return lab
     told = [(fault.line, fault.path, fault.text) for fault in document.faults]

@@ -26,7 +26,7 @@ ARCHITECTURE = lambda_.Architecture.ARM_64
 EVENT_RETRIES = 2
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
 # Reading a lab file needs a YAML parser, which no function has: functions read lab.json.
-CLI_ONLY = ("labfile.py", "lab_yaml.py")
+CLI_ONLY = ("labfile.py", "lab_yaml.py", "lab_courses.py")
 
 
 class FunctionCode(Construct):

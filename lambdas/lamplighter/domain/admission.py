@@ -15,8 +15,9 @@ from math import lcm
 from operator import attrgetter
 from typing import NamedTuple
 
-from lamplighter.domain import zones
+from lamplighter.domain import warm_up, zones
 from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow
+from lamplighter.domain.early_opening import Stay, fitted
 from lamplighter.domain.money import Money
 from lamplighter.lab import Lab
 
@@ -32,7 +33,9 @@ class Admission(NamedTuple):
 
 def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
     """Admits windows as though nothing else had been spent and no lease were running."""
-    windows = sorted(windows, key=attrgetter("opening", "order"))
+    early = any(window.ready == "by" for window in lab.windows)
+    # One that opens early to be ready by its start takes its turn by its start: it pushes nobody out.
+    windows = sorted(windows, key=attrgetter("begins" if early else "opening", "order"))
     tariff = _Tariff(lab, {window.pool for window in windows})
     rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
     held: defaultdict[str, int] = defaultdict(int)
@@ -40,7 +43,10 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
     admission = Admission([], [])
     for window in windows:
         room = rooms[window.pool]
-        taken = room.taken(window.opening)
+        begins = window.opening if window.ready_by is None else window.ready_by
+        taken = room.taken(begins)
+        if early:
+            window = fitted(window, lab, room.most, room.stays(begins))  # noqa: PLW2901
         period = tariff.period(window.opening)
         hold = tariff.hold(window)
         if taken + window.nodes > room.most:
@@ -55,6 +61,8 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
             held[period] += hold
             owned[window.owner, period] += hold
             room.take(window)
+            if early:
+                room.remember(window)
             admission.admitted.append(window)
     return admission
 
@@ -66,6 +74,7 @@ class _Room:
         self.most = most
         self._taken = 0
         self._running: list[tuple[int, int]] = []  # closing, nodes; the next to close first
+        self._lately: list[Stay] = []
 
     def taken(self, at: int) -> int:
         # What runs at an opening is the most there will be until something closes: later openings come later.
@@ -76,6 +85,15 @@ class _Room:
     def take(self, window: PlannedWindow) -> None:
         heappush(self._running, (window.closing, window.nodes))
         self._taken += window.nodes
+
+    def remember(self, window: PlannedWindow) -> None:
+        self._lately.append(Stay(window.opening, window.closing, window.nodes, window.window))
+
+    def stays(self, before: int) -> list[Stay]:
+        """Who had nodes lately or has them, for one that would open early before this instant."""
+        longest = int(warm_up.LONGEST.total_seconds())
+        self._lately = [stay for stay in self._lately if stay.closing > before - longest]
+        return self._lately
 
 
 class _Tariff:

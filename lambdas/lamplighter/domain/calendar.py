@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from lamplighter.domain import warm_up, zones
+from lamplighter.domain import early_opening, warm_up, zones
 from lamplighter.domain.course_calendar import Course, Event
 from lamplighter.domain.wall_clock import Opening, opening
 from lamplighter.lab import Lab
@@ -141,18 +141,10 @@ def expand(
                     _add_event(lab, window, order, event, found)
         if lead:
             zone = lab.zone_of(window)
-            expansion.windows.extend(_early(late, lead, zone) for late in found.windows)
+            expansion.windows.extend(early_opening.planned(late, lead, zone) for late in found.windows)
         else:
             expansion.windows.extend(found.windows)
     return expansion
-
-
-def _early(window: PlannedWindow, lead: int, zone: str) -> PlannedWindow:
-    """The window as it opens where nothing is in the way."""
-    note = warm_up.note(window.opening, lead, zone)
-    return window._replace(
-        opening=window.opening - lead, ready_by=window.opening, notes=(*window.notes, note)
-    )
 
 
 def _add_event(lab: Lab, window: Window, order: int, event: Event, expansion: Expansion) -> None:

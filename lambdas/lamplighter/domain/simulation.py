@@ -4,7 +4,7 @@ Puts together calendar and admission, and reckons capacity and cost of what lies
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from lamplighter.domain import zones
 from lamplighter.domain.admission import admit
 from lamplighter.domain.calendar import PlannedWindow, SkippedWindow, expand
+from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.money import Money, cost_of
 from lamplighter.lab import Lab
 
@@ -105,12 +106,16 @@ class Simulation(NamedTuple):
         }
 
 
-def simulate(lab: Lab, begins: datetime, ends: datetime) -> Simulation:
-    """Plays a lab's windows over [begins, ends)."""
+def simulate(
+    lab: Lab, begins: datetime, ends: datetime, courses: Mapping[str, Course] | None = None
+) -> Simulation:
+    """Plays a lab's windows over [begins, ends); `courses` are the calendars that they follow, by window."""
     begins, ends = begins.astimezone(UTC), ends.astimezone(UTC)
-    expansion = expand(lab, begins, ends)
+    expansion = expand(lab, begins, ends, courses)
     admission = admit(lab, expansion.windows)
-    windows = sorted(admission.admitted, key=attrgetter("opening", "window"))
+    # One that opens later than it wished may do so after the end.
+    admitted = [one for one in admission.admitted if one.ready_by is None or one.opens < ends]
+    windows = sorted(admitted, key=attrgetter("opening", "window"))
     skipped = sorted(expansion.skipped + admission.refused, key=attrgetter("date", "order"))
     of_pool: defaultdict[str, list[PlannedWindow]] = defaultdict(list)
     for window in windows:

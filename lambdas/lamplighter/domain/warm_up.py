@@ -1,15 +1,12 @@
 """How long a pool takes until its GPUs are ready, and what follows from it for windows that must be ready by.
 
-Owns the measured figure and its bounds, how early such a window may open, and when GPUs are expected. What
-was measured stands in the receipts; which windows there are is calendar.py's.
+Owns the measured figure and its bounds, and when GPUs are expected. What was measured stands in the
+receipts; how early a window may open beside others is early_opening.py's.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from math import ceil
-from typing import NamedTuple
-
-from lamplighter.domain import zones
 
 BEFORE_ANY = timedelta(minutes=10)
 """What a pool is said to take before it was ever measured: boot, joining, drivers and the GPU checks."""
@@ -24,14 +21,6 @@ ENOUGH = 3
 """With fewer than this the stated figure holds, unless the pool was slower."""
 WARM = timedelta(minutes=1)
 """Ready sooner than this: the nodes were there already, handed over by the lease before."""
-
-
-class Stay(NamedTuple):
-    """Nodes of a pool over [opening, closing), in seconds since 1970."""
-
-    opening: int
-    closing: int
-    nodes: int
 
 
 def measured(minutes: Iterable[object]) -> timedelta:
@@ -56,44 +45,7 @@ def lead(pool: str, warm_ups: Mapping[str, timedelta] | None) -> int:
     return int((warm_ups or {}).get(pool, BEFORE_ANY).total_seconds())
 
 
-def note(ready_by: int, early: int, zone: str) -> str:
-    """What a window that opens early says of it."""
-    clock = f"{zones.instant(ready_by).astimezone(zones.zone(zone)):%H:%M}"
-    return f"opens {early // 60} min early, so that GPUs are ready by {clock}"
-
-
-def earliest(wished: int, begins: int, nodes: int, most: int, stays: Iterable[Stay]) -> int:
-    """The first instant of [wished, begins] from which the pool has room until `begins`.
-
-    That is `begins` where others have the room until then; whether there is room later is admission's.
-    """
-    near = [stay for stay in stays if stay.opening < begins and stay.closing > wished]
-    opens = wished
-    # Room shrinks where somebody opens: what is full there is full until enough of them have closed.
-    for edge in sorted({wished, *(stay.opening for stay in near), *(stay.closing for stay in near)}):
-        if not wished <= edge < begins:
-            continue
-        if sum(stay.nodes for stay in near if stay.opening <= edge < stay.closing) + nodes > most:
-            opens = min((stay.closing for stay in near if stay.closing > edge), default=begins)
-    return min(opens, begins)
-
-
-def later_note(wished: int, opens: int, begins: int, zone: str) -> str:
-    """What a window says that could not open as early as it wished."""
-    where = zones.zone(zone)
-    until = f"{zones.instant(opens).astimezone(where):%H:%M}"
-    if opens >= begins:
-        return f"opens at {until} and not {(begins - wished) // 60} min early: its pool has no room before"
-    minutes = f"{(begins - opens) // 60} min early and not {(begins - wished) // 60}"
-    return f"opens {minutes}: its pool has no room before {until}"
-
-
 def expected(opens: datetime, ready_by: datetime | None, warm_up: timedelta, *, warm: bool) -> datetime:
     """When GPUs are expected of a lease that opens then: at once where its nodes are there already."""
     ready = opens if warm else opens + warm_up
     return ready if ready_by is None else max(ready, ready_by)
-
-
-def handed_over(opening: int, nodes: int, stays: Sequence[Stay]) -> bool:
-    """Whether so many nodes run up to the opening and are freed by it."""
-    return sum(stay.nodes for stay in stays if stay.opening < opening == stay.closing) >= nodes

@@ -1,0 +1,146 @@
+"""Windows that must be ready by their start: how early they open, beside whom, and what is measured."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.domain.calendar import expand
+from lamplighter.domain.early_opening import Stay, fitted
+from lamplighter.domain.simulation import simulate
+from lamplighter.domain.warm_up import BEFORE_ANY, LONGEST, SHORTEST, measured
+from lamplighter.lab import Lab
+
+DAY = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def lab(*windows: dict[str, Any], **more: Any) -> Lab:
+    document = {"name": "lab", "time_zone": "UTC", "windows": [{"days": "mon", **each} for each in windows]}
+    return Lab.model_validate({**document, **more})
+
+
+def by(start: str = "20:00", end: str = "22:00", **more: Any) -> dict[str, Any]:
+    return {"name": "class", "ready": "by", "start": start, "end": end, "nodes": 2, **more}
+
+
+def plain(start: str, end: str, **more: Any) -> dict[str, Any]:
+    return {"name": "other", "start": start, "end": end, "nodes": 2, **more}
+
+
+def played(found: Lab) -> list[str]:
+    document: Any = simulate(found, DAY, DAY + timedelta(days=2)).to_json()
+    return [
+        f"{each['window']} {each['opens'][11:16]}-{each['closes'][11:16]}" for each in document["windows"]
+    ]
+
+
+def notes(found: Lab) -> list[str]:
+    document: Any = simulate(found, DAY, DAY + timedelta(days=2)).to_json()
+    return [note for each in document["windows"] for note in each["notes"]]
+
+
+def test_it_opens_early_by_the_stated_figure_before_anything_was_measured() -> None:
+    found = lab(by())
+    assert played(found) == ["class 19:50-22:00"]
+    assert notes(found) == ["opens 10 min early, so that GPUs are ready by 20:00"]
+
+
+def test_it_opens_early_by_what_its_pool_was_measured_to_take() -> None:
+    (window,) = expand(
+        lab(by()), DAY, DAY + timedelta(days=1), warm_ups={"gpu": timedelta(minutes=17)}
+    ).windows
+    assert (window.opens, window.ready_by) == (
+        DAY + timedelta(hours=19, minutes=43),
+        int((DAY + timedelta(hours=20)).timestamp()),
+    )
+
+
+def test_the_early_minutes_are_paid_for() -> None:
+    document: Any = simulate(lab(by()), DAY, DAY + timedelta(days=1)).to_json()
+    assert document["cost"][0]["node_seconds"] == 2 * (2 * 3600 + 600)
+
+
+def test_it_never_opens_before_others_leave_room_and_says_so() -> None:
+    found = lab(by(), plain("18:00", "19:55"))
+    assert played(found) == ["other 18:00-19:55", "class 19:55-22:00"]
+    assert notes(found) == ["opens 5 and not 10 min early: other comes first until 19:55"]
+    found = lab(by(), plain("18:00", "20:00"))
+    assert played(found) == ["other 18:00-20:00", "class 20:00-22:00"]
+    assert notes(found) == ["opens at 20:00 and not 10 min early: other comes first until 20:00"]
+
+
+def test_opening_early_pushes_nobody_out() -> None:
+    # By its start the other comes first, whatever the file's order; by the early opening it would not.
+    found = lab(by(), plain("19:55", "20:30"))
+    assert played(found) == ["other 19:55-20:30"]
+    assert [one.code.value for one in simulate(found, DAY, DAY + timedelta(days=1)).skipped] == ["pool-full"]
+
+
+def test_it_opens_beside_others_where_there_is_room_for_both() -> None:
+    assert played(lab(by(nodes=1), plain("18:00", "21:00", nodes=1))) == [
+        "other 18:00-21:00",
+        "class 19:50-22:00",
+    ]
+
+
+def test_it_never_opens_across_a_curfew() -> None:
+    found = lab(by("04:15", "06:00"), guard={"curfew": "04:00"})
+    assert played(found) == ["class 04:10-06:00"]
+    assert notes(found) == ["opens 5 and not 10 min early: the curfew comes first until 04:10"]
+
+
+def test_an_opening_whose_early_minutes_alone_lie_in_the_range_is_in_it() -> None:
+    begins = DAY + timedelta(hours=19, minutes=45)
+    found = simulate(lab(by()), begins, begins + timedelta(minutes=10))
+    assert [one.opens for one in found.windows] == [DAY + timedelta(hours=19, minutes=50)]
+    assert simulate(lab(by(), plain("18:00", "20:00")), begins, begins + timedelta(minutes=10)).skipped == []
+
+
+@given(
+    stays=st.lists(st.tuples(st.integers(0, 90), st.integers(1, 60), st.integers(1, 3)), max_size=6),
+    nodes=st.integers(1, 3),
+)
+def test_the_early_opening_is_the_first_from_which_there_is_room(
+    stays: list[tuple[int, int, int]], nodes: int
+) -> None:
+    found = lab(by())
+    (window,) = expand(found, DAY, DAY + timedelta(days=1)).windows
+    window = window._replace(nodes=nodes)
+    base = window.opening - 60 * 60
+    others = [
+        Stay(base + start * 60, base + (start + length) * 60, taken, "x") for start, length, taken in stays
+    ]
+
+    opening = fitted(window, found, 4, others).opening
+
+    def room(at: int) -> bool:
+        return sum(stay.nodes for stay in others if stay.opening <= at < stay.closing) + nodes <= 4
+
+    assert window.ready_by is not None
+    minutes = range(window.opening, window.ready_by, 60)
+    full = [minute for minute in minutes if not room(minute)]
+    assert opening == (max(full) + 60 if full else window.opening)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "expected"),
+    [
+        ([], BEFORE_ANY),
+        ([None, None], BEFORE_ANY),
+        ([4.2], BEFORE_ANY),  # one measurement proves little; slower than stated counts at once
+        ([14.2], timedelta(minutes=15)),
+        ([6.1, 6.4, 7.9], timedelta(minutes=8)),
+        ([0.1, 6.1, 6.4, 0.0, 7.9], timedelta(minutes=8)),  # handed-over nodes were warm already
+        ([1.5] * 5, SHORTEST),
+        ([45.0] * 5, LONGEST),
+        ([7.0, 7.2, 45.0, 7.1, 7.3], timedelta(minutes=15)),  # an hour without capacity is no warm-up
+        ([6.0] * 18 + [9.0, 11.0], timedelta(minutes=6)),
+        ([*[6.0] * 17, 9.0, 11.0, 11.0, *[25.0] * 30], timedelta(minutes=9)),  # only the last twenty count
+    ],
+)
+def test_a_pools_warm_up_is_a_robust_upper_figure_of_its_last_windows(
+    minutes: list[float | None], expected: timedelta
+) -> None:
+    assert measured(minutes) == expected
