@@ -25,9 +25,9 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     if run.lease:
         clean_up(connection, run.lease)
     here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
-    going = _going(run, lab, connection, here)
+    leaving = going(run, lab, connection, here, clock.now())
     evicted, forced, waiting = 0, list[str](), list[str]()
-    for node in going:
+    for node in leaving:
         began = _begun(connection, node)
         accepted, left = _ask(connection, node)
         evicted += int(node.annotations.get(EVICTED, "0")) + accepted
@@ -45,17 +45,16 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     for called in forced:
         namespace, _, name = called.partition("/")
         pods.delete(connection, namespace, name, grace_seconds=FORCED_GRACE_SECONDS)
-    rows = [{"name": node.name, "instance": node.instance} for node in going]
+    rows = [{"name": node.name, "instance": node.instance} for node in leaving]
     return {"nodes": rows, "evicted": evicted, "forced": forced}
 
 
-def _going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts]) -> list[NodeFacts]:
-    """The nodes beyond what the other leases justify; those that began to leave go first."""
-    now = clock.now()
+def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at: datetime) -> list[NodeFacts]:
+    """The nodes beyond what the other leases justify at an instant; those that began to leave go first."""
     others = [lease for lease in run.leases() if lease.id != run.lease]
     most = lab.pools[run.pool].max_nodes or len(here)
     # A lease whose opening is being decided right now counts: its nodes are kept, not bounced.
-    wanted = target_at(others, now, most).nodes + sum(lease.nodes for lease in due(others, now))
+    wanted = target_at(others, at, most).nodes + sum(lease.nodes for lease in due(others, at))
     surplus = max(0, len(here) - wanted)
     if surplus == len(here):
         return here

@@ -16,7 +16,14 @@ from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
 from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.lease import Lease
-from lamplighter.domain.schedule import NEAREST, Doors, close_schedule, open_schedule, warn_schedule
+from lamplighter.domain.schedule import (
+    NEAREST,
+    Doors,
+    close_schedule,
+    names_of,
+    open_schedule,
+    warn_schedules,
+)
 from lamplighter.domain.terms import Terms, terms
 from lamplighter.errors import BadInput, TryLater
 
@@ -75,7 +82,7 @@ class Desk:
     def schedule_end(self, lease: Lease) -> tuple[str, ...]:
         """Put the schedules that warn before the end of a lease and close it; gives their names."""
         put = []
-        for schedule in (close_schedule(lease, self.doors), warn_schedule(lease, self.doors)):
+        for schedule in (close_schedule(lease, self.doors), *warn_schedules(lease, self.doors)):
             if schedule.at > self.now() + NEAREST:
                 self.windows.put(schedule)
                 put.append(schedule.name)
@@ -87,7 +94,7 @@ class Desk:
 
     def unschedule(self, lease: Lease) -> None:
         """Take away whatever would still open, warn or close a lease."""
-        self.windows.delete(f"{what}-{lease.id}" for what in ("open", "warn", "close"))
+        self.windows.delete(names_of(lease.id, self.doors))
 
     def _put_failsafe(self, pool: str, first: datetime, now: datetime) -> None:
         nodegroup = self.capacity.nodegroup(pool)

@@ -63,6 +63,11 @@ class Environment:
         return _of("NOTICES_FUNCTION_ARN")
 
     @property
+    def cluster_function(self) -> str:
+        """Who sees what runs on the nodes (function `notices`)."""
+        return _of("CLUSTER_FUNCTION_ARN")
+
+    @property
     def notices_topic(self) -> str:
         return _of("NOTICES_TOPIC_ARN")
 
@@ -72,10 +77,10 @@ class Environment:
 
     @property
     def doors(self) -> "Doors":
-        """The ARNs that window schedules lead to."""
+        """The ARNs that window schedules lead to, and how long before an end the lab warns."""
         from lamplighter.domain.schedule import Doors  # noqa: PLC0415 -- only two functions need it
 
-        return Doors(self.open_lab, self.close_lab, self.notices_function)
+        return Doors(self.open_lab, self.close_lab, self.notices_function, tuple(lab().guard.warnings))
 
 
 ENVIRONMENT = Environment()

@@ -4,8 +4,8 @@ Notes in the ledger that GPUs are proven, and what the checks said. A notice tha
 nothing: the ledger has it, and the next one says where things stand.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,17 +18,22 @@ from handlers.logs import logger
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import announcement, closing, holds, trail, zones
+from lamplighter.domain import announcement, closing, extension, holds, trail, zones
 from lamplighter.domain.announcement import Announcement
+from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Phase
 from lamplighter.domain.terms import terms as terms_of
-from lamplighter.errors import BadInput
+from lamplighter.errors import BadInput, LamplighterError
 
 if TYPE_CHECKING:
     from lamplighter.lab import Lab
+
+
+CLUSTER_SECONDS = 30
+"""Longer than the cluster function takes to start and look; shorter than this function may live."""
 
 
 @dataclass
@@ -38,6 +43,8 @@ class Voice:
     lab: "Lab"
     ledger: Ledger
     notices: Notices
+    ask_cluster: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
+    """Asks the cluster function for one step; whoever is not answered goes on without."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -91,7 +98,32 @@ def warn(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
     lease = voice.ledger.lease(pool, command.lease) if command.lease else None
     if lease is None or not lease.in_force(voice.now()) or lease.closes != command.closes:
         return {"announced": False, "kind": None}
-    return _say(pool, announcement.of_warning(lease, voice.now(), voice.zone), lease.id, voice)
+    said = announcement.of_warning(
+        lease,
+        voice.now(),
+        voice.zone,
+        furthest=_furthest(lease, voice),
+        at_stake=AtStake.from_json(_at_stake(run, voice)),
+    )
+    return _say(pool, said, lease.id, voice)
+
+
+def _furthest(lease: Lease, voice: Voice) -> datetime | None:
+    """How far the lease may be extended; None where nobody knows, for want of a price."""
+    try:
+        terms = terms_of(environment.as_kept(voice.lab, voice.ledger), lease.pool)
+    except BadInput:
+        return None
+    return extension.furthest(lease, terms)
+
+
+def _at_stake(run: Mapping[str, object], voice: Voice) -> Mapping[str, object]:
+    """What goes with the lease; a warning is said in any case."""
+    try:
+        return voice.ask_cluster({"step": "AtStake", "run": run})
+    except LamplighterError as error:
+        logger().warning("the warning does not say whose work is at stake: %s", error)
+        return {}
 
 
 def _opening(pool: str, run: Mapping[str, object], voice: Voice) -> Announcement | None:
@@ -180,7 +212,13 @@ def _say(pool: str, said: Announcement, lease: str | None, voice: Voice) -> dict
 @cache
 def _voice() -> Voice:
     set_up = environment.ENVIRONMENT
-    return Voice(environment.lab(), Ledger(set_up.ledger_table), Notices(set_up.notices_topic))
+    return Voice(environment.lab(), Ledger(set_up.ledger_table), Notices(set_up.notices_topic), _ask_cluster)
+
+
+def _ask_cluster(event: Mapping[str, object]) -> Mapping[str, object]:
+    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- only to warn
+
+    return Functions(patience_seconds=CLUSTER_SECONDS).run(environment.ENVIRONMENT.cluster_function, event)
 
 
 STEPS = {"Announce": announce, "Warn": warn}

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from lamplighter.lab_names import CURRENCY
-from lamplighter.lab_types import Amount, Duration, Part, Start, unit
+from lamplighter.lab_types import Amount, Duration, OneOrMore, Part, Start, unit
 
 Owner = Annotated[str, StringConstraints(min_length=1, max_length=80)]
 Mode = Literal["watch", "enforce"]
@@ -59,6 +59,12 @@ class Guard(Part):
         description="enforce closes what has no lease, watch only says so;"
         " left out: enforce for a pool we create, watch for one we adopt.",
         examples=["enforce"],
+    )
+    warnings: Annotated[list[Duration], Field(max_length=3), OneOrMore()] = Field(
+        default_factory=lambda: [timedelta(minutes=15), timedelta(minutes=5)],
+        description="How long before a lease ends people are warned, up to three times; an empty list: never.",
+        examples=[["15m", "5m"]],
+        json_schema_extra=unit("durations such as 15m"),
     )
     curfew: Start | None = Field(
         None,

@@ -124,8 +124,9 @@ class LabFunctions(Construct):
         self.notices = self._function(
             "notices",
             "Notices: says aloud what happens, on the lab's topic",
-            notices,
-            [p.keeping_the_ledger(), telling],
+            {**notices, "CLUSTER_FUNCTION_ARN": names.function_arn("cluster")},
+            # Whose work a lease's end takes away, only the cluster function sees.
+            [p.keeping_the_ledger(), p.invoking("cluster"), telling],
             dead_letters=channels.dead_letters,
             # A warning that comes later than this comes after the end.
             events_good_for=Duration.minutes(5),

@@ -134,7 +134,8 @@ def test_a_person_gets_nodes_the_money_is_held_and_the_failsafe_is_armed_first(l
         "failsafe-gpu-30": "at(2026-11-20T22:30:00)",
         "failsafe-gpu-40": "at(2026-11-20T22:40:00)",
         f"close-{lease.id}": "at(2026-11-20T22:00:00)",
-        f"warn-{lease.id}": "at(2026-11-20T21:45:00)",
+        f"warn-15-{lease.id}": "at(2026-11-20T21:45:00)",
+        f"warn-5-{lease.id}": "at(2026-11-20T21:55:00)",
     }
 
 
@@ -309,7 +310,8 @@ def test_a_lease_for_later_gets_a_schedule_and_can_be_cancelled_before_it_begins
     assert (later["outcome"], later["later"]) == ("granted", True)
     assert schedules() == {
         f"open-{lease_id}": "at(2026-11-20T23:00:00)",
-        f"warn-{lease_id}": "at(2026-11-21T00:45:00)",
+        f"warn-15-{lease_id}": "at(2026-11-21T00:45:00)",
+        f"warn-5-{lease_id}": "at(2026-11-21T00:55:00)",
         f"close-{lease_id}": "at(2026-11-21T01:00:00)",
     }
     lab.at(10)

@@ -54,10 +54,12 @@ def test_the_windows_of_the_next_36_hours_are_planned_with_their_schedules(world
     ]
     assert schedules() == {
         "open-evening-2026-11-20": "at(2026-11-20T21:00:00)",
-        "warn-evening-2026-11-20": "at(2026-11-20T22:45:00)",
+        "warn-15-evening-2026-11-20": "at(2026-11-20T22:45:00)",
+        "warn-5-evening-2026-11-20": "at(2026-11-20T22:55:00)",
         "close-evening-2026-11-20": "at(2026-11-20T23:00:00)",
         "open-evening-2026-11-21": "at(2026-11-21T21:00:00)",
-        "warn-evening-2026-11-21": "at(2026-11-21T22:45:00)",
+        "warn-15-evening-2026-11-21": "at(2026-11-21T22:45:00)",
+        "warn-5-evening-2026-11-21": "at(2026-11-21T22:55:00)",
         "close-evening-2026-11-21": "at(2026-11-21T23:00:00)",
     }
 
@@ -106,7 +108,8 @@ def test_a_window_taken_out_of_the_lab_is_taken_back_and_a_running_one_is_not(wo
     left = {lease.id: lease.state for lease in world.capacity.ledger.leases("gpu")}
     assert left == {"evening-2026-11-20": LeaseState.ADMITTED}
     names = [name for name in schedules() if not name.startswith("failsafe")]
-    assert names == ["close-evening-2026-11-20", "warn-evening-2026-11-20"]
+    wanted = ["close-evening-2026-11-20", "warn-15-evening-2026-11-20", "warn-5-evening-2026-11-20"]
+    assert sorted(names) == wanted
 
 
 def test_a_moved_window_moves_its_lease_and_its_schedules(world: LabOnMoto) -> None:

@@ -9,10 +9,12 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain import instant
+from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.commands import Verb
 from lamplighter.domain.lease import Lease
 
 Result = Mapping[str, object]
+NOTHING = AtStake()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +119,35 @@ _CHANGED = {
 }
 
 
-def of_warning(lease: Lease, now: datetime, zone: ZoneInfo) -> Announcement:
-    """That a lease ends soon, and what to do about it."""
+def of_warning(
+    lease: Lease,
+    now: datetime,
+    zone: ZoneInfo,
+    *,
+    furthest: datetime | None = None,
+    at_stake: AtStake = NOTHING,
+) -> Announcement:
+    """That a lease ends soon, whose work goes with it, and what to do about it.
+
+    `furthest` is the latest end that an extension may have, where it is known.
+    """
     minutes = max(1, round((lease.closes - now) / timedelta(minutes=1)))
-    return Announcement(
-        "warned",
-        f"Pool {lease.pool} closes in {minutes} minutes",
-        f"{_sentence(f'{lease.called()} ends at {_clock(lease.closes, zone)}')} Save your work, or extend it: "
-        f"lamplighter extend {lease.pool} 1h, or /gpu extend 1h.",
-    )
+    soon = f"in {minutes} minute{'' if minutes == 1 else 's'}"
+    subject = f"Pool {lease.pool} closes {soon}"
+    if at_stake.partial:
+        nodes = len(at_stake.nodes)
+        subject = f"{nodes} of {nodes + at_stake.staying} nodes of pool {lease.pool} go {soon}"
+    ends = _sentence(f"{lease.called()} ends at {_clock(lease.closes, zone)}")
+    advice = _advice(lease, zone, furthest)
+    return Announcement("warned", subject, " ".join(filter(None, (ends, at_stake.said(), advice))))
+
+
+def _advice(lease: Lease, zone: ZoneInfo, furthest: datetime | None) -> str:
+    """What somebody can do who wants to go on."""
+    if furthest is not None and furthest <= lease.closes:
+        return "Save your work: by the lab's rules it cannot be extended."
+    most = f" until {_clock(furthest, zone)} at most" if furthest else ""
+    return f"Save your work, or extend it{most}: lamplighter extend {lease.pool} 1h, or /gpu extend 1h."
 
 
 def _earliest(admit: Result, zone: ZoneInfo) -> str:

@@ -35,6 +35,13 @@ def meant(command: Command, leases: Sequence[Lease], now: datetime) -> Lease | N
     return max(own or in_force, key=lambda lease: lease.closes, default=None)
 
 
+def furthest(lease: Lease, terms: Terms) -> datetime:
+    """The latest end that the lab's rules leave a lease, room and money apart; its own, where that is it."""
+    if terms.curfew_at(lease.closes):
+        return lease.closes
+    return max(lease.closes, terms.ends(lease.closes, lease.opens + terms.longest))
+
+
 def decide(
     command: Command,
     terms: Terms,

@@ -22,7 +22,7 @@ from lamplighter.domain.schedule import (
     closing,
     open_schedule,
     opening,
-    warn_schedule,
+    warn_schedules,
 )
 from lamplighter.domain.terms import Terms
 from lamplighter.lab import Lab
@@ -122,7 +122,7 @@ def _is_new(wanted: Lease, known: Lease | None) -> bool:
 def _schedules(lease: Lease, doors: Doors, now: datetime) -> list[Schedule]:
     if lease.state is LeaseState.CLOSING:
         return []
-    shots = [warn_schedule(lease, doors), close_schedule(lease, doors)]
+    shots = [*warn_schedules(lease, doors), close_schedule(lease, doors)]
     if lease.state in {LeaseState.PLANNED, LeaseState.ADMITTED}:
         shots.insert(0, open_schedule(lease, doors))
     return [shot for shot in shots if shot.at > now]

@@ -13,12 +13,14 @@ from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import Lease
 
 START_EXECUTION = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
-WARNING = timedelta(minutes=15)
+WARNINGS = (timedelta(minutes=15), timedelta(minutes=5))
 # A schedule fires up to a minute late, and one in the past is refused: nearer ones are run directly.
 NEAREST = timedelta(seconds=90)
 # Longer than any outage worth waiting for; the commands inside carry their own expiry.
 RETRIED = timedelta(hours=1)
 WARNING_RETRIED = timedelta(minutes=5)
+# Scheduler takes no less.
+LEAST_RETRIED = timedelta(minutes=1)
 # What a close may still do when it comes late: the lease is over by then, so it can do no harm.
 CLOSE_GOOD_FOR = timedelta(days=1)
 
@@ -41,6 +43,8 @@ class Doors:
     open_lab: str
     close_lab: str
     notices: str
+    warnings: tuple[timedelta, ...] = WARNINGS
+    """How long before its end a lease is warned of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,10 @@ def closing(lease: Lease, doors: Doors) -> Start:
 
 
 def open_schedule(lease: Lease, doors: Doors) -> Schedule:
-    """Opens the lease at its instant."""
-    return _starting(f"open-{lease.id}", lease.opens, opening(lease, doors))
+    """Opens the lease at its instant; delivered late, it may not come after its end."""
+    return _starting(
+        f"open-{lease.id}", lease.opens, opening(lease, doors), _at_most(RETRIED, lease.closes - lease.opens)
+    )
 
 
 def close_schedule(lease: Lease, doors: Doors) -> Schedule:
@@ -78,17 +84,28 @@ def close_schedule(lease: Lease, doors: Doors) -> Schedule:
     return _starting(f"close-{lease.id}", lease.closes, closing(lease, doors))
 
 
-def warn_schedule(lease: Lease, doors: Doors) -> Schedule:
-    """Warns a quarter of an hour before the end (half-way through a lease shorter than twice that)."""
-    at = max(lease.closes - WARNING, lease.opens + (lease.closes - lease.opens) / 2).replace(microsecond=0)
+def warn_schedules(lease: Lease, doors: Doors) -> tuple[Schedule, ...]:
+    """Warn before the end, the longest ahead first; half-way through a lease shorter than twice that."""
     run = {"command": close_command(lease).to_json(), "results": {}}
-    return Schedule(
-        f"warn-{lease.id}",
-        at,
-        doors.notices,
-        json.dumps({"step": "Warn", "run": run}),
-        WARNING_RETRIED,
-    )
+    shots: list[Schedule] = []
+    for ahead in sorted(set(doors.warnings), reverse=True):
+        at = max(lease.closes - ahead, lease.opens + (lease.closes - lease.opens) / 2).replace(microsecond=0)
+        if shots and at <= shots[-1].at:
+            continue
+        name = _warning(lease.id, ahead)
+        retried = _at_most(WARNING_RETRIED, lease.closes - at)
+        shots.append(Schedule(name, at, doors.notices, json.dumps({"step": "Warn", "run": run}), retried))
+    return tuple(shots)
+
+
+def names_of(lease: str, doors: Doors) -> tuple[str, ...]:
+    """The names that a lease's schedules may have, an earlier release's included."""
+    warnings = (_warning(lease, ahead) for ahead in doors.warnings)
+    return (f"open-{lease}", f"warn-{lease}", *warnings, f"close-{lease}")
+
+
+def _warning(lease: str, ahead: timedelta) -> str:
+    return f"warn-{ahead // timedelta(minutes=1)}-{lease}"
 
 
 def open_command(lease: Lease) -> Command:
@@ -131,6 +148,11 @@ def close_command(lease: Lease) -> Command:
     )
 
 
-def _starting(name: str, at: datetime, start: Start) -> Schedule:
+def _starting(name: str, at: datetime, start: Start, retried: timedelta = RETRIED) -> Schedule:
     sent = {"StateMachineArn": start.workflow, "Name": start.name, "Input": start.input}
-    return Schedule(name, at, START_EXECUTION, json.dumps(sent))
+    return Schedule(name, at, START_EXECUTION, json.dumps(sent), retried)
+
+
+def _at_most(retried: timedelta, left: timedelta) -> timedelta:
+    """No delivery is tried after it has lost its sense."""
+    return max(LEAST_RETRIED, min(retried, timedelta(seconds=left // timedelta(seconds=1))))

@@ -16,8 +16,10 @@ LONGEST_RUN_SECONDS = 125
 class Functions:
     """The functions of the account and region."""
 
-    def __init__(self, lambda_: "LambdaClient | None" = None) -> None:
-        self._lambda: LambdaClient = lambda_ or client("lambda", read_seconds=LONGEST_RUN_SECONDS, attempts=1)
+    def __init__(
+        self, lambda_: "LambdaClient | None" = None, *, patience_seconds: int = LONGEST_RUN_SECONDS
+    ) -> None:
+        self._lambda: LambdaClient = lambda_ or client("lambda", read_seconds=patience_seconds, attempts=1)
 
     def run(self, name: str, event: object) -> Mapping[str, object]:
         """Run the function to its end and give what it returned; OutsideFailed with its error when it fails."""

@@ -1,0 +1,160 @@
+"""What people are told before a lease ends: when, what to do, and whose work goes."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import boto3
+import pytest
+
+from handlers.notices import Voice, warn
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.domain import extension
+from lamplighter.domain.announcement import of_warning
+from lamplighter.domain.at_stake import AtStake
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.schedule import Doors, close_command, open_schedule, warn_schedules
+from lamplighter.domain.terms import terms
+from lamplighter.errors import OutsideFailed
+from lamplighter.lab import Lab
+from lamplighter.labfile import parse
+from tests.unit.lab_on_moto import lab_on_moto
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+DOORS = Doors("open", "close", "notices")
+SEOUL = ZoneInfo("Asia/Seoul")
+
+
+def lease(minutes: int = 120) -> Lease:
+    return Lease(
+        id="evening-2026-11-20",
+        pool="gpu",
+        nodes=2,
+        owner="evening-class",
+        source="window",
+        state=LeaseState.OPEN,
+        opens=EIGHT,
+        closes=EIGHT + minutes * MINUTE,
+        hold=Money.of(1, "USD"),
+        window="evening",
+    )
+
+
+def warned(minutes: int, *ahead: int) -> list[float]:
+    """How many minutes before its end a lease of so many minutes is warned of."""
+    doors = replace(DOORS, warnings=tuple(each * MINUTE for each in ahead)) if ahead else DOORS
+    one = lease(minutes)
+    return [(one.closes - shot.at) / MINUTE for shot in warn_schedules(one, doors)]
+
+
+def test_a_lease_is_warned_of_15_and_5_minutes_before_its_end() -> None:
+    assert warned(120) == [15, 5]
+
+
+def test_a_short_lease_is_warned_of_half_way_through_and_no_two_at_once() -> None:
+    assert warned(20) == [10, 5]
+    assert warned(10) == [5]
+    assert warned(4) == [2]
+
+
+def test_a_lab_says_itself_when_it_warns() -> None:
+    assert warned(120, 5, 30, 10) == [30, 10, 5]
+    text = "name: x\nguard: {warnings: 20m}"
+    found = parse(text, "f")
+    assert isinstance(found, Lab)
+    assert Lab.from_json(found.to_json()).guard.warnings == [20 * MINUTE]
+    assert not Lab.model_validate({"name": "x", "guard": {"warnings": []}}).guard.warnings
+
+
+def test_no_schedule_is_delivered_after_it_has_lost_its_sense() -> None:
+    for minutes in (4, 20, 300):
+        one = lease(minutes)
+        for shot in (open_schedule(one, DOORS), *warn_schedules(one, DOORS)):
+            assert shot.at + shot.retried <= one.closes
+
+
+ENDS = "The evening lease ends at 07:00 (Asia/Seoul)."
+
+
+def test_a_warning_says_what_to_do() -> None:
+    one = lease()
+    said = of_warning(one, one.closes - 15 * MINUTE, SEOUL, furthest=one.closes + 60 * MINUTE)
+
+    assert said.subject == "Pool gpu closes in 15 minutes"
+    assert said.text == (
+        f"{ENDS} Save your work, or extend it until 08:00 (Asia/Seoul) at most: "
+        "lamplighter extend gpu 1h, or /gpu extend 1h."
+    )
+
+
+def test_nobody_is_told_to_extend_what_cannot_be_extended() -> None:
+    one = lease()
+    said = of_warning(one, one.closes - MINUTE, SEOUL, furthest=one.closes)
+
+    assert said.subject == "Pool gpu closes in 1 minute"
+    assert said.text == f"{ENDS} Save your work: by the lab's rules it cannot be extended."
+
+
+def test_at_a_partial_shrink_it_says_which_node_goes_and_whose_work_is_on_it() -> None:
+    one = lease()
+    stake = AtStake(("ip-10-0-0-7",), ("alice/train-0", "bob/notebook"), staying=1)
+    said = of_warning(one, one.closes - 5 * MINUTE, SEOUL, at_stake=AtStake.from_json(stake.to_json()))
+
+    assert said.subject == "1 of 2 nodes of pool gpu go in 5 minutes"
+    assert (
+        f"{ENDS} Of its nodes ip-10-0-0-7 goes, and with it the work of alice/train-0, bob/notebook."
+        in said.text
+    )
+
+
+def test_a_pool_that_closes_whole_names_the_first_of_much_work() -> None:
+    pods = tuple(f"class/pod-{number}" for number in range(7))
+    said = AtStake(("a", "b"), pods).said()
+
+    assert said == (
+        "It ends the work of class/pod-0, class/pod-1, class/pod-2, class/pod-3, class/pod-4 and 2 more."
+    )
+    assert AtStake(("a", "b"), ()).said() == ""
+    assert AtStake(("a",), (), staying=1).said() == "Of its nodes a goes; no work is on it."
+
+
+def test_an_extension_reaches_to_the_longest_lease_or_the_curfew() -> None:
+    one = lease()
+    long = terms(Lab.model_validate({"name": "x", "guard": {"longest_lease": "4h"}}), "gpu")
+    assert extension.furthest(one, long) == EIGHT + 240 * MINUTE
+
+    # Half past seven in the morning in Seoul.
+    early = terms(Lab.model_validate({"name": "x", "guard": {"curfew": "07:30"}}), "gpu")
+    assert extension.furthest(one, early) == EIGHT + 150 * MINUTE
+    at_it = terms(Lab.model_validate({"name": "x", "guard": {"curfew": "07:00"}}), "gpu")
+    assert extension.furthest(one, at_it) == one.closes
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_warning_is_said_whether_or_not_the_cluster_answers(
+    answers: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Mapping[str, object]] = []
+
+    def cluster(event: Mapping[str, object]) -> Mapping[str, object]:
+        asked.append(event)
+        if not answers:
+            raise OutsideFailed("lambda:Invoke on cluster got no answer")
+        return AtStake(("ip-10-0-0-7",), ("alice/train-0",), staying=1).to_json()
+
+    with lab_on_moto(monkeypatch, tmp_path) as lab:
+        one = lab.lease(closes=120)
+        lab.at(105)
+        topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
+        run = {"command": close_command(one).to_json(), "results": {}}
+
+        done = warn(run, Voice(lab.lab, lab.capacity.ledger, Notices(topic), cluster))
+
+        (said,) = [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "warned"]
+    assert done == {"announced": True, "kind": "warned"}
+    assert [event["step"] for event in asked] == ["AtStake"]
+    assert ("alice/train-0" in said.why) is answers
