@@ -54,6 +54,12 @@ class Lease:
     """The budget period that pays for it."""
     order: int = 0
     """Its window's place in the lab file: the earlier one goes first where two open together."""
+    refusal: str | None = None
+    """Of a planned one: why it will not get its nodes or money, as things stand."""
+    asked_until: datetime | None = None
+    """Of a window's: the end that its window named when the lease last followed it."""
+    ready_by: datetime | None = None
+    """When its GPUs are to be ready, where it opens early for that."""
     missing: int = 0
     """Nodes that a shortage keeps away; nothing is held for them."""
     ordered: datetime | None = None
@@ -76,6 +82,11 @@ class Lease:
     def granted(self) -> bool:
         """Whether it may have nodes, now or later."""
         return self.state in GRANTED
+
+    @property
+    def begins(self) -> datetime:
+        """When it begins by the lab, an early opening left aside: its place in the queue."""
+        return self.opens if self.ready_by is None else self.ready_by
 
     def in_force(self, at: datetime) -> bool:
         """Whether it justifies nodes at this instant."""
@@ -112,6 +123,9 @@ class Lease:
             "generation": self.generation,
             "period": self.period,
             "order": self.order,
+            "refusal": self.refusal,
+            "asked_until": _written(self.asked_until),
+            "ready_by": _written(self.ready_by),
             "missing": self.missing,
             "ordered": _written(self.ordered),
             "ready": _written(self.ready),
@@ -148,6 +162,9 @@ class Lease:
             generation=int(str(found.get("generation") or 0)),
             period=str(found.get("period") or ""),
             order=int(str(found.get("order") or 0)),
+            refusal=_text(found.get("refusal")),
+            asked_until=_read(found.get("asked_until")),
+            ready_by=_read(found.get("ready_by")),
             missing=int(str(found.get("missing") or 0)),
             ordered=_read(found.get("ordered")),
             ready=_read(found.get("ready")),

@@ -26,7 +26,7 @@ def others(leases: Iterable[Lease], asking: Lease) -> list[Lease]:
 def _goes_first(planned: Lease, asking: Lease) -> bool:
     if asking.window is None:
         return True
-    return (planned.opens, planned.order) < (asking.opens, asking.order)
+    return (planned.begins, planned.order) < (asking.begins, asking.order)
 
 
 def crowded_at(
