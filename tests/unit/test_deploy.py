@@ -170,7 +170,9 @@ def test_whatever_goes_wrong_is_answered_in_one_line(cloudformation: CloudFormat
     assert cloudformation.answer["PhysicalResourceId"] == "Thing-not-created"
 
 
-def test_the_group_behind_a_node_group_is_what_eks_names(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+def test_the_group_behind_a_node_group_is_what_eks_names(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
     cloudformation.asks("Create", "Group", Pool="gpu", **GROUP)
 
     assert cloudformation.answer["Data"] == {"AutoScalingGroupName": lab.group}
@@ -181,7 +183,9 @@ def test_a_curfew_without_a_node_group_fails_the_deploy_in_words(cloudformation:
     cloudformation.asks("Create", "Group", Pool="gpu", Cluster=LAB, Nodegroup="new")
 
     assert cloudformation.answer["Status"] == "FAILED"
-    assert "node group new is not in cluster lab, so its curfew has nothing" in cloudformation.answer["Reason"]
+    assert (
+        "node group new is not in cluster lab, so its curfew has nothing" in cloudformation.answer["Reason"]
+    )
 
 
 @pytest.mark.parametrize("kind", ["DesiredSize", "Gate", "Plan"])
