@@ -122,4 +122,6 @@ def _default(field: FieldInfo) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, timedelta):
         return write_duration(value)
-    return json.dumps(value) if isinstance(value, bool | int | str | list | dict) else str(value)
+    return (
+        json.dumps(value, default=_plain) if isinstance(value, bool | int | str | list | dict) else str(value)
+    )
