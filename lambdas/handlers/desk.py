@@ -10,6 +10,7 @@ from functools import cache
 
 from handlers.capacity import Capacity, deployed
 from handlers.environment import ENVIRONMENT
+from handlers.prices import known
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.domain.budget import Budget
@@ -49,7 +50,8 @@ class Desk:
 
     def terms(self, pool: str) -> Terms:
         """The terms of a pool; what an adopted pool leaves out is read from AWS."""
-        return terms(self.capacity.as_found(pool), pool)
+        lab = self.capacity.as_found(pool)
+        return terms(lab, pool, known(lab, pool, self.ledger))
 
     def budgets(self, pool_terms: Terms, at: datetime) -> dict[str, Budget]:
         """The budget of the period of an instant, and of the one after it."""

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 from handlers.desk import Desk, desk
 from handlers.environment import ENVIRONMENT
 from handlers.logs import logger
+from handlers.planner_says import Voice
+from handlers.prices import known, refresh
+from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Decision
@@ -34,6 +38,10 @@ class Office:
     desk: Desk
     workflows: Workflows
     notices: Notices
+    extend_lease: str
+    """The workflow that moves the end of a lease, by ARN."""
+    prices: PriceList | None = None
+    """AWS's price list, asked once a day; without it the kept and the shipped prices stand."""
 
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
@@ -83,7 +91,9 @@ def _terms(office: Office) -> tuple["Lab", dict[str, Terms], list[str]]:
     for pool in lab.pools:
         try:
             lab = capacity.as_found(pool, lab)
-            found[pool] = terms_of(lab, pool)
+            if office.prices is not None:
+                refresh(lab, pool, capacity.ledger, office.prices, office.desk.now())
+            found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger))
         except BadInput as error:
             logger().warning("pool %s is not planned: %s", pool, error)
             unknown.append(str(error))
@@ -116,4 +126,6 @@ def _say_skipped(skipped: "SkippedWindow", office: Office, now: datetime) -> Non
 
 @cache
 def _office() -> Office:
-    return Office(desk(), Workflows(), Notices(ENVIRONMENT.notices_topic))
+    return Office(
+        desk(), Workflows(), Notices(ENVIRONMENT.notices_topic), ENVIRONMENT.extend_lease, PriceList()
+    )

@@ -113,7 +113,8 @@ class LabFunctions(Construct):
                 # What an adopted pool leaves to AWS, its bound and its type, is read from its node group.
                 p.on_nodegroups("DescribeNodegroup"),
                 p.reading_templates(),
-                p.starting("open", "close"),
+                p.reading_prices(),
+                p.starting("open", "close", "extend"),
                 telling,
             ],
             timeout=Duration.minutes(2),

@@ -126,6 +126,10 @@ class Permissions:
         """The launch template of an adopted node group, where that names the instance type."""
         return Leave(["ec2:DescribeLaunchTemplateVersions"], ["*"], wide="EC2 takes no resource for reading.")
 
+    def reading_prices(self) -> Leave:
+        """What a node costs, from AWS's price list."""
+        return Leave(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")
+
     def sizing(self) -> list[Leave]:
         """Writing a size through EKS, and through the group itself where EKS is stuck."""
         return [

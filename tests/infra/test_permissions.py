@@ -15,6 +15,7 @@ TAKE_NO_RESOURCE = {
     "autoscaling:DescribeScalingActivities",
     "ec2:DescribeInstances",
     "ec2:DescribeLaunchTemplateVersions",
+    "pricing:GetProducts",
     "scheduler:ListSchedules",
 }
 

@@ -4,16 +4,27 @@ A fallback: a lab may state its own price, and a running controller may know a f
 """
 
 import json
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((Path(__file__).parent / "prices.json").read_text("utf-8"))
+    return document
+
+
 def _table() -> dict[str, dict[str, str]]:
-    document = json.loads((Path(__file__).parent / "prices.json").read_text("utf-8"))
-    regions: dict[str, dict[str, str]] = document["regions"]
+    regions: dict[str, dict[str, str]] = _document()["regions"]
     return regions
+
+
+def read_on() -> date:
+    """The day on which the table was made."""
+    return date.fromisoformat(_document()["read"])
 
 
 def on_demand(region: str, instance_type: str, currency: str = "USD") -> Decimal | None:

@@ -66,7 +66,10 @@ def decide(
         )
     closes = command.closes or lease.closes + (command.lasting or terms.default)
     closes = terms.ends(lease.closes, closes.replace(microsecond=0))
-    after = replace(lease, closes=closes, hold=lease.hold + terms.hold(lease.nodes, lease.closes, closes))
+    more = terms.as_granted(lease).hold(lease.nodes, lease.closes, closes)
+    after = replace(lease, closes=closes, hold=lease.hold + more)
+    # Whose end a person has moved follows its window no more.
+    after = replace(after, asked_until=command.closes if command.source == "window" else None)
     refusal = _refusal(lease, after, terms, leases, budget)
     if refusal:
         return Extension("refused", refusal, lease)

@@ -52,6 +52,7 @@ def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
         by=command.by,
         because=command.because,
         period=terms.period(opens).key,
+        price_per_hour=terms.price_per_hour,
     )
 
 

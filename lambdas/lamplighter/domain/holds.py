@@ -18,14 +18,16 @@ def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
     newly = missing - lease.missing
     if newly <= 0 or now >= lease.closes:
         return lease
-    return replace(lease, missing=missing, hold=lease.hold - terms.hold(newly, now, lease.closes))
+    return replace(
+        lease, missing=missing, hold=lease.hold - terms.as_granted(lease).hold(newly, now, lease.closes)
+    )
 
 
 def retaken(lease: Lease, terms: Terms, budget: Budget, now: datetime) -> Lease:
     """The lease with the money for its missing nodes held again, or with as many nodes as came."""
     if not lease.missing or now >= lease.closes:
         return lease
-    more = terms.hold(lease.missing, now, lease.closes)
+    more = terms.as_granted(lease).hold(lease.missing, now, lease.closes)
     if more <= left(lease.owner, terms, budget):
         return replace(lease, missing=0, hold=lease.hold + more)
     return replace(lease, missing=0, nodes=lease.nodes - lease.missing)

@@ -4,17 +4,19 @@ Made from the lab by whoever decides; the rules that use them are in grant.py an
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain import zones
 from lamplighter.domain.curfew import Curfew
 from lamplighter.domain.money import Money, Period, cost, period_of
+from lamplighter.domain.price import Price
 
 if TYPE_CHECKING:
+    from lamplighter.domain.lease import Lease
     from lamplighter.lab import Lab
 
 
@@ -51,6 +53,10 @@ class Terms:
         """How a reason says when a lease ends."""
         return f"{self.clock(closes)}{', the curfew' if self.curfew_at(closes) == closes else ''}"
 
+    def as_granted(self, lease: "Lease") -> Self:
+        """The terms at the price at which a lease was granted: it is held and paid for at that price."""
+        return self if lease.price_per_hour is None else replace(self, price_per_hour=lease.price_per_hour)
+
     def period(self, at: datetime) -> Period:
         """The budget period of a lease that opens at `at`."""
         return period_of(at, self.per, self.zone)
@@ -60,13 +66,13 @@ class Terms:
         return f"{at.astimezone(self.zone):%H:%M on %Y-%m-%d} ({self.zone.key})"
 
 
-def terms(lab: "Lab", pool: str) -> Terms:
-    """The terms of a pool; BadInput when nobody knows what a node costs."""
+def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
+    """The terms of a pool, at a known price or the lab's; BadInput when nobody knows what a node costs."""
     budget, minute, zone = lab.guard.budget, lab.curfew(pool), zones.zone(lab.time_zone)
     return Terms(
         pool=pool,
         max_nodes=lab.pools[pool].max_nodes,
-        price_per_hour=lab.price(pool),
+        price_per_hour=price.per_hour if price else lab.price(pool),
         budget=Money.of(budget.amount, budget.currency),
         per=budget.period,
         zone=zone,

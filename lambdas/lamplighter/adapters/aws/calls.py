@@ -30,10 +30,13 @@ THROTTLED = frozenset(
 )
 
 
-def client(service: str, *, read_seconds: int = READ_SECONDS, attempts: int = ATTEMPTS) -> Any:  # noqa: ANN401 -- narrowed to the service's type by the adapter
+def client(
+    service: str, *, read_seconds: int = READ_SECONDS, attempts: int = ATTEMPTS, region: str | None = None
+) -> Any:  # noqa: ANN401 -- narrowed to the service's type by the adapter
     """A boto3 client with our time-outs; endpoint, region and credentials as for any SDK program.
 
-    A longer `read_seconds` is for calls that wait for somebody's work, with one attempt.
+    `region` is for a service that is in few regions only. A longer `read_seconds` is for calls that wait
+    for somebody's work, with one attempt.
     """
     import boto3  # noqa: PLC0415 -- on first use
     from botocore.config import Config  # noqa: PLC0415
@@ -49,7 +52,7 @@ def client(service: str, *, read_seconds: int = READ_SECONDS, attempts: int = AT
         return boto3.client(
             service,  # type: ignore[call-overload]
             # Every other SDK reads AWS_REGION; boto3 reads AWS_DEFAULT_REGION and the profile.
-            region_name=os.environ.get("AWS_REGION"),
+            region_name=region or os.environ.get("AWS_REGION"),
             config=Config(
                 connect_timeout=CONNECT_SECONDS,
                 read_timeout=read_seconds,

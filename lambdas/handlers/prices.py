@@ -1,0 +1,58 @@
+"""What a pool's nodes cost, as it is known best; and asking AWS's price list for it once a day.
+
+A price list that cannot be read changes nothing: the last price it gave is used, and its age is shown.
+"""
+
+from datetime import UTC, datetime, time
+from typing import TYPE_CHECKING
+
+from handlers.logs import logger
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.price_list import CURRENCY, PriceList
+from lamplighter.data import prices
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.price import Price, Source, best
+from lamplighter.errors import LamplighterError
+
+if TYPE_CHECKING:
+    from lamplighter.lab import Lab
+
+
+def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
+    """The price of a node that counts now, or None; the lab is as AWS completes it."""
+    currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
+    stated = lab.pools[pool].price_per_hour
+    if stated is not None:
+        return Price(stated, currency, Source.LAB)
+    if not kind or currency != CURRENCY:
+        return None
+    shipped = prices.on_demand(lab.region, kind, currency)
+    read = datetime.combine(prices.read_on(), time(), UTC)
+    table = None if shipped is None else Price(shipped, currency, Source.TABLE, read)
+    return best(None, ledger.price(lab.region, kind), table)
+
+
+def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: PriceList, now: datetime) -> None:
+    """Ask the price list for a pool's price where the lab states none and the kept one is a day old."""
+    currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
+    if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
+        return
+    kept = ledger.price(lab.region, kind)
+    if kept is not None and not kept.is_due(now):
+        return
+    before = known(lab, pool, ledger)
+    try:
+        found = price_list.on_demand(lab.region, kind)
+    except LamplighterError as error:
+        logger().warning("the price of %s stays as it was: %s", kind, error)
+        return
+    if found is None:
+        logger().warning("the price list has no %s in %s", kind, lab.region)
+        return
+    price = Price(found, currency, Source.PRICE_LIST, now)
+    ledger.keep_price(lab.region, kind, price)
+    if before is None or before.per_hour != found:
+        was = f", {before.per_hour:f} before" if before else ""
+        what = f"a node of pool {pool} costs {found:f} {currency} an hour{was}"
+        why = f"AWS's price list says so for {kind} in {lab.region}; leases granted before keep their price"
+        ledger.append_audit(Entry(now, pool, "priced", "planner", what, why))

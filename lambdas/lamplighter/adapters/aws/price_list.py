@@ -1,0 +1,68 @@
+"""AWS's price list: what an on-demand Linux instance costs for an hour in a region, in USD.
+
+The API has endpoints in few regions and prices of all of them; we ask the one in us-east-1.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.errors import OutsideFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_pricing import PricingClient
+
+REGION = "us-east-1"
+CURRENCY = "USD"
+#: What tells the one product that a pool's nodes are from dedicated, licensed and reserved ones.
+ORDINARY = {
+    "operatingSystem": "Linux",
+    "tenancy": "Shared",
+    "preInstalledSw": "NA",
+    "capacitystatus": "Used",
+}
+
+
+class PriceList:
+    """The price list of the account's partition."""
+
+    def __init__(self, pricing: "PricingClient | None" = None) -> None:
+        self._given = pricing
+
+    @property
+    def _pricing(self) -> "PricingClient":
+        if self._given is None:
+            self._given = client("pricing", region=REGION)
+        return self._given
+
+    def on_demand(self, region: str, instance_type: str) -> Decimal | None:
+        """USD for an hour; where several products match, the dearest; None where the list has none."""
+        wanted = {"regionCode": region, "instanceType": instance_type, **ORDINARY}
+        with outside("pricing:GetProducts", f"{instance_type} in {region}"):
+            reply = self._pricing.get_products(
+                ServiceCode="AmazonEC2",
+                Filters=[
+                    {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()
+                ],
+                FormatVersion="aws_v1",
+                MaxResults=100,
+            )
+        try:
+            prices = [price for product in reply["PriceList"] for price in _hourly(json.loads(product))]
+        except (AttributeError, InvalidOperation, KeyError, TypeError, ValueError) as error:
+            raise OutsideFailed(
+                f"pricing:GetProducts on {instance_type} in {region} was answered in a form we do not know: "
+                f"{error!r}"
+            ) from error
+        return max(prices, default=None)
+
+
+def _hourly(product: Mapping[str, Any]) -> Iterator[Decimal]:
+    """The on-demand prices for an hour; nothing is free, so a price of nothing is none."""
+    for term in product["terms"].get("OnDemand", {}).values():
+        for dimension in term["priceDimensions"].values():
+            amount = dimension["pricePerUnit"].get(CURRENCY)
+            if dimension["unit"] == "Hrs" and amount is not None and Decimal(amount) > 0:
+                yield Decimal(amount).normalize()

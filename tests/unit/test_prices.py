@@ -1,0 +1,145 @@
+"""What a node costs: the lab's word, AWS's price list with its age, the shipped table; nobody's is a refusal."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from handlers.prices import known, refresh
+from lamplighter.adapters.aws.price_list import PriceList
+from lamplighter.domain.price import Price, Source, best
+from lamplighter.errors import OutsideFailed
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+FILTERS = {
+    "regionCode": "ap-northeast-2",
+    "instanceType": "g5.xlarge",
+    "operatingSystem": "Linux",
+    "tenancy": "Shared",
+    "preInstalledSw": "NA",
+    "capacitystatus": "Used",
+}
+ASKED = {
+    "ServiceCode": "AmazonEC2",
+    "Filters": [{"Type": "TERM_MATCH", "Field": name, "Value": value} for name, value in FILTERS.items()],
+    "FormatVersion": "aws_v1",
+    "MaxResults": 100,
+}
+
+
+def product(*prices: str, unit: str = "Hrs") -> str:
+    """A product as GetProducts writes it, as text."""
+    dimensions = {f"d{n}": {"unit": unit, "pricePerUnit": {"USD": price}} for n, price in enumerate(prices)}
+    return json.dumps({"product": {}, "terms": {"OnDemand": {"t": {"priceDimensions": dimensions}}}})
+
+
+def answering(*products: str) -> PriceList:
+    client = boto3.client(
+        "pricing", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test"
+    )
+    stub = Stubber(client)
+    stub.add_response("get_products", {"FormatVersion": "aws_v1", "PriceList": list(products)}, ASKED)
+    stub.activate()
+    return PriceList(client)
+
+
+@dataclass
+class Listed:
+    """A price list that says this, and counts how often it is asked."""
+
+    price: Decimal | Exception | None
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def on_demand(self, region: str, instance_type: str) -> Decimal | None:
+        self.asked.append((region, instance_type))
+        if isinstance(self.price, Exception):
+            raise self.price
+        return self.price
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def test_the_price_list_is_asked_for_an_ordinary_linux_instance() -> None:
+    assert answering(product("1.2370000000")).on_demand("ap-northeast-2", "g5.xlarge") == Decimal("1.237")
+
+
+def test_the_dearest_of_several_counts_and_nothing_is_free() -> None:
+    prices = answering(product("0.0000000000", "1.1"), product("1.3"), product("9", unit="Quantity"))
+
+    assert prices.on_demand("ap-northeast-2", "g5.xlarge") == Decimal("1.3")
+
+
+def test_a_list_without_the_type_has_no_price() -> None:
+    assert answering().on_demand("ap-northeast-2", "g5.xlarge") is None
+
+
+@pytest.mark.parametrize("answer", ["no json", "[]", '{"product": {}}', product("dear")])
+def test_an_answer_in_another_form_is_the_outside_failing(answer: str) -> None:
+    with pytest.raises(OutsideFailed, match="in a form we do not know"):
+        answering(answer).on_demand("ap-northeast-2", "g5.xlarge")
+
+
+def test_the_labs_own_price_wins_and_the_fresher_of_the_others() -> None:
+    old, new = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
+    lab = Price(Decimal(9), "USD", Source.LAB)
+    kept, table = (
+        Price(Decimal(1), "USD", Source.PRICE_LIST, new),
+        Price(Decimal(2), "USD", Source.TABLE, old),
+    )
+
+    assert best(lab, kept, table) == lab
+    assert best(None, kept, table) == kept
+    assert best(None, Price(Decimal(1), "USD", Source.PRICE_LIST, old - timedelta(1)), table) == table
+    assert best(None, None, None) is None
+
+
+def test_a_price_is_asked_for_once_a_day_and_kept_with_its_instant(lab: LabOnMoto) -> None:
+    listed: Any = Listed(Decimal("1.5"))
+    ledger, plan = lab.capacity.ledger, lab.capacity.lab
+    for hours in (0, 1, 23, 24, 25):
+        refresh(plan, "gpu", ledger, listed, EIGHT + timedelta(hours=hours))
+
+    assert listed.asked == [("ap-northeast-2", "g5.xlarge")] * 2
+    at = EIGHT + timedelta(hours=24)
+    assert ledger.price("ap-northeast-2", "g5.xlarge") == Price(Decimal("1.5"), "USD", Source.PRICE_LIST, at)
+    assert lab.watch.desk.terms("gpu").price_per_hour == Decimal("1.5")
+    [said] = [entry for entry in ledger.audit("gpu", EIGHT) if entry.kind == "priced"]
+    assert said.what == "a node of pool gpu costs 1.5 USD an hour, 1.237 before"
+
+
+def test_without_an_answer_the_last_price_stays_however_old(lab: LabOnMoto) -> None:
+    ledger, plan = lab.capacity.ledger, lab.capacity.lab
+    refresh(plan, "gpu", ledger, _as_list(Listed(Decimal("1.5"))), EIGHT)
+    refresh(plan, "gpu", ledger, _as_list(Listed(OutsideFailed("no answer"))), EIGHT + timedelta(days=40))
+
+    price = known(plan, "gpu", ledger)
+
+    assert price is not None
+    assert price.said(EIGHT + timedelta(days=40)) == "1.5 USD an hour, from AWS's price list 40 days ago"
+
+
+def test_a_stated_price_and_another_currency_ask_nobody(lab: LabOnMoto) -> None:
+    listed = Listed(Decimal(1))
+    stated = Lab.model_validate({"name": "x", "pools": {"gpu": {"price_per_hour": "2"}}})
+    euros = Lab.model_validate({"name": "x", "guard": {"budget": {"currency": "EUR"}}})
+    for each in (stated, euros):
+        refresh(each, "gpu", lab.capacity.ledger, _as_list(listed), EIGHT)
+
+    assert listed.asked == []
+    assert known(euros, "gpu", lab.capacity.ledger) is None
+
+
+def _as_list(listed: Listed) -> Any:
+    return listed
