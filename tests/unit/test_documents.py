@@ -13,6 +13,7 @@ from docs.generate import ROOT, of_the_programs
 
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMAND = re.compile(r"(?:^|[\s|(])(?:\.venv/bin/)?lamplighter (.+)")
+TEST = re.compile(r"(tests/[a-z_/]+\.py)::(\w+)")
 TARGETS = re.compile(r"^\.?([a-z-]+):", re.MULTILINE)
 
 
@@ -92,6 +93,13 @@ def test_every_make_target_shown_is_one() -> None:
     for document in DOCUMENTS:
         shown = re.findall(r"\bmake ([a-z-]+)\b", " ".join([*blocks(document), *spans(document)]))
         assert set(shown) <= targets, f"{document.name}: make has no {set(shown) - targets}"
+
+
+def test_every_test_named_is_one() -> None:
+    named = {name for document in DOCUMENTS for span in spans(document) for name in TEST.findall(span)}
+    for path, test in named:
+        assert f"def {test}(" in (ROOT / path).read_text("utf-8"), f"{path} has no {test}"
+    assert len(named) > 10
 
 
 def test_the_readme_says_what_the_cost_page_says() -> None:
