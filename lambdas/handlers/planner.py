@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 from handlers.desk import Desk, desk
 from handlers.environment import ENVIRONMENT
 from handlers.logs import logger
-from handlers.planner_says import Voice
 from handlers.prices import known, refresh
-from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
@@ -38,8 +36,6 @@ class Office:
     desk: Desk
     workflows: Workflows
     notices: Notices
-    extend_lease: str
-    """The workflow that moves the end of a lease, by ARN."""
     prices: PriceList | None = None
     """AWS's price list, asked once a day; without it the kept and the shipped prices stand."""
 
@@ -126,6 +122,4 @@ def _say_skipped(skipped: "SkippedWindow", office: Office, now: datetime) -> Non
 
 @cache
 def _office() -> Office:
-    return Office(
-        desk(), Workflows(), Notices(ENVIRONMENT.notices_topic), ENVIRONMENT.extend_lease, PriceList()
-    )
+    return Office(desk(), Workflows(), Notices(ENVIRONMENT.notices_topic), PriceList())

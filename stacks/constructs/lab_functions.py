@@ -114,7 +114,7 @@ class LabFunctions(Construct):
                 p.on_nodegroups("DescribeNodegroup"),
                 p.reading_templates(),
                 p.reading_prices(),
-                p.starting("open", "close", "extend"),
+                p.starting("open", "close"),
                 telling,
             ],
             timeout=Duration.minutes(2),
