@@ -59,8 +59,8 @@ class Health:
     """The API server does not answer."""
     stubborn: bool = False
     """No pod may be evicted (a PodDisruptionBudget)."""
-    proven: set[str] = field(default_factory=set)
-    """Nodes on which every check that ended told of working GPUs: the truth behind a verdict."""
+    told: set[tuple[str, str]] = field(default_factory=set)
+    """Checks and nodes whose pod really said that the GPU works: the truth behind a verdict."""
 
 
 class Kubernetes:
@@ -114,14 +114,16 @@ class Kubernetes:
             return False
         return machine.ended is None or now < machine.ended + timedelta(seconds=machine.leaves_after)
 
+    def work_on(self, machine: Machine) -> None:
+        """Somebody's pod runs on the machine from now on, and does not end by itself."""
+        machine.working = True
+        manifest = {
+            "metadata": {"name": f"notebook-{machine.id}", "namespace": "class"},
+            "spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
+        }
+        self._add(Pod(manifest, machine, self._agenda.now))
+
     def _changed(self, machine: Machine) -> None:
-        if machine.working and machine.state == "running" and not self._on(machine):
-            labels = {"app": "notebook"}
-            manifest = {
-                "metadata": {"name": f"notebook-{machine.id}", "namespace": "class", "labels": labels},
-                "spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
-            }
-            self._add(Pod(manifest, machine, self._agenda.now))
         if machine.ended is not None:
             for pod in self._on(machine):
                 del self.pods[pod.namespace, pod.name]
@@ -251,6 +253,8 @@ class Kubernetes:
             pod.exit_code, pod.printed = 1, "Failed to initialize NVML: Driver/library version mismatch\n"
         elif self.health.garbled:
             pod.printed = "\x00 half a line, and th"
+        else:
+            self.health.told.add((check, node))
         self._add(pod)
         return 201, {}
 

@@ -52,6 +52,9 @@ class World:
     def __init__(self, lab: Json, start: datetime, seed: int = 0) -> None:
         self.chance = random.Random(seed)
         self.agenda = Agenda(start)
+        self.document = lab
+        self.moved: set[str] = set()
+        """Leases whose window was changed after they were planned."""
         self.lab = Lab.model_validate(lab)
         self.dynamodb = DynamoDB()
         self.machines = Machines(self.agenda, self.chance)
@@ -109,8 +112,9 @@ class World:
 
     def deploy(self, lab: Json) -> None:
         """The same lab with another document, and functions that start cold."""
-        self.lab = Lab.model_validate(lab)
+        self.document, self.lab = lab, Lab.model_validate(lab)
         self._write_lab()
+        self._rule("planner")
         for pool in self.lab.pools:
             if self.lab.nodegroup_name(pool) not in self.eks.nodegroups:
                 self._create(pool)
@@ -255,7 +259,7 @@ class World:
         raise NotInTheWorld(f"the world invokes no {FunctionName} from a function yet: {Payload!r}")
 
 
-WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend"}
+WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend", "CHANGE_LAB": "change"}
 """By the name in a function's environment."""
 
 

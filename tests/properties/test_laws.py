@@ -1,0 +1,50 @@
+"""The laws over any history: windows, leases, accidents, lost and repeated calls, deaths between any two of them.
+
+A history is a list of steps; what is broken is told by tests/world/laws.py. LAMPLIGHTER_EXAMPLES asks for more
+histories than `make test` tries.
+"""
+
+import os
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from tests.world.history import History, Step, history, play
+
+EXAMPLES = int(os.environ.get("LAMPLIGHTER_EXAMPLES", "120"))
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="LAMPLIGHTER_EXAMPLES" not in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+@given(st.randoms(use_true_random=False))
+def test_no_history_breaks_a_law(chance: random.Random) -> None:
+    told = history(chance)
+    note(repr(told))
+    assert play(told) == []
+
+
+STORIES = {
+    "a person opens, extends, closes": History(
+        (
+            Step("open", "gpu", number=2, minutes=60),
+            Step("extend", "gpu", minutes=60),
+            Step("wait", minutes=90),
+            Step("close", "gpu", number=0),
+        )
+    ),
+    "nodes start without a lease, and nobody hears of it": History(
+        (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
+    ),
+}
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
+def test_a_story_breaks_no_law(story: History) -> None:
+    assert play(story) == []

@@ -1,0 +1,303 @@
+"""A history: what people, clouds and accidents do to a lab, one step after the other.
+
+`history` makes one from any source of chance (hypothesis', or a seed); `play` lets it happen and gives
+what is broken.
+"""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.world.functions import KINDS, Trouble
+from tests.world.laws import Laws
+from tests.world.truth import Truth
+from tests.world.world import World
+
+Json = dict[str, Any]
+START = datetime(2026, 11, 20, 17, tzinfo=UTC)
+FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "notices", "planner")
+LAB: Json = {
+    "name": "gpu-lab",
+    "time_zone": "Etc/UTC",
+    "pools": {
+        "gpu": {"instance_type": "g4dn.xlarge", "max_nodes": 3, "price_per_hour": "1.5"},
+        "big": {"instance_type": "g4dn.xlarge", "max_nodes": 1, "price_per_hour": "4"},
+    },
+    "windows": [
+        {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "22:00", "nodes": 2},
+        {"name": "late", "pool": "gpu", "days": "daily", "start": "22:00", "end": "23:30", "nodes": 1},
+        {"name": "proof", "pool": "big", "days": "daily", "start": "19:00", "end": "20:30", "nodes": 1},
+    ],
+    "guard": {"budget": {"amount": "60", "period": "day"}, "longest_lease": "5h"},
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happens; what its numbers mean is its kind's business."""
+
+    what: str
+    pool: str = "gpu"
+    number: int = 0
+    minutes: int = 0
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class History:
+    """Steps from a start, with a seed for all the small chances."""
+
+    steps: tuple[Step, ...]
+    seed: int = 0
+    lab: Json = field(default_factory=lambda: LAB, hash=False, compare=False)
+    start: datetime = START
+
+
+KINDS_OF_STEPS = (
+    "wait", "wait", "wait", "open", "open", "open", "extend", "close", "replay", "by-hand", "stray",
+    "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
+    "dead", "working", "stubborn", "broken", "garbled", "cold",
+)  # fmt: skip
+
+
+def history(chance: random.Random, most: int = 12) -> History:
+    """Any history of up to so many steps."""
+    steps = [_step(chance) for _ in range(chance.randint(1, most))]
+    return History(tuple(steps), chance.randint(0, 9999))
+
+
+def _step(chance: random.Random) -> Step:
+    what = chance.choice(KINDS_OF_STEPS)
+    name = chance.choice(FUNCTIONS) if what in {"dead", "trouble"} else ""
+    return Step(
+        what,
+        pool=chance.choice(("gpu", "gpu", "big")),
+        number=chance.randint(0, 3),
+        minutes=chance.choice((1, 3, 7, 15, 40, 90)),
+        name=name,
+    )
+
+
+class Play:
+    """A history as it happens."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self.world, self.truth = world, Truth(world)
+        self.laws = Laws(world, self.truth)
+        self.chance = random.Random(seed)
+        self.commands: list[tuple[str, Json]] = []
+        self._number = 0
+
+    def step(self, step: Step) -> None:
+        """Let it happen, and then so many minutes pass as it takes."""
+        getattr(self, f"_{step.what.replace('-', '_')}")(step)
+
+    def settle(self) -> None:
+        """Everything that went wrong is over; all leases end; then nothing happens any more."""
+        self.world.deploy({**self.world.document, "windows": []})
+        self.world.run(timedelta(minutes=30))
+        ends = [
+            version.closes
+            for pool in self.truth.pools()
+            for version in self.truth.known(pool).values()
+            if version.granted
+        ]
+        self.world.run(max([self.world.now, *ends]) - self.world.now + timedelta(hours=2, minutes=30))
+
+    # --- kinds of steps --------------------------------------------------------------------------------
+
+    def _wait(self, step: Step) -> None:
+        self.world.run(timedelta(minutes=step.minutes))
+
+    def _cold(self, step: Step) -> None:
+        self.world.deploy(self.world.document)
+        self._wait(step)
+
+    def _open(self, step: Step) -> None:
+        self._give("open", self._command("open", step, nodes=max(1, step.number), for_seconds=step.minutes * 120,
+                                         add=step.number != 1))  # fmt: skip
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
+
+    def _extend(self, step: Step) -> None:
+        self._give(
+            "extend",
+            self._command("extend", step, lease=self._some_lease(step), for_seconds=step.minutes * 60),
+        )
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _close(self, step: Step) -> None:
+        lease = self._some_lease(step) if step.number else None
+        if lease or not step.number:
+            self._give("close", self._command("close", step, lease=lease))
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
+
+    def _replay(self, step: Step) -> None:
+        """A command that was given before is delivered again, under another name."""
+        if self.commands:
+            workflow, command = self.commands[step.number % len(self.commands)]
+            self._number += 1
+            self.world.give(workflow, command, f"again-{self._number}")
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2))))
+
+    def _by_hand(self, step: Step) -> None:
+        """Somebody sets the size of a pool, at EKS or at the group itself."""
+        nodegroup = self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)]
+        most = nodegroup.sizes["maxSize"]
+        size = min(step.number, most)
+        try:
+            if step.minutes % 2:
+                sizes = {"minSize": size // 2, "desiredSize": size}
+                self.world.eks.update_nodegroup_config(
+                    clusterName=self.world.eks.cluster, nodegroupName=nodegroup.name, scalingConfig=sizes
+                )
+            else:
+                self.world.autoscaling.update_auto_scaling_group(
+                    AutoScalingGroupName=nodegroup.group.name, MinSize=0, DesiredCapacity=size
+                )
+        except Exception:  # noqa: BLE001, S110 -- refused: then nobody set anything
+            pass
+        self._wait(step)
+
+    def _stray(self, step: Step) -> None:
+        name = self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)].group.name
+        self.world.machines.stray(step.pool, name)
+        self.laws.excused.setdefault(step.pool, []).append(self.world.now)
+        self._wait(step)
+
+    def _lose_schedule(self, step: Step) -> None:
+        """Somebody deletes a schedule."""
+        names = sorted(self.world.scheduler.entries)
+        if names:
+            for pool in self.truth.pools():
+                self.laws.meddled.setdefault(pool, []).append(self.world.now)
+            self.world.scheduler.delete_schedule(GroupName="any", Name=names[step.number % len(names)])
+        self._wait(step)
+
+    def _capacity(self, step: Step) -> None:
+        with self._in_trouble():
+            self.world.machines.troubles.capacity = step.number
+            self._wait(step)
+            self.world.machines.troubles.capacity = None
+
+    def _immortal(self, step: Step) -> None:
+        with self._in_trouble():
+            self.world.machines.troubles.immortal = True
+            self._wait(step)
+            self.world.machines.troubles.immortal = False
+            self.world.run(timedelta(minutes=1))
+
+    def _events_lost(self, step: Step) -> None:
+        """Losing every event is no excuse."""
+        self.world.machines.troubles.events_lost = True
+        self._wait(step)
+        self.world.machines.troubles.events_lost = False
+
+    def _silent(self, step: Step) -> None:
+        with self._in_trouble():
+            self.world.kubernetes.health.silent = True
+            self._wait(step)
+            self.world.kubernetes.health.silent = False
+
+    def _stubborn(self, step: Step) -> None:
+        self.world.kubernetes.health.stubborn = True
+        self._wait(step)
+        self.world.kubernetes.health.stubborn = False
+
+    def _broken(self, step: Step) -> None:
+        self.world.kubernetes.health.broken = True
+        self._wait(step)
+        self.world.kubernetes.health.broken = False
+
+    def _garbled(self, step: Step) -> None:
+        self.world.kubernetes.health.garbled = True
+        self._wait(step)
+        self.world.kubernetes.health.garbled = False
+
+    def _working(self, step: Step) -> None:
+        """From now on people work on every node."""
+        for machine in self.world.machines.of_pool(step.pool):
+            self.world.kubernetes.work_on(machine)
+        self._wait(step)
+
+    def _stuck_update(self, step: Step) -> None:
+        with self._in_trouble():
+            nodegroup = self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)]
+            self.world.eks.update_lasts = step.minutes * 60.0
+            self.world.eks.update(nodegroup, "ConfigUpdate")
+            self.world.eks.update_lasts = None
+            self._wait(step)
+
+    def _dead(self, step: Step) -> None:
+        """A function is gone for a while."""
+        with self._in_trouble():
+            self.world.functions.deleted.add(step.name)
+            self._wait(step)
+            self.world.functions.deleted.discard(step.name)
+
+    def _trouble(self, step: Step) -> None:
+        """For a while calls fail, get lost, are made twice and take long, and functions die between two of them."""
+        with self._in_trouble():
+            rate = (0.1, 0.3, 0.6, 0.9)[step.number]
+            self.world.functions.troubles = lambda _function, _step: self._troubles(rate)
+            self._wait(step)
+            self.world.functions.troubles = lambda _function, _step: ()
+
+    def _troubles(self, rate: float) -> tuple[Trouble, ...]:
+        if self.chance.random() > rate:
+            return ()
+        kinds = [self.chance.choice(KINDS) for _ in range(self.chance.randint(1, 3))]
+        return tuple(
+            Trouble(self.chance.randint(1, 14), kind, self.chance.choice((2.0, 5.0, 9.0))) for kind in kinds
+        )
+
+    @contextmanager
+    def _in_trouble(self) -> Iterator[None]:
+        since = self.world.now
+        self.laws.troubled.append((since, None))
+        yield
+        self.laws.troubled[-1] = (since, self.world.now)
+
+    def _some_lease(self, step: Step) -> str | None:
+        granted = [name for name, version in self.truth.known(step.pool).items() if version.granted]
+        return granted[step.number % len(granted)] if granted else None
+
+    def _command(self, verb: str, step: Step, **more: Any) -> Json:
+        self._number += 1
+        now = self.world.now
+        command = {
+            "id": f"cli-{verb}-{self._number:04}",
+            "verb": verb,
+            "pool": step.pool,
+            "owner": "alice",
+            "by": "alice",
+            "source": "cli",
+            "issued": _written(now),
+            "expires": _written(now + timedelta(minutes=15)),
+            "because": None,
+            **more,
+        }
+        self.laws.expiries[command["id"]] = now + timedelta(minutes=15)
+        return command
+
+    def _give(self, workflow: str, command: Json) -> None:
+        self.commands.append((workflow, command))
+        self.world.give(workflow, command)
+
+
+def play(told: History) -> list[str]:
+    """What is broken at the end of a history."""
+    world = World(told.lab, told.start, told.seed)
+    played = Play(world, told.seed)
+    with world:
+        world.agenda.every(120.0, played.laws.look, 60.0)
+        for step in told.steps:
+            played.step(step)
+        played.settle()
+        return played.laws.finish()
+
+
+def _written(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,174 @@
+"""What really ran and what was granted, written down as it happens: all that the laws are judged by.
+
+Reads raw items of the table and the world's own machines; nothing of ours is asked.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from tests.world.machines import Machine
+from tests.world.world import World
+
+GRANTED = frozenset({"admitted", "opening", "open"})
+
+
+@dataclass(frozen=True)
+class Version:
+    """A lease as it stood in the table from an instant on."""
+
+    at: datetime
+    by: str
+    state: str
+    nodes: int
+    opens: datetime
+    closes: datetime
+    window: str | None
+    hold: Fraction
+
+    @property
+    def granted(self) -> bool:
+        return self.state in GRANTED
+
+    def justifies(self, at: datetime) -> bool:
+        return self.granted and self.opens <= at < self.closes
+
+
+@dataclass(frozen=True)
+class Life:
+    """A machine's life; `ended` is None while it is there."""
+
+    id: str
+    launched: datetime
+    stopped: datetime | None
+    """When it stopped costing money."""
+    ended: datetime | None
+
+
+@dataclass(frozen=True)
+class Order:
+    """A size that somebody asked a pool to have."""
+
+    at: datetime
+    pool: str
+    by: str
+    before: int
+    after: int
+
+
+@dataclass
+class Truth:
+    """`leases` and `machines` are what the world has seen so far, by pool."""
+
+    world: World
+    leases: dict[str, dict[str, list[Version]]] = field(default_factory=dict)
+    machines: dict[str, dict[str, Life]] = field(default_factory=dict)
+    orders: list[Order] = field(default_factory=list)
+    budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.world.dynamodb.listeners.append(self._written)
+        self.world.machines.changed.append(self._machine)
+        self.world.eks.ordered = self.world.autoscaling.ordered = self._ordered
+
+    def pools(self) -> Iterator[str]:
+        return iter(self.world.lab.pools)
+
+    def known(self, pool: str) -> dict[str, Version]:
+        """The leases of a pool as they are now."""
+        return {name: versions[-1] for name, versions in self.leases.get(pool, {}).items()}
+
+    def justified(self, pool: str, at: datetime, seen: datetime | None = None) -> int:
+        """How many nodes the leases justify at an instant, as they were known at `seen`."""
+        seen = seen or at
+        total = 0
+        for versions in self.leases.get(pool, {}).values():
+            known = [version for version in versions if version.at <= seen]
+            if known and known[-1].justifies(at):
+                total += known[-1].nodes
+        return total
+
+    def exposed(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
+        """The stretches in which more machines existed than leases justified, by time."""
+        lives = [(life.launched, life.ended or until, 1) for life in self.machines.get(pool, {}).values()]
+        return _positive([*lives, *((a, b, -n) for a, b, n in self._justified(pool, until))])
+
+    def lacking(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
+        """The stretches in which leases justified more machines than there were."""
+        lives = [(life.launched, life.stopped or until, -1) for life in self.machines.get(pool, {}).values()]
+        return _positive([*lives, *self._justified(pool, until)])
+
+    def _justified(self, pool: str, until: datetime) -> Iterator[tuple[datetime, datetime, int]]:
+        """From when to when how many nodes are justified, by each lease as it stood."""
+        for versions in self.leases.get(pool, {}).values():
+            for version, following in zip(versions, [*versions[1:], None], strict=True):
+                begins = max(version.at, version.opens)
+                ends = min(version.closes, following.at if following else until)
+                if version.granted and begins < ends:
+                    yield begins, ends, version.nodes
+
+    def node_seconds(self, pool: str) -> tuple[Fraction, Fraction]:
+        """What ran, in node-seconds: as EC2 bills it, and until every machine was really gone."""
+        billed = existed = timedelta()
+        for life in self.machines.get(pool, {}).values():
+            billed += (life.stopped or self.world.now) - life.launched
+            existed += (life.ended or self.world.now) - life.launched
+        return _seconds(billed), _seconds(existed)
+
+    def _written(self, before: Any, item: Any) -> None:
+        said = item or before
+        key, sort = said["pk"]["S"], said["sk"]["S"]
+        if sort.startswith("LEASE#"):
+            pool, name = key.removeprefix("POOL#"), sort.removeprefix("LEASE#")
+            versions = self.leases.setdefault(pool, {}).setdefault(name, [])
+            versions.append(self._version(said, gone=item is None))
+        if sort.startswith("BUDGET#") and item is not None:
+            self.budgets[sort] = item
+
+    def _version(self, item: Any, *, gone: bool) -> Version:
+        return Version(
+            at=self.world.now,
+            by=self.world.actor(),
+            state="gone" if gone else item["state"]["S"],
+            nodes=int(item["nodes"]["N"]),
+            opens=datetime.fromisoformat(item["opens"]["S"]),
+            closes=datetime.fromisoformat(item["closes"]["S"]),
+            window=item["window"]["S"] if "window" in item else None,
+            hold=amount(item["hold"]),
+        )
+
+    def _machine(self, machine: Machine) -> None:
+        life = Life(machine.id, machine.launched, machine.shutting_down, machine.ended)
+        self.machines.setdefault(machine.pool, {})[machine.id] = life
+
+    def _ordered(self, pool: str, before: int, after: int) -> None:
+        self.orders.append(Order(self.world.now, pool, self.world.actor(), before, after))
+
+
+def amount(money: Any) -> Fraction:
+    """An amount of money as the table has it."""
+    return Fraction(money["M"]["amount"]["S"])
+
+
+def _seconds(length: timedelta) -> Fraction:
+    return Fraction(length // timedelta(microseconds=1), 10**6)
+
+
+def _positive(stretches: list[tuple[datetime, datetime, int]]) -> list[tuple[datetime, datetime]]:
+    """When the sum of the stretches is more than nothing."""
+    changes: dict[datetime, int] = {}
+    for begin, end, number in stretches:
+        changes[begin] = changes.get(begin, 0) + number
+        changes[end] = changes.get(end, 0) - number
+    found: list[tuple[datetime, datetime]] = []
+    total, since = 0, None
+    for at in sorted(changes):
+        total += changes[at]
+        if total > 0 and since is None:
+            since = at
+        elif total <= 0 and since is not None:
+            found.append((since, at))
+            since = None
+    return found
