@@ -40,13 +40,15 @@ def command(
     when = asked or found.now
     explanation = explain(
         found.ledger.leases(name),
-        found.ledger.audit(name, when - REACHES_BACK, when),
+        # What came later tells what was not known at a past instant.
+        found.ledger.audit(name, when - REACHES_BACK, max(when, found.now)),
         when,
         found.lab.pools[name].max_nodes,
         windows=Timetable(found.lab).open_at(when).get(name, ()),
     )
     if as_json:
-        printing.as_json({"pool": name, **explanation.to_json()})
+        clock = partial(printing.local, zone=found.zone)
+        printing.as_json({"pool": name, **explanation.to_json(clock)})
         return
     _print(found, name, explanation)
 
@@ -59,17 +61,16 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _print(found: Deployment, name: str, explanation: Explanation) -> None:
-    when = printing.local(explanation.at, found.zone)
-    printing.say(f"{when}: {name} should have {printing.nodes(explanation.nodes)}: {explanation.reason}")
-    for unmet in explanation.unmet:
-        printing.say(f"By the calendar {unmet.reason_by(partial(printing.local, zone=found.zone))}.")
+    clock = partial(printing.local, zone=found.zone)
+    reason = explanation.target.reason_by(clock)
+    said = [f"{clock(explanation.at)}: {name} should have {printing.nodes(explanation.nodes)}: {reason}."]
+    said += [f"By the calendar {unmet.reason_by(clock)}." for unmet in explanation.unmet]
+    for line in filter(None, [*said, explanation.decided_by(clock)]):
+        printing.say(line)
     if not explanation.trail:
         printing.say("Nothing has happened to this pool yet.")
         return
     printing.table(
         ["at", "who", "what", "why"],
-        [
-            [printing.local(entry.at, found.zone), entry.who, entry.what, entry.why]
-            for entry in explanation.trail
-        ],
+        [[clock(entry.at), entry.who, entry.what, entry.why] for entry in explanation.trail],
     )

@@ -51,6 +51,7 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
             what=f"closes {' and '.join(lease.called() for lease in decided.leases) or f'pool {pool}'}",
             why=decided.reason,
             lease=decided.leases[0].id if decided.leases else None,
+            details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},
         )
         try:
             desk.ledger.begin_closing(decided.leases, state, now, why)

@@ -4,12 +4,13 @@ The rules are in domain/extension.py; the order is that of a grant.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from handlers.capacity import pool_of
 from handlers.desk import LOOKS, Desk, command_of
 from handlers.leases_granting import entry
 from lamplighter.adapters.aws.ledger import Conflict
-from lamplighter.domain import extension
+from lamplighter.domain import extension, instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Decision
 from lamplighter.domain.pool import Fence
@@ -79,8 +80,11 @@ def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
         pool=pool,
         budget=budget,
         fence=fence,
-        why=entry(
-            answer.after, "extended", command.by, f"extended {answer.after.called()}", answer.reason, now
+        why=replace(
+            entry(
+                answer.after, "extended", command.by, f"extended {answer.after.called()}", answer.reason, now
+            ),
+            details={"from": instant.written(answer.before.closes)},
         ),
     )
     return decision

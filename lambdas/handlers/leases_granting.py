@@ -205,7 +205,8 @@ def _refuse(command: Command, answer: grant.Answer, leases: list[Lease], desk: D
     why = Entry(
         at=now,
         pool=command.pool,
-        kind="refused",
+        # Who finds the pool open already was not refused.
+        kind="refused" if answer.outcome == "refused" else "answered",
         who=command.by,
         what=f"asked to open pool {command.pool}: {answer.outcome}",
         why=answer.reason,

@@ -181,6 +181,7 @@ def test_an_open_pool_says_until_when_and_adds_nodes_only_on_request(lab: LabOnM
     added = step(lab, "Admit", asks(lab, "open-3", nodes=1, add=True, owner="bob"))
 
     assert again["outcome"] == "already-open"
+    assert "refused" not in {entry.kind for entry in ledger(lab).audit("gpu", EIGHT)}
     assert "until 07:00 on 2026-11-21 (Asia/Seoul)" in again["reason"]
     assert added["outcome"] == "granted"
 

@@ -36,14 +36,43 @@ GRANTED = entry(0, "lease-granted", "granted the evening lease", "2 of 2 nodes w
 CLOSING = entry(60, "closing", "closes the evening lease", "the exam is over")
 
 
-def test_while_a_lease_is_in_force_it_is_the_reason() -> None:
+def by_clock(at: datetime) -> str:
+    return f"{at:%H:%M}"
+
+
+def test_while_a_lease_is_in_force_it_is_the_reason_by_one_clock() -> None:
     found = explain([lease()], [GRANTED], EIGHT + 30 * MINUTE, max_nodes=2)
 
     assert found.nodes == 2
-    assert found.reason == (
-        "the evening lease justifies 2 until 22:00 UTC on 2026-11-20; last, at 20:00 UTC on 2026-11-20, "
-        "alice granted the evening lease, because 2 of 2 nodes were free"
+    assert found.target.reason_by(by_clock) == "the evening lease justifies 2 until 22:00"
+    assert found.to_json(by_clock)["reason"] == "the evening lease justifies 2 until 22:00"
+
+
+def test_the_decision_is_named_unless_it_is_the_last_row_anyway() -> None:
+    ready = entry(4, "node-ready", "node a is ready", "its GPUs are validated")
+
+    after = explain([lease()], [GRANTED, ready], EIGHT + 30 * MINUTE, max_nodes=2)
+    assert after.decided_by(by_clock) == (
+        "Last decided at 20:00: alice granted the evening lease, because 2 of 2 nodes were free."
     )
+    assert explain([lease()], [GRANTED], EIGHT + 30 * MINUTE, max_nodes=2).decided_by(by_clock) == ""
+    assert explain([], [], EIGHT, max_nodes=2).decided_by(by_clock) == ""
+
+
+def test_a_past_instant_knows_nothing_of_a_later_extension_or_close() -> None:
+    extended = replace(entry(90, "extended", "extended it", "more time"), lease=lease().id)
+    extended = replace(extended, details={"from": "2026-11-20T22:00:00Z"})
+    closing = replace(CLOSING, at=EIGHT + 150 * MINUTE, lease=lease().id)
+    closing = replace(closing, details={"from": "2026-11-20T23:00:00Z"})
+    closed = lease(closes=150, state=LeaseState.CLOSED)
+
+    def reason(minutes: int) -> str:
+        found = explain([closed], [GRANTED, extended, closing], EIGHT + minutes * MINUTE, max_nodes=2)
+        return found.target.reason_by(by_clock)
+
+    assert reason(60) == "the evening lease justifies 2 until 22:00"
+    assert reason(120) == "the evening lease justifies 2 until 23:00"
+    assert reason(155) == "no lease is in force, so no node is justified"
 
 
 def test_after_a_close_the_close_is_the_reason() -> None:

@@ -3,8 +3,8 @@
 Decides nothing; it reads what was decided at the time.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lamplighter.domain import instant
@@ -12,6 +12,7 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.calendar import PlannedWindow
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.standing import Unmet, standing
+from lamplighter.domain.target import Target
 
 DECIDES = frozenset(
     {"lease-granted", "extended", "closing", "closed", "refused", "breach", "leaked", "degraded", "scaled"}
@@ -24,19 +25,30 @@ class Explanation:
     """What a pool should have had at an instant, the decision behind it, and what led there."""
 
     at: datetime
-    nodes: int
-    reason: str
+    target: Target
     decision: Entry | None
     trail: tuple[Entry, ...]
     unmet: tuple[Unmet, ...] = ()
     """Windows that the calendar had open then, without a lease in force."""
 
-    def to_json(self) -> dict[str, object]:
-        """The document of `why --json`."""
+    @property
+    def nodes(self) -> int:
+        """How many nodes it should have had."""
+        return self.target.nodes
+
+    def decided_by(self, clock: Callable[[datetime], str]) -> str:
+        """The last decision as a sentence; empty where it is the trail's last row, which says the same."""
+        if self.decision is None or self.decision is self.trail[-1]:
+            return ""
+        made = self.decision
+        return f"Last decided at {clock(made.at)}: {made.who} {made.what}, because {made.why}."
+
+    def to_json(self, clock: Callable[[datetime], str] = instant.clock_time) -> dict[str, object]:
+        """The document of `why --json`; its sentences name instants by this clock."""
         return {
             "at": instant.written(self.at),
             "nodes": self.nodes,
-            "reason": self.reason,
+            "reason": self.target.reason_by(clock),
             "decision": None if self.decision is None else _document(self.decision),
             "trail": [_document(entry) for entry in self.trail],
             "without_lease": [unmet.to_json() for unmet in self.unmet],
@@ -54,21 +66,26 @@ def explain(
 ) -> Explanation:
     """The explanation for an instant, past or present; `entries` may reach beyond it.
 
-    `windows` are those of the pool that the calendar, as it is now, has open there.
+    What came after it tells what was not known then. `windows` are those of the pool that the calendar,
+    as it is now, has open there.
     """
-    before = sorted((entry for entry in entries if entry.at <= at), key=lambda entry: entry.at)
-    target, unmet = standing(windows, [_as_of(lease, at) for lease in leases], at, max_nodes)
+    entries = sorted(entries, key=lambda entry: entry.at)
+    before = [entry for entry in entries if entry.at <= at]
+    after = [entry for entry in entries if entry.at > at]
+    target, unmet = standing(windows, [_as_of(lease, at, after) for lease in leases], at, max_nodes)
     decisions = [entry for entry in before if entry.kind in DECIDES]
-    decision = decisions[-1] if decisions else None
-    reason = target.reason
-    if decision is not None:
-        who = f"{decision.who} {decision.what}"
-        reason = f"{reason}; last, at {instant.clock_time(decision.at)}, {who}, because {decision.why}"
-    return Explanation(at, target.nodes, reason, decision, tuple(before[-steps:]), unmet)
+    return Explanation(at, target, decisions[-1] if decisions else None, tuple(before[-steps:]), unmet)
 
 
-def _as_of(lease: Lease, at: datetime) -> Lease:
-    """The lease as it stood then: what ended later was in force, what ended before was not."""
+def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:
+    """The lease as it stood then: what was ended, or moved to another end, later was not yet.
+
+    `after` is what happened since, in order; the first that moved the end says where it was before.
+    """
+    moved = (entry.details["from"] for entry in after if entry.lease == lease.id and "from" in entry.details)
+    closes = next(moved, None)
+    if closes is not None:
+        lease = replace(lease, closes=instant.read(closes))
     if lease.state in {LeaseState.CLOSING, LeaseState.CLOSED} and lease.opens <= at < lease.closes:
         return lease.moved_to(LeaseState.OPEN)
     return lease
