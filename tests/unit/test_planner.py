@@ -164,6 +164,24 @@ def test_a_window_that_vanishes_in_a_clock_change_is_said_aloud(world: LabOnMoto
     assert [entry.what for entry in said] == ["window gap does not open on 2026-03-08"]
 
 
+def test_a_window_that_only_a_calendar_names_ends_at_the_curfew_or_does_not_open(world: LabOnMoto) -> None:
+    # `check` would refuse both; what a course calendar names is not known to it.
+    within = {"name": "within", "nodes": 1, "days": "daily", "start": "22:05", "end": "22:30"}
+    curfew = {"guard": {"curfew": "22:00"}}
+
+    plan_all(deployed(world, EVENING, within, **curfew))
+
+    leases = world.capacity.ledger.leases("gpu")
+    assert {(lease.window, f"{lease.closes:%H:%M}") for lease in leases} == {("evening", "22:00")}
+    audit = world.capacity.ledger.audit("gpu", EIGHT)
+    assert next(entry.why for entry in audit if entry.kind == "planned") == (
+        "it ends at 22:00 on 2026-11-20 (UTC), the curfew"
+    )
+    assert next(entry.why for entry in audit if entry.kind == "skipped") == (
+        "it would open at 22:05 on 2026-11-20 (UTC), while the curfew keeps pool gpu at zero"
+    )
+
+
 def test_the_lab_stands_in_the_ledger(world: LabOnMoto) -> None:
     plan_all(deployed(world, EVENING, LATE))
 

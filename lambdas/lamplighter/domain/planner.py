@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain.calendar import SkippedWindow, expand
+from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow, expand
 from lamplighter.domain.changes import Skip
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import OVER, Lease, LeaseState
@@ -68,6 +68,10 @@ def calendar(
             # Who took it out has said so.
             continue
         money = terms[window.pool]
+        closes = money.ends(window.opens, window.closes)
+        if closes <= window.opens:
+            skipped.append(_in_curfew(window, money))
+            continue
         lease = Lease(
             id=f"{window.window}-{window.date}",
             pool=window.pool,
@@ -76,17 +80,26 @@ def calendar(
             source="window",
             state=LeaseState.PLANNED,
             opens=window.opens,
-            closes=window.closes,
-            hold=money.hold(window.nodes, window.opens, window.closes),
+            closes=closes,
+            hold=money.hold(window.nodes, window.opens, closes),
             window=window.window,
             date=window.date.isoformat(),
             period=money.period(window.opens).key,
             order=window.order,
         )
         leases.append(lease)
-        if window.notes:
-            notes[lease.id] = "; ".join(window.notes)
+        cut = () if closes == window.closes else (f"it ends at {money.until(closes)}",)
+        if window.notes or cut:
+            notes[lease.id] = "; ".join([*window.notes, *cut])
     return Calendar(tuple(leases), tuple(skipped), notes)
+
+
+def _in_curfew(window: PlannedWindow, terms: Terms) -> SkippedWindow:
+    """`check` refuses such a window; one that a course calendar names is known only now."""
+    reason = (
+        f"it would open at {terms.clock(window.opens)}, while the curfew keeps pool {window.pool} at zero"
+    )
+    return SkippedWindow(window.window, window.pool, window.date, Code.VANISHES, reason, window.order)
 
 
 def plan(wanted: Sequence[Lease], known: Sequence[Lease], doors: Doors, now: datetime) -> Plan:
