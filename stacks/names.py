@@ -77,6 +77,13 @@ class Names:
     def nodegroup_arn(self, nodegroup: str) -> str:
         return self.arn("eks", f"nodegroup/{self.cluster}/{nodegroup}/*")
 
+    def claim(self, nodegroup: str) -> str:
+        """The parameter that says which lab guards a node group: a second claim fails on the name."""
+        return f"/lamplighter/claims/{self.cluster}/{nodegroup}"
+
+    def claim_arn(self, nodegroup: str) -> str:
+        return self.arn("ssm", f"parameter{self.claim(nodegroup)}")
+
     def autoscaling_groups_arn(self, nodegroup: str) -> str:
         """EKS names the group behind a node group `eks-<nodegroup>-<uuid>`."""
         return self.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/eks-{nodegroup}-*")

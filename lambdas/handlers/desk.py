@@ -20,6 +20,7 @@ from lamplighter.domain.lease import Lease
 from lamplighter.domain.schedule import (
     NEAREST,
     Doors,
+    Schedule,
     close_schedule,
     names_of,
     open_schedule,
@@ -81,6 +82,11 @@ class Desk:
                 return first, (() if first is None else names)
         raise TryLater(f"the leases of pool {pool} keep changing while its failsafe is set")
 
+    def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
+        """The failsafe that the pool's leases of this moment need; none without leases."""
+        first = failsafe_instant(self.ledger.leases(pool), self.now())
+        return () if first is None else self._shots(pool, first)
+
     def schedule_end(self, lease: Lease) -> tuple[str, ...]:
         """Put the schedules that warn before the end of a lease and close it; gives their names."""
         put = []
@@ -99,15 +105,17 @@ class Desk:
         self.windows.delete(names_of(lease.id, self.doors))
 
     def _put_failsafe(self, pool: str, first: datetime, now: datetime) -> None:
+        for shot in self._shots(pool, first):
+            # A nearer one was armed before and is about to fire; Scheduler takes none in the past.
+            if shot.at > now + NEAREST:
+                self.failsafes.put_and_read_back(shot)
+
+    def _shots(self, pool: str, first: datetime) -> tuple[Schedule, ...]:
         nodegroup = self.capacity.nodegroup(pool)
         group = self.capacity.group_of(nodegroup)
         if group is None:
             raise TryLater(f"node group {nodegroup.name} has no Auto Scaling group yet")
-        shots = failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
-        for shot in shots:
-            # A nearer one was armed before and is about to fire; Scheduler takes none in the past.
-            if shot.at > now + NEAREST:
-                self.failsafes.put_and_read_back(shot)
+        return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
 
 
 @cache

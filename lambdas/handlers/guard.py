@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from handlers.environment import ENVIRONMENT
 from handlers.guard_acts import act
-from handlers.guard_facts import Watch, gather
+from handlers.guard_facts import Watch, gather, gather_lab
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
+from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.guard import sweep
-from lamplighter.errors import BadInput, OutsideFailed, TryLater
+from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, TryLater
 
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
@@ -38,36 +40,49 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
 
 
 def sweep_all(watch: Watch) -> dict[str, object]:
-    """One round over all pools; a pool that cannot be read does not keep the others from being guarded."""
+    """One round over all pools; what cannot be read or done keeps nothing else from being guarded."""
+    lab_facts = gather_lab(watch)
     breaches: list[dict[str, object]] = []
-    failures: list[str] = []
+    failures = list(lab_facts.failures)
     for pool in watch.capacity.lab.pools:
         try:
-            breaches += _sweep_pool(watch, pool)
-        except TryLater as later:
-            _logger.info("pool %s is left to the next sweep: %s", pool, later)
-        except OutsideFailed as error:
-            _logger.exception("pool %s could not be swept", pool)
+            facts = gather(watch, pool, lab_facts)
+        except LamplighterError as error:
+            _logger.exception("pool %s could not be read", pool)
             failures.append(f"pool {pool}: {error}")
+            continue
+        breaches += _put_right(watch, facts, failures)
     if failures:
         raise OutsideFailed("; ".join(failures))
     return {"breaches": breaches}
 
 
-def _sweep_pool(watch: Watch, pool: str) -> list[dict[str, object]]:
-    facts = gather(watch, pool)
-    found: list[dict[str, object]] = [
-        {
-            "pool": pool,
-            "rule": breach.rule.value,
-            "action": breach.action.value,
-            "reason": breach.reason,
-            "done": act(watch, pool, breach),
-        }
-        for breach in sweep(facts)
-    ]
-    if facts.enforcing and not facts.target.nodes:
-        end_drains(watch, pool, facts.group)
+def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict[str, object]]:
+    """Each breach by itself: one that cannot be put right now is left to the next sweep."""
+    found: list[dict[str, object]] = []
+    for breach in sweep(facts):
+        done = False
+        try:
+            done = act(watch, facts, breach)
+        except TryLater as later:
+            _logger.info("%s is left to the next sweep: %s", breach.rule.value, later)
+        except LamplighterError as error:
+            _logger.exception("%s could not be put right", breach.rule.value)
+            failures.append(f"pool {facts.pool}, {breach.rule.value}: {error}")
+        found.append(
+            {
+                "pool": facts.pool,
+                "rule": breach.rule.value,
+                "action": breach.action.value,
+                "reason": breach.reason,
+                "done": done,
+            }
+        )
+    if facts.acting and not facts.target.nodes:
+        try:
+            end_drains(watch, facts.pool, facts.group)
+        except LamplighterError as error:
+            failures.append(f"pool {facts.pool}, draining: {error}")
     return found
 
 
@@ -80,7 +95,10 @@ def _watch() -> Watch:
         desk=desk(),
         workflows=Workflows(),
         pages=Notices(ENVIRONMENT.pages_topic),
+        notices=Notices(ENVIRONMENT.notices_topic),
+        claims=Claims(ENVIRONMENT.cluster_name),
         close_lab=ENVIRONMENT.close_lab,
+        open_lab=ENVIRONMENT.open_lab,
         connect=_connect,
     )
 

@@ -1,16 +1,20 @@
-"""What the guard does about a breach: it starts a close, ends a stray, re-arms a failsafe, or pages.
+"""What the guard does about a breach: it starts a close, ends a stray, re-arms a failsafe, warns, or pages.
 
 Does what the domain decided, once for each breach, and writes down that it did. Never raises a size.
 """
 
 import logging
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
-from handlers.guard_facts import Watch
+from handlers.guard_facts import Watch, said_of
 from handlers.sizes import Direction, Order, write
 from lamplighter.domain.audit import Entry
-from lamplighter.domain.breach import Action, Breach, Rule
+from lamplighter.domain.breach import Action, Breach, Rule, Said
 from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.guard_facts import MEMORY, PoolFacts
+from lamplighter.domain.guard_failsafe import FAILSAFE_MARGIN
+from lamplighter.domain.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.schedule import Start
 from lamplighter.errors import OutsideFailed, TryLater
 
@@ -20,39 +24,27 @@ ONE_START = timedelta(minutes=5)
 """Sweeps within the same five minutes, however many events wake them, start one close."""
 CLOSE_GOOD_FOR = timedelta(hours=1)
 SAID_AGAIN_AFTER = timedelta(days=1)
+SILENT = frozenset({Action.DISARM, Action.NOTE, Action.PROTECT, Action.WARN})
+"""Nobody is woken for these; who has to know of a warning is told by the lab's own topic."""
 
 
-def act(watch: Watch, pool: str, breach: Breach) -> bool:
+def act(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     """Do what the breach asks for; False when it was done, or said, before."""
     _logger.warning("%s: %s", breach.rule.value, breach.reason)
-    match breach.action:
-        case Action.CLOSE:
-            done = _close(watch, pool, breach)
-        case Action.TERMINATE:
-            watch.capacity.instances.terminate(breach.instances)
-            done = True
-        case Action.REARM | Action.DISARM:
-            done = _arm(watch, pool)
-        case Action.RESTORE_SIZES:
-            done = _restore_sizes(watch, pool)
-        case Action.RECOVER:
-            done = watch.capacity.ledger.clear_leaked(pool)
-        case Action.PAGE:
-            done = True
-        case Action.SAY:
-            done = not _said_lately(watch, pool, breach)
+    done = _DOES[breach.action](watch, facts, breach)
     if done:
-        _write_down(watch, pool, breach)
+        _write_down(watch, facts.pool, breach)
     return done
 
 
-def _close(watch: Watch, pool: str, breach: Breach) -> bool:
+def _close(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     """Order zero at once where nobody has a lease, then let CloseLab drain, prove and settle."""
-    now = watch.capacity.now()
+    pool, now = facts.pool, watch.capacity.now()
     if breach.target == 0 and breach.lease is None:
-        _order_zero(watch, pool, now)
+        _order_zero(watch, pool, breach.since or now)
     if _started_lately(watch, pool, breach, now):
         return False
+    lease = next((each for each in facts.leases if each.id == breach.lease), None)
     command = Command(
         id=f"guard-{pool}-{breach.lease or 'pool'}-{_bucket(now)}",
         verb=Verb.CLOSE,
@@ -63,26 +55,31 @@ def _close(watch: Watch, pool: str, breach: Breach) -> bool:
         issued=now,
         expires=now + CLOSE_GOOD_FOR,
         lease=breach.lease,
+        # For this end and this state of the lease: extended, handed on or kept meanwhile, it is stale.
+        closes=lease.closes if lease and lease.granted else None,
+        generation=lease.generation if lease and lease.granted else None,
         because=breach.reason,
     )
     return watch.workflows.start(Start(watch.close_lab, command.id[:80], command))
 
 
-def _order_zero(watch: Watch, pool: str, now: datetime) -> None:
+def _order_zero(watch: Watch, pool: str, since: datetime) -> None:
     try:
-        write(watch.capacity, Order(pool, f"guard {pool}", "guard", Direction.DOWN, since=now))
+        write(watch.capacity, Order(pool, f"guard {pool}", "guard", Direction.DOWN, since=since))
     except TryLater as later:
         _logger.info("the order is left to CloseLab: %s", later)
 
 
 def _started_lately(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
-    """Whether an earlier sweep of the same five minutes started this very close."""
-    return any(
-        entry.details.get("action") == Action.CLOSE
-        and entry.lease == breach.lease
-        and _bucket(entry.at) == _bucket(now)
-        for entry in watch.capacity.ledger.audit(pool, now - ONE_START)
-    )
+    """Whether this very close was started so lately that it is still at work; it gets longer each time."""
+    started = [
+        entry.at
+        for entry in watch.capacity.ledger.audit(pool, now - MEMORY)
+        if entry.details.get("action") == Action.CLOSE and entry.lease == breach.lease
+    ]
+    if not started:
+        return False
+    return _bucket(started[-1]) == _bucket(now) or now - started[-1] < retry_after(len(started) - 1)
 
 
 def _bucket(now: datetime) -> str:
@@ -90,10 +87,18 @@ def _bucket(now: datetime) -> str:
     return f"{start:%Y%m%dT%H%MZ}"
 
 
-def _arm(watch: Watch, pool: str) -> bool:
+def _terminate(watch: Watch, _facts: PoolFacts, breach: Breach) -> bool:
+    watch.capacity.instances.terminate(breach.instances)
+    return True
+
+
+def _arm(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
     """Put the failsafe where the leases of this very moment want it, nobody else moving it meanwhile."""
-    capacity = watch.capacity
+    capacity, pool = watch.capacity, facts.pool
     with capacity.ledger.writing(pool, f"guard {pool}", capacity.now()):
+        # Who extends a lease moves the failsafe first: what was seen in between is no fault.
+        if facts.failsafe_wanted and _is_armed(watch, facts):
+            return False
         try:
             watch.desk.arm(pool)
         except OutsideFailed as error:
@@ -105,8 +110,18 @@ def _arm(watch: Watch, pool: str) -> bool:
     return True
 
 
-def _restore_sizes(watch: Watch, pool: str) -> bool:
-    capacity = watch.capacity
+def _is_armed(watch: Watch, facts: PoolFacts) -> bool:
+    """Whether the failsafe is by now as the leases want it by now."""
+    wanted = watch.desk.wanted_failsafe(facts.pool)
+    return bool(wanted) and all(
+        watch.desk.failsafes.read(schedule.name) == schedule
+        for schedule in wanted
+        if schedule.at > facts.now + FAILSAFE_MARGIN
+    )
+
+
+def _restore_sizes(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+    capacity, pool = watch.capacity, facts.pool
     try:
         capacity.nodegroups.bound(capacity.lab.nodegroup_name(pool), capacity.lab.pools[pool].max_nodes)
     except TryLater as later:
@@ -115,44 +130,123 @@ def _restore_sizes(watch: Watch, pool: str) -> bool:
     return True
 
 
-def _said_lately(watch: Watch, pool: str, breach: Breach) -> bool:
+def _protect(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+    from lamplighter.adapters.kubernetes.nodes import protect  # noqa: PLC0415 -- only where it matters
+
+    connection = watch.kubernetes()
+    if connection is None:
+        return False
+    for node in facts.unprotected:
+        protect(connection, node)
+    return True
+
+
+def _warn(watch: Watch, _facts: PoolFacts, breach: Breach) -> bool:
+    """Say on the lab's own topic what will happen, so that people can still do something about it."""
+    subject = f"{watch.capacity.lab.name}: {breach.lease or 'a lease'} ends early"
+    watch.notices.say(subject, f"{breach.reason[:1].upper()}{breach.reason[1:]}.")
+    return True
+
+
+def _mark_leaked(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
+    return watch.capacity.ledger.mark_leaked(facts.pool, watch.capacity.now(), breach.reason)
+
+
+def _recover(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+    return watch.capacity.ledger.clear_leaked(facts.pool)
+
+
+def _only_write_down(_watch: Watch, _facts: PoolFacts, _breach: Breach) -> bool:
+    return True
+
+
+def _say(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
+    """Once a day, whatever the reason says by then."""
     now = watch.capacity.now()
-    return any(
-        entry.kind == "breach"
-        and entry.details.get("rule") == breach.rule
-        and entry.details.get("action") == Action.SAY
-        for entry in watch.capacity.ledger.audit(pool, now - SAID_AGAIN_AFTER)
+    return not any(
+        said.action == Action.SAY and now - said.at < SAID_AGAIN_AFTER
+        for said in _said_before(watch, facts.pool, breach, now)
     )
 
 
+def _said_before(watch: Watch, pool: str, breach: Breach, now: datetime) -> list[Said]:
+    """What was said of the same rule and lease since the day before, oldest first."""
+    return [
+        said_of(entry)
+        for entry in watch.capacity.ledger.audit(pool, now - PAGES_EVERY - QUIET)
+        if entry.details.get("rule") == breach.rule and entry.lease == breach.lease
+    ]
+
+
 def _write_down(watch: Watch, pool: str, breach: Breach) -> None:
-    lab = watch.capacity.lab.name
+    now, lab = watch.capacity.now(), watch.capacity.lab.name
+    paging = _pages(watch, pool, breach, now)
     watch.capacity.ledger.append_audit(
         Entry(
-            at=watch.capacity.now(),
+            at=now,
             pool=pool,
-            kind="leaked" if breach.rule in {Rule.LEAKED, Rule.NO_LONGER_LEAKED} else "breach",
+            kind=_kind(breach),
             who="guard",
             what=f"{_DONE[breach.action]} pool {pool}",
             why=breach.reason,
             lease=breach.lease,
             nodes=breach.target,
-            details={"rule": breach.rule.value, "action": breach.action.value},
+            details={
+                "rule": breach.rule.value,
+                "action": breach.action.value,
+                **({"paged": "yes"} if paging else {}),
+            },
         )
     )
-    if breach.action is not Action.DISARM:
+    if paging:
         watch.pages.say(
             f"{lab}: {breach.rule.value} on pool {pool}", f"{breach.reason[:1].upper()}{breach.reason[1:]}."
         )
 
 
+def _pages(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
+    """Whether somebody is paged; for what goes on and on more and more rarely."""
+    if breach.action in SILENT:
+        return False
+    if breach.rule is Rule.LEAKED:
+        # Its pages have a timetable of their own, which an ack silences.
+        return breach.action in {Action.PAGE, Action.MARK_LEAKED, Action.SAY}
+    if breach.action in {Action.SAY, Action.RECOVER}:
+        return True
+    return pages_again(_said_before(watch, pool, breach, now), now)
+
+
+def _kind(breach: Breach) -> str:
+    if breach.rule in {Rule.LEAKED, Rule.NO_LONGER_LEAKED}:
+        return "leaked"
+    return "warned" if breach.action is Action.WARN else "breach"
+
+
 _DONE = {
     Action.CLOSE: "closes",
-    Action.TERMINATE: "ends stray instances of",
+    Action.TERMINATE: "ends instances of",
     Action.REARM: "re-arms the failsafe of",
     Action.DISARM: "takes away the failsafe left on",
     Action.RESTORE_SIZES: "puts back the sizes of",
+    Action.PROTECT: "keeps autoscalers from",
+    Action.WARN: "warns about",
+    Action.NOTE: "notes about",
+    Action.MARK_LEAKED: "calls leaked",
     Action.PAGE: "pages about",
     Action.RECOVER: "sees the end of the leak of",
     Action.SAY: "watches",
+}
+_DOES: Mapping[Action, Callable[[Watch, PoolFacts, Breach], bool]] = {
+    Action.CLOSE: _close,
+    Action.TERMINATE: _terminate,
+    Action.REARM: _arm,
+    Action.DISARM: _arm,
+    Action.RESTORE_SIZES: _restore_sizes,
+    Action.PROTECT: _protect,
+    Action.WARN: _warn,
+    Action.NOTE: _only_write_down,
+    Action.MARK_LEAKED: _mark_leaked,
+    Action.PAGE: _only_write_down,
+    Action.RECOVER: _recover,
+    Action.SAY: _say,
 }

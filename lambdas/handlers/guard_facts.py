@@ -1,30 +1,36 @@
-"""What one sweep knows of one pool: ledger, EKS, Auto Scaling, EC2, Kubernetes and the failsafe.
+"""What one sweep knows of one pool: EKS, Auto Scaling, EC2, the failsafe, the ledger, and Kubernetes.
 
-Reads and nothing else. Kubernetes is asked only where its answer matters, and may fail to answer.
+Reads, and keeps in the ledger how long the pool is over or idle. What costs a call is asked only where a
+rule needs it; Kubernetes, Scheduler's list and the claims may fail to answer.
 """
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from handlers.capacity import Capacity, Seen
+from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.audit import Entry
-from lamplighter.domain.breach import Action
+from lamplighter.domain.breach import Action, Said
 from lamplighter.domain.capacity import Group, NodeGroup, Update
 from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
-from lamplighter.domain.guard_facts import CLOSING_PATIENCE, PoolFacts
+from lamplighter.domain.guard_facts import MEMORY, PoolFacts
+from lamplighter.domain.guard_nodes import raised_by
+from lamplighter.domain.guard_runs import OPENING_PATIENCE
 from lamplighter.domain.incident import Incident
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import Schedule
-from lamplighter.errors import OutsideFailed
+from lamplighter.errors import OutsideFailed, TryLater
 
 if TYPE_CHECKING:
     from handlers.desk import Desk
     from lamplighter.adapters.kubernetes.connection import Connection
+    from lamplighter.domain.nodes import NodeFacts
 
 _logger = logging.getLogger(__name__)
 
@@ -36,7 +42,10 @@ class Watch:
     desk: "Desk"
     workflows: Workflows
     pages: Notices
+    notices: Notices
+    claims: Claims
     close_lab: str
+    open_lab: str
     connect: Callable[[], "Connection"]
 
     @property
@@ -53,32 +62,188 @@ class Watch:
             return None
 
 
-def gather(watch: Watch, pool: str) -> PoolFacts:
-    """Everything that the rules ask about a pool; the ledger first, the group before EC2."""
+@dataclass(frozen=True)
+class LabFacts:
+    """What one sweep reads once for all pools."""
+
+    schedules: frozenset[str] | None = None
+    """Every name in the lab's schedule group; None where Scheduler did not say."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """By node group: the lab that claims it."""
+    failures: tuple[str, ...] = ()
+
+
+def gather_lab(watch: Watch) -> LabFacts:
+    """The schedules and the claims; a sweep goes on without what does not answer, and says so."""
+    lab = watch.capacity.lab
+    failures: list[str] = []
+    schedules: frozenset[str] | None = None
+    claims: Mapping[str, str] = {}
+    try:
+        schedules = frozenset(watch.desk.failsafes.names())
+    except (OutsideFailed, TryLater) as error:
+        failures.append(str(error))
+    try:
+        claims = watch.claims.of([lab.nodegroup_name(pool) for pool in lab.pools])
+    except (OutsideFailed, TryLater) as error:
+        failures.append(str(error))
+    return LabFacts(schedules, claims, tuple(failures))
+
+
+def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
+    """Everything that the rules ask about a pool.
+
+    AWS first, the group before EC2, then the ledger: a lease that is granted meanwhile is seen with its
+    nodes, and one that begins to close has left its word in the trail, which is read last.
+    """
     capacity = watch.capacity
-    lab, now = capacity.lab, capacity.now()
+    lab = capacity.lab
+    seen = capacity.see(pool)
     state = capacity.ledger.pool(pool)
     leases = tuple(capacity.ledger.leases(pool))
-    seen = capacity.see(pool)
-    failsafe = _found_failsafe(watch, pool)
-    matters = bool(seen.existing or state.leaked_since or failsafe)
-    return PoolFacts(
+    now = capacity.now()
+    trail = capacity.ledger.audit(pool, now - MEMORY)
+    wanted = _wanted_failsafe(leases, now, pool, seen.nodegroup, seen.group)
+    failsafe = _found_failsafe(watch, pool, wanted, lab_facts)
+    claimed = lab_facts.claims.get(lab.nodegroup_name(pool), lab.name)
+    facts = PoolFacts(
         pool=pool,
         now=now,
         enforcing=(state.mode or lab.mode(pool)) == "enforce",
         ours=lab.pools[pool].existing is None,
         max_nodes=capacity.max_nodes(pool, seen.nodegroup),
         leases=leases,
-        closing_since=_closing_since(capacity.ledger.audit(pool, now - CLOSING_PATIENCE)),
+        closing_since=_closing_since(trail),
         nodegroup=seen.nodegroup,
         rolling=_rolling(capacity, seen),
         group=seen.group,
         instances=seen.instances,
-        kubernetes_nodes=node_names(watch, pool) if matters else (),
-        failsafe_wanted=_wanted_failsafe(leases, now, pool, seen.nodegroup, seen.group),
+        kubernetes_nodes=(),
+        failsafe_wanted=wanted,
         failsafe_found=failsafe,
-        incident=_incident(watch, pool, state.leaked_since),
+        incident=_incident(watch, state),
+        said=tuple(map(said_of, filter(_is_breach, trail))),
+        claimed_by=claimed if claimed != lab.name else None,
+        longest_lease=lab.guard.longest_lease,
+        idle_after=_idle_after(watch, leases),
+        opening_ended=_opening_ended(watch, leases, now),
     )
+    facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
+    if not (seen.existing or state.leaked_since or failsafe):
+        return facts
+    return _with_kubernetes(watch, facts, state)
+
+
+def _with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
+    nodes = pool_nodes(watch, facts.pool)
+    if nodes is None:
+        return replace(facts, kubernetes_nodes=None)
+    leased = nodes if facts.target.nodes else ()
+    return replace(
+        facts,
+        kubernetes_nodes=tuple(node.name for node in nodes),
+        unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
+        idle_since=_idle_since(watch, facts, state, nodes),
+    )
+
+
+def pool_nodes(watch: Watch, pool: str) -> "Sequence[NodeFacts] | None":
+    """The pool's nodes in Kubernetes, or None where it does not answer."""
+    from lamplighter.adapters.kubernetes import nodes  # noqa: PLC0415 -- only where it matters
+
+    connection = watch.kubernetes()
+    if connection is None:
+        return None
+    try:
+        return nodes.pool_nodes(connection, watch.capacity.lab.nodegroup_name(pool))
+    except (OutsideFailed, TryLater) as error:
+        _logger.warning("the sweep goes on without Kubernetes: %s", error)
+        return None
+
+
+def node_names(watch: Watch, pool: str) -> tuple[str, ...] | None:
+    """Their names, or None where Kubernetes does not answer."""
+    nodes = pool_nodes(watch, pool)
+    return None if nodes is None else tuple(node.name for node in nodes)
+
+
+def _idle_since(
+    watch: Watch, facts: PoolFacts, state: PoolState, nodes: "Sequence[NodeFacts]"
+) -> datetime | None:
+    """Since when no pod has held a GPU of the pool; None where one does, or nobody needs to know."""
+    from lamplighter.domain.idleness import idle_since  # noqa: PLC0415 -- only where a lease may be idle
+
+    limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
+    if not limited or not nodes:
+        return None
+    held = _holds_a_gpu(watch, nodes)
+    if held is None:
+        return None
+    ledger, since = watch.capacity.ledger, idle_since(state, facts.now, held=held)
+    if since is not None:
+        ledger.note_idle(facts.pool, since, facts.now)
+    elif state.idle_since is not None:
+        ledger.note_busy(facts.pool, facts.now)
+    return since
+
+
+def _holds_a_gpu(watch: Watch, nodes: "Sequence[NodeFacts]") -> bool | None:
+    """Whether any pod on these nodes holds one; asks node by node, and no further than the first."""
+    from lamplighter.adapters.kubernetes import pods  # noqa: PLC0415
+
+    connection = watch.kubernetes()
+    if connection is None:
+        return None
+    try:
+        return any(
+            pod.accelerated and not pod.finished
+            for node in nodes
+            for pod in pods.on_node(connection, node.name)
+        )
+    except (OutsideFailed, TryLater) as error:
+        _logger.warning("whether GPUs are held is not known: %s", error)
+        return None
+
+
+def _idle_after(watch: Watch, leases: Iterable[Lease]) -> dict[str, timedelta]:
+    from lamplighter.domain.idleness import allowed  # noqa: PLC0415
+
+    found = {lease.id: allowed(lease, watch.capacity.lab) for lease in leases if not lease.kept}
+    return {name: length for name, length in found.items() if length is not None}
+
+
+def _opening_ended(watch: Watch, leases: Iterable[Lease], now: datetime) -> dict[str, str]:
+    """How the runs ended that should have opened these leases by now."""
+    found: dict[str, str] = {}
+    for lease in leases:
+        opening = lease.state in {LeaseState.ADMITTED, LeaseState.OPENING} and lease.ready is None
+        if not opening or lease.run is None or now < lease.opens + OPENING_PATIENCE or now >= lease.closes:
+            continue
+        try:
+            ended = watch.workflows.ended(watch.open_lab, lease.run)
+        except (OutsideFailed, TryLater) as error:
+            _logger.warning("how %s is opened is not known: %s", lease.id, error)
+            continue
+        if ended is not None:
+            found[lease.id] = ended
+    return found
+
+
+def _over_since(watch: Watch, facts: PoolFacts, state: PoolState) -> datetime | None:
+    """Since when the pool should be at zero and is not, kept from sweep to sweep."""
+    if facts.target.nodes or not facts.costly:
+        if state.over_since is not None:
+            watch.capacity.ledger.note_not_over(facts.pool)
+        return None
+    if state.over_since is None:
+        watch.capacity.ledger.note_over(facts.pool, facts.now)
+    return state.over_since or facts.now
+
+
+def _raised_by(capacity: Capacity, facts: PoolFacts) -> str:
+    if facts.group is None or facts.staying <= facts.target.nodes:
+        return ""
+    return raised_by(facts.nodegroup, facts.group, capacity.autoscaling.activities(facts.group.name))
 
 
 def _wanted_failsafe(
@@ -91,26 +256,19 @@ def _wanted_failsafe(
     return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
 
 
-def _found_failsafe(watch: Watch, pool: str) -> tuple[Schedule, ...]:
-    """The failsafe that Scheduler has."""
-    there = set(watch.desk.failsafes.names(f"failsafe-{pool}-")) & set(schedule_names(pool))
-    read = (watch.desk.failsafes.read(name) for name in sorted(there))
-    return tuple(schedule for schedule in read if schedule is not None)
-
-
-def node_names(watch: Watch, pool: str) -> tuple[str, ...] | None:
-    """The pool's nodes in Kubernetes, or None where it does not answer."""
-    from lamplighter.adapters.kubernetes.nodes import pool_nodes  # noqa: PLC0415 -- only where it matters
-
-    connection = watch.kubernetes()
-    if connection is None:
-        return None
+def _found_failsafe(
+    watch: Watch, pool: str, wanted: Sequence[Schedule], lab_facts: LabFacts
+) -> tuple[Schedule, ...] | None:
+    """The failsafe that Scheduler has; None where it did not say."""
+    names = {schedule.name for schedule in wanted} | (lab_facts.schedules or set()) & set(
+        schedule_names(pool)
+    )
     try:
-        found = pool_nodes(connection, watch.capacity.lab.nodegroup_name(pool))
-    except OutsideFailed as error:
-        _logger.warning("the sweep goes on without Kubernetes: %s", error)
+        read = [watch.desk.failsafes.read(name) for name in sorted(names)]
+    except (OutsideFailed, TryLater) as error:
+        _logger.warning("the sweep goes on without the failsafe of pool %s: %s", pool, error)
         return None
-    return tuple(node.name for node in found)
+    return tuple(schedule for schedule in read if schedule is not None)
 
 
 def _rolling(capacity: Capacity, seen: Seen) -> Update | None:
@@ -125,18 +283,44 @@ def _closing_since(entries: Iterable[Entry]) -> datetime | None:
     for entry in entries:
         # A pool without any lease gets its order from the sweep itself: there is nothing to wait for.
         began = entry.details.get("action") == Action.CLOSE and (entry.lease or entry.nodes)
-        if entry.kind == "closing" or began:
+        if entry.kind == "closing":
             since = entry.at
+        elif began:
+            # Started again because it came to nothing: that is no reason to wait anew.
+            since = since or entry.at
         elif entry.kind == "scaled":
             since = None
     return since
 
 
-def _incident(watch: Watch, pool: str, since: datetime | None) -> Incident | None:
+def _is_breach(entry: Entry) -> bool:
+    return "rule" in entry.details
+
+
+def said_of(entry: Entry) -> Said:
+    """An audit entry of an earlier sweep as what it said."""
+    details = entry.details
+    return Said(
+        details["rule"],
+        details.get("action", ""),
+        entry.lease,
+        entry.at,
+        paged=details.get("paged") == "yes",
+    )
+
+
+def _incident(watch: Watch, state: PoolState) -> Incident | None:
     """A leaked pool's history, out of the audit trail."""
+    since = state.leaked_since
     if since is None:
         return None
-    entries = watch.capacity.ledger.audit(pool, since)
+    entries = watch.capacity.ledger.audit(state.name, since)
     closed = [entry.at for entry in entries if entry.details.get("action") == Action.CLOSE]
-    pages = sum(1 for entry in entries if entry.details.get("action") == Action.PAGE)
-    return Incident(since, closed_at=max(closed, default=None), tries=len(closed), pages=pages)
+    pages = sum(1 for entry in entries if entry.details.get("action") in {Action.PAGE, Action.MARK_LEAKED})
+    return Incident(
+        since,
+        closed_at=max(closed, default=None),
+        tries=len(closed),
+        pages=pages,
+        silenced_until=state.acked_until,
+    )

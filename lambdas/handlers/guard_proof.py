@@ -79,7 +79,7 @@ def mark_leaked(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
                 who="guard",
                 what=f"pages about pool {pool}",
                 why=reason,
-                details={"rule": Rule.LEAKED.value, "action": Action.PAGE.value},
+                details={"rule": Rule.LEAKED.value, "action": Action.PAGE.value, "paged": "yes"},
             )
         )
         watch.pages.say(

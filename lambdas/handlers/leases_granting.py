@@ -5,6 +5,7 @@ write all at once, and look again when somebody wrote in between. The same comma
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from handlers.capacity import pool_of, result
@@ -144,7 +145,9 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     if answer.outcome != "granted" or answer.lease is None:
         return _refuse(command, answer, leases, desk)
     decision = _decision(command, answer, now)
-    lease = answer.lease
+    # One that opens later is opened by a run of its own, which its schedule names.
+    ahead = answer.lease.opens > now + SOON
+    lease = replace(answer.lease, run=f"open-{answer.lease.id}" if ahead else command.id)
     if any(known.id == lease.id and known.granted for known in leases):
         desk.ledger.decide(command.pool, decision)
         return decision

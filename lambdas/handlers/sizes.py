@@ -72,12 +72,11 @@ def write(capacity: Capacity, order: Order) -> Written:
 def _once(capacity: Capacity, order: Order, *, whole: bool) -> tuple[int, Written]:
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
         generation = capacity.ledger.pool(order.pool).generation
-        nodegroup = capacity.nodegroup(order.pool)
-        group = capacity.group_of(nodegroup)
+        nodegroup, group = _found(capacity, order)
         target = capacity.target(order.pool, nodegroup)
-        before = group.desired if group else nodegroup.desired
+        before = group.desired if group else nodegroup.desired if nodegroup else 0
         size = target.nodes if whole else _towards(order.direction, target.nodes, before)
-        size = min(size, max(nodegroup.maximum, before))
+        size = min(size, max(nodegroup.maximum if nodegroup else 0, before))
         try:
             capacity.ledger.still_writing(fence, capacity.now())
         except Stale as lost:
@@ -87,17 +86,29 @@ def _once(capacity: Capacity, order: Order, *, whole: bool) -> tuple[int, Writte
         return generation, Written(target, size, before, update, capacity.now())
 
 
+def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, Group | None]:
+    """The node group and the group behind it; the latter alone is enough for who only takes away."""
+    name = capacity.lab.nodegroup_name(order.pool)
+    nodegroup = capacity.nodegroups.read(name)
+    if nodegroup is not None:
+        return nodegroup, capacity.group_of(nodegroup)
+    left = capacity.autoscaling.group_of(capacity.lab.cluster_name, name)
+    if left is None or order.direction is Direction.UP:
+        capacity.nodegroup(order.pool)  # says that it is not there
+    return None, left
+
+
 def _towards(direction: Direction, target: int, before: int) -> int:
     return max(target, before) if direction is Direction.UP else min(target, before)
 
 
 def _write(
-    capacity: Capacity, order: Order, nodegroup: NodeGroup, group: Group | None, size: int
+    capacity: Capacity, order: Order, nodegroup: NodeGroup | None, group: Group | None, size: int
 ) -> str | None:
     if group is not None and 0 < size < group.desired:
         _remove(capacity, order, group, size)
     behind = group is not None and group.desired < size
-    if nodegroup.desired != size or nodegroup.minimum > 0 or behind:
+    if nodegroup is not None and (nodegroup.desired != size or nodegroup.minimum > 0 or behind):
         try:
             return capacity.nodegroups.scale(nodegroup.name, size)
         except TryLater:
@@ -111,10 +122,19 @@ def _write(
 
 
 def _remove(capacity: Capacity, order: Order, group: Group, size: int) -> None:
-    """Take out the very nodes that were emptied, before EKS chooses any."""
+    """Take out the very nodes that were emptied, then the youngest; Auto Scaling would begin with the oldest.
+
+    What has not joined Kubernetes yet cannot be emptied: it is young, and the older ones have the work.
+    """
     staying = {member.instance for member in group.staying}
-    emptied = [instance for instance in order.leaving if instance in staying]
-    for instance in emptied[: group.desired - size]:
+    leaving = [instance for instance in order.leaving if instance in staying][: group.desired - size]
+    surplus = len(staying) - len(leaving) - size
+    if surplus > 0:
+        name = capacity.lab.nodegroup_name(order.pool)
+        by_age = capacity.instances.of_nodegroup(capacity.lab.cluster_name, name)
+        left = [each.id for each in by_age if each.id in staying and each.id not in leaving]
+        leaving += left[-surplus:]
+    for instance in leaving:
         capacity.autoscaling.remove(instance)
 
 

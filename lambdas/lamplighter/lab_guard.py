@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from lamplighter.lab_idle import IdleAfter
 from lamplighter.lab_names import CURRENCY
 from lamplighter.lab_types import Amount, Duration, OneOrMore, Part, Start, unit
 
@@ -53,6 +54,13 @@ class Guard(Part):
         timedelta(hours=1),
         description="What `open` grants when no time is given; never more than longest_lease.",
         json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
+    )
+    idle_after: IdleAfter = Field(
+        timedelta(hours=1),
+        description="A lease that a person asked for is closed when no pod has held a GPU of its pool for"
+        " that long, a quarter of an hour after this was said; `lamplighter keep` keeps it.",
+        examples=["90m", "off"],
+        json_schema_extra=unit("duration such as 90m or 2h, or off"),
     )
     mode: Mode | None = Field(
         None,

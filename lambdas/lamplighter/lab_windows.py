@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from lamplighter.lab_idle import IdleAfter
 from lamplighter.lab_names import COURSE_CALENDAR, WINDOW_NAME
 from lamplighter.lab_types import MINUTES_A_DAY, Day, End, OneOrMore, Part, Start, unit
 
@@ -114,6 +115,14 @@ class Window(Part):
         max_length=80,
         description="Who answers for it; left out: the lab's owner.",
         examples=["evening-class"],
+    )
+
+    idle_after: IdleAfter | None = Field(
+        None,
+        description="Closes it when no pod has held a GPU of its pool for that long, a quarter of an hour after"
+        " this was said; left out: never.",
+        examples=["45m"],
+        json_schema_extra=unit("duration such as 45m or 2h, or off"),
     )
 
     @property

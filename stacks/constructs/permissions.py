@@ -158,6 +158,20 @@ class Permissions:
         """Where its API is; what may be done there is RBAC's (data/rbac.yaml)."""
         return Leave(["eks:DescribeCluster"], [self._names.cluster_arn])
 
+    def seeing_runs(self, *workflows: str) -> Leave:
+        """How runs of these workflows ended."""
+        return Leave(
+            ["states:DescribeExecution"],
+            [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
+            wide="Runs are named by the command that started them; the workflow is named.",
+        )
+
+    def reading_claims(self) -> Leave:
+        """Which lab guards the pools' node groups."""
+        return Leave(
+            ["ssm:GetParameters"], [self._names.claim_arn(name) for name in self.nodegroup_names]
+        )
+
     def starting(self, *workflows: str) -> Leave:
         return Leave(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])
 

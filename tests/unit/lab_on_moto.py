@@ -20,6 +20,7 @@ from handlers.capacity import Capacity
 from handlers.desk import Desk
 from handlers.guard_facts import Watch
 from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.nodegroups import NodeGroups
@@ -111,7 +112,17 @@ class LabOnMoto:
         desk = Desk(self.capacity, schedules, schedules, Doors(self.close_lab, self.close_lab, ROLE))
         topic = boto3.client("sns").create_topic(Name="pages")["TopicArn"]
         connect: Callable[[], Any] = lambda: self.cluster  # noqa: E731
-        return Watch(desk, Workflows(), Notices(topic), self.close_lab, connect)
+        said = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
+        return Watch(
+            desk=desk,
+            workflows=Workflows(),
+            pages=Notices(topic),
+            notices=Notices(said),
+            claims=Claims(LAB),
+            close_lab=self.close_lab,
+            open_lab=self.close_lab,
+            connect=connect,
+        )
 
     def at(self, minutes: float) -> datetime:
         """Stop the clock so many minutes after eight."""

@@ -1,6 +1,7 @@
 """The guard function: what a sweep does about what it finds, and when zero is proven."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,7 +9,6 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
-from handlers.guard_facts import Watch
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.audit import Entry
@@ -141,7 +141,7 @@ def test_a_cluster_that_does_not_answer_proves_nothing(lab: LabOnMoto) -> None:
     def unreachable() -> Connection:
         raise OutsideFailed("eks:DescribeCluster on lab got no answer")
 
-    watch = Watch(lab.watch.desk, lab.watch.workflows, lab.watch.pages, lab.close_lab, unreachable)
+    watch = replace(lab.watch, connect=unreachable)
 
     with pytest.raises(TryLater, match="Kubernetes could not be asked"):
         prove_zero({"command": lab.command("close")}, watch)

@@ -63,6 +63,12 @@ class StepFunctions:
         self._agenda.after(0.1, lambda: self._go_on(execution, run))
         return {"executionArn": name, "startDate": self._agenda.now}
 
+    def describe_execution(self, *, executionArn: str) -> Json:
+        _, workflow, name = executionArn.rsplit(":", 2)
+        if (workflow, name) not in self.executions:
+            raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
+        return {"executionArn": executionArn, "status": self.executions[workflow, name].status}
+
     def _go_on(
         self,
         execution: Execution,

@@ -78,6 +78,7 @@ class World:
             "stepfunctions": self.workflows,
             "sns": SimpleNamespace(publish=self._publish),
             "lambda": SimpleNamespace(invoke=self._invoke),
+            "ssm": SimpleNamespace(get_parameters=self._claims),
         }
         self._clients: dict[str, Client] = {}
         self._wire()
@@ -254,6 +255,10 @@ class World:
     def _publish(self, *, TopicArn: str, Subject: str, Message: str) -> Json:
         self.said.append((self.now, TopicArn.rpartition(":")[2], f"{Subject}\n{Message}"))
         return {}
+
+    def _claims(self, *, Names: list[str]) -> Json:
+        """Every node group is claimed by this lab, as its stack does."""
+        return {"Parameters": [{"Name": name, "Value": self.lab.name} for name in Names]}
 
     def _invoke(self, *, FunctionName: str, Payload: bytes) -> Json:
         raise NotInTheWorld(f"the world invokes no {FunctionName} from a function yet: {Payload!r}")

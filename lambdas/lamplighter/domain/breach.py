@@ -4,6 +4,7 @@ Finding them is guard.py's, doing something about them the guard function's.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -14,9 +15,15 @@ class Rule(StrEnum):
     MORE_NODES_THAN_LEASES = "more-nodes-than-leases"
     STRAY_INSTANCE = "stray-instance"
     LEASE_PAST_ITS_END = "lease-past-its-end"
+    LEASE_TOO_LONG = "lease-too-long"
+    IDLE_LEASE = "idle-lease"
+    OPENING_ABANDONED = "opening-abandoned"
+    CLOSING_ABANDONED = "closing-abandoned"
     FAILSAFE_WRONG = "failsafe-wrong"
     FAILSAFE_LEFT = "failsafe-left"
     SIZES_CHANGED = "sizes-changed"
+    SECOND_CLAIM = "second-claim"
+    NODE_UNPROTECTED = "node-unprotected"
     LEAKED = "leaked"
     NO_LONGER_LEAKED = "no-longer-leaked"
 
@@ -29,6 +36,10 @@ class Action(StrEnum):
     REARM = "rearm"
     DISARM = "disarm"
     RESTORE_SIZES = "restore-sizes"
+    PROTECT = "protect"
+    WARN = "warn"
+    NOTE = "note"
+    MARK_LEAKED = "mark-leaked"
     PAGE = "page"
     RECOVER = "recover"
     SAY = "say"
@@ -44,3 +55,16 @@ class Breach:
     lease: str | None = None
     target: int | None = None
     instances: tuple[str, ...] = ()
+    since: datetime | None = None
+    """Since when it is wrong: after a while the second rail is taken."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A breach of an earlier sweep, as the audit trail has it."""
+
+    rule: str
+    action: str
+    lease: str | None
+    at: datetime
+    paged: bool = False

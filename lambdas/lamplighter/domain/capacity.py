@@ -97,6 +97,8 @@ class Activity:
     message: str
     started: datetime
     ended: datetime | None
+    cause: str = ""
+    """Why, in Auto Scaling's own words."""
 
     @property
     def failed(self) -> bool:

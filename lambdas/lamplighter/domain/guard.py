@@ -15,31 +15,48 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from lamplighter.domain.breach import Action, Breach
+from lamplighter.domain.guard_cluster import claims, unprotected
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.guard_failsafe import failsafe
 from lamplighter.domain.guard_leak import leak
+from lamplighter.domain.guard_leases import idle, too_long
 from lamplighter.domain.guard_nodes import leases_past_their_end, strays, surplus
+from lamplighter.domain.guard_runs import closings, openings
 from lamplighter.domain.guard_sizes import sizes
 
 GuardRule = Callable[[PoolFacts], Iterator[Breach]]
 
-RULES: tuple[GuardRule, ...] = (leases_past_their_end, surplus, strays, failsafe, sizes, leak)
+RULES: tuple[GuardRule, ...] = (
+    claims,
+    leases_past_their_end,
+    surplus,
+    strays,
+    failsafe,
+    too_long,
+    idle,
+    openings,
+    closings,
+    sizes,
+    unprotected,
+    leak,
+)
 """Every rule, most urgent first."""
-OURS = frozenset({Action.PAGE, Action.RECOVER, Action.REARM, Action.DISARM})
+OURS = frozenset({Action.PAGE, Action.RECOVER, Action.REARM, Action.DISARM, Action.NOTE, Action.PROTECT})
 """What is done in watch mode too: a lease there needs its failsafe, and no node is touched."""
 
 
 def sweep(facts: PoolFacts) -> tuple[Breach, ...]:
     """Everything that is wrong with the pool, most urgent first."""
     found = (breach for rule in RULES for breach in rule(facts))
-    return tuple(breach if facts.enforcing else _only_said(breach) for breach in found)
+    return tuple(breach if facts.acting else _only_said(breach, facts) for breach in found)
 
 
-def _only_said(breach: Breach) -> Breach:
-    if breach.action in OURS:
+def _only_said(breach: Breach, facts: PoolFacts) -> Breach:
+    if breach.action in OURS or breach.action is Action.SAY:
         return breach
+    why = "watching only" if facts.claimed_by is None else f"lab {facts.claimed_by} claims it too"
     return replace(
         breach,
-        reason=f"{breach.reason}; watching only, so nothing is done (would {breach.action.value})",
+        reason=f"{breach.reason}; {why}, so nothing is done (would {breach.action.value})",
         action=Action.SAY,
     )

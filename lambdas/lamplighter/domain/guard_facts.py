@@ -3,9 +3,11 @@
 Which of it is wrong is decided in guard_*.py, a family of rules each; reading it is handlers/guard_facts.py's.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from lamplighter.domain.breach import Action, Rule, Said
 from lamplighter.domain.capacity import Group, Instance, NodeGroup, Update
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease
@@ -14,10 +16,18 @@ from lamplighter.domain.target import Target, target_at
 
 CLOSING_PATIENCE = timedelta(minutes=10)
 """How long a close that is under way may take to give its order before the guard starts another."""
+END_PATIENCE = timedelta(minutes=2)
+"""A close schedule fires within 60 s after its minute."""
+UNCLOSED_PATIENCE = timedelta(minutes=7)
+"""How long after a lease's end its own close is waited for; then the guard gives the order itself."""
 UPDATE_PATIENCE = timedelta(minutes=15)
 """How long EKS may be at an update of its own before the guard stops waiting for it."""
 STRAY_PATIENCE = timedelta(minutes=2)
 """A new instance may be in EC2 before its group lists it."""
+NOTICE = timedelta(minutes=15)
+"""How long before a lease is closed early its people are told."""
+MEMORY = timedelta(hours=1)
+"""How far back a sweep remembers what it said."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +47,25 @@ class PoolFacts:
     instances: tuple[Instance, ...]
     kubernetes_nodes: tuple[str, ...] | None
     failsafe_wanted: tuple[Schedule, ...]
-    failsafe_found: tuple[Schedule, ...]
+    failsafe_found: tuple[Schedule, ...] | None
     incident: Incident | None = None
+    said: tuple[Said, ...] = ()
+    """What sweeps of the last hour said, oldest first."""
+    over_since: datetime | None = None
+    """Since when the pool should be at zero and is not."""
+    claimed_by: str | None = None
+    """The other lab that claims this node group as its own."""
+    raised_by: str = ""
+    """Who asked for the surplus, as far as the scaling activities say."""
+    longest_lease: timedelta | None = None
+    idle_since: datetime | None = None
+    """Since when no pod has held a GPU of this pool; asked only where a lease is to end for it."""
+    idle_after: Mapping[str, timedelta] = field(default_factory=dict)
+    """By lease: how long it may be idle; without an entry for ever."""
+    opening_ended: Mapping[str, str] = field(default_factory=dict)
+    """By lease: how the run that should open it ended, where it did."""
+    unprotected: tuple[str, ...] = ()
+    """Leased nodes that a Cluster Autoscaler would take as idle."""
 
     @property
     def target(self) -> Target:
@@ -61,6 +88,11 @@ class PoolFacts:
         )
 
     @property
+    def costly(self) -> bool:
+        """Whether anything is there or ordered that costs money."""
+        return bool(self.staying) or any(instance.exists for instance in self.instances)
+
+    @property
     def empty(self) -> bool:
         """Proven zero: nothing in EC2, the group, EKS and Kubernetes. What was not read proves nothing."""
         return (
@@ -70,12 +102,25 @@ class PoolFacts:
             and self.kubernetes_nodes == ()
         )
 
+    @property
+    def acting(self) -> bool:
+        """Whether what is found is also put right: not while watching, nor in another lab's pool."""
+        return self.enforcing and self.claimed_by is None
+
+    def last_said(self, rule: Rule, action: Action, lease: str | None = None) -> datetime | None:
+        """When a sweep of the last hour said this last."""
+        said = [each for each in self.said if (each.rule, each.action, each.lease) == (rule, action, lease)]
+        return said[-1].at if said else None
+
 
 def waited_for(facts: PoolFacts) -> bool:
     """Whether somebody is at it already, so that another order would only fight theirs."""
     if facts.closing_since is not None and facts.now - facts.closing_since < CLOSING_PATIENCE:
         return True
-    if any(facts.now >= lease.closes and lease.granted for lease in facts.leases):
+    if any(
+        lease.granted and lease.closes <= facts.now < lease.closes + UNCLOSED_PATIENCE
+        for lease in facts.leases
+    ):
         return True
     if facts.nodegroup is not None and facts.nodegroup.status in {"CREATING", "DELETING"}:
         return True

@@ -15,6 +15,8 @@ FAILSAFE_MARGIN = timedelta(seconds=90)
 
 def failsafe(facts: PoolFacts) -> Iterator[Breach]:
     """A failsafe that is missing, late, early or another one; or left behind."""
+    if facts.failsafe_found is None:
+        return
     found = {schedule.name: schedule for schedule in facts.failsafe_found}
     if not facts.failsafe_wanted:
         if found and facts.empty and not any(_unfinished(lease) for lease in facts.leases):

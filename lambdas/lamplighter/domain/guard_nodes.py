@@ -3,15 +3,15 @@
 Never more than what leases leave over; how a close takes it away is CloseLab's.
 """
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterable, Iterator
 
 from lamplighter.domain.breach import Action, Breach, Rule
-from lamplighter.domain.guard_facts import PoolFacts, count, waited_for
+from lamplighter.domain.capacity import Activity, Group, NodeGroup
+from lamplighter.domain.guard_facts import END_PATIENCE, PoolFacts, count, waited_for
 from lamplighter.domain.instant import clock_time
 
-END_PATIENCE = timedelta(minutes=2)
-"""A close schedule fires within 60 s after its minute."""
+# What Auto Scaling writes for SetDesiredCapacity; EKS changes the group's sizes by UpdateAutoScalingGroup.
+_SET_DIRECTLY = "explicitly set group desired capacity"
 
 
 def leases_past_their_end(facts: PoolFacts) -> Iterator[Breach]:
@@ -39,16 +39,17 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
         yield Breach(
             Rule.MORE_NODES_THAN_LEASES,
             f"pool {facts.pool} has {nodes}, {facts.staying - target.nodes} more than its leases justify: "
-            f"{target.reason}",
+            f"{target.reason}{facts.raised_by}",
             Action.CLOSE,
             target=target.nodes,
         )
         return
     yield Breach(
         Rule.NODE_WITHOUT_LEASE,
-        f"pool {facts.pool} has {nodes} and no lease{_last_end(facts)}",
+        f"pool {facts.pool} has {nodes} and no lease{_last_end(facts)}{facts.raised_by}",
         Action.CLOSE,
         target=0,
+        since=facts.over_since,
     )
 
 
@@ -65,6 +66,19 @@ def strays(facts: PoolFacts) -> Iterator[Breach]:
             target=facts.target.nodes,
             instances=taken,
         )
+
+
+def raised_by(nodegroup: NodeGroup | None, group: Group, activities: Iterable[Activity]) -> str:
+    """Who asked for more, as the end of a sentence; empty where the scaling activities do not say.
+
+    `activities` are the newest first.
+    """
+    launch = next((each for each in activities if each.launches), None)
+    if launch is not None and _SET_DIRECTLY in launch.cause:
+        return "; somebody set the group's desired capacity directly, as Cluster Autoscaler does"
+    if nodegroup is not None and group.desired > nodegroup.desired:
+        return "; its group was raised past EKS, as Cluster Autoscaler does"
+    return ""
 
 
 def _last_end(facts: PoolFacts) -> str:

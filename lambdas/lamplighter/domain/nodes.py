@@ -41,6 +41,8 @@ class NodeFacts:
     allocatable: Mapping[str, int] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Ours only, those that begin with lamplighter/."""
+    protected: bool = False
+    """Tells Cluster Autoscaler to leave it alone."""
 
     @property
     def instance_type(self) -> str:
@@ -72,6 +74,8 @@ class PodFacts:
     """A static pod's image: the kubelet owns it."""
     leaving: bool = False
     gpus: int = 0
+    accelerated: bool = False
+    """Holds a GPU or a part of one, under whatever name the device plugin gives it."""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Ours only, those that begin with lamplighter/."""

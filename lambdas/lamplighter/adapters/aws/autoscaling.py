@@ -58,6 +58,7 @@ class AutoScaling:
                         message=found.get("StatusMessage", ""),
                         started=found["StartTime"],
                         ended=found.get("EndTime"),
+                        cause=found.get("Cause", ""),
                     )
                     for found in reply["Activities"]
                 ]

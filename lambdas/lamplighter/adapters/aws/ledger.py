@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_calendar import LedgerCalendar
 from lamplighter.adapters.aws.ledger_charges import LedgerCharges
+from lamplighter.adapters.aws.ledger_guard import LedgerGuard
 from lamplighter.adapters.aws.ledger_prices import LedgerPrices
 from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.domain import instant
@@ -27,7 +28,7 @@ LOCK_LASTS = timedelta(seconds=60)
 __all__ = ["Conflict", "Ledger"]
 
 
-class Ledger(LedgerCalendar, LedgerCharges, LedgerPrices):
+class Ledger(LedgerCalendar, LedgerCharges, LedgerGuard, LedgerPrices):
     """The ledger of one lab, in the DynamoDB table of that name."""
 
     @contextmanager
@@ -142,40 +143,6 @@ class Ledger(LedgerCalendar, LedgerCharges, LedgerPrices):
         self._table.update(
             items.pool_key(pool), items.STATE, "SET #failsafe_at = :at", at=items.milliseconds(first)
         )
-
-    def set_mode(self, pool: str, mode: str) -> None:
-        """`watch` or `enforce`, by a person's word."""
-        self._table.update(items.pool_key(pool), items.STATE, "SET #mode = :mode", mode=mode)
-
-    def mark_leaked(self, pool: str, since: datetime, why: str) -> bool:
-        """The pool should be at zero and is not; True the first time, so that it is said once."""
-        try:
-            self._table.update(
-                items.pool_key(pool),
-                items.STATE,
-                "SET #phase = :leaked, #leaked_since = :since, #leaked_because = :why",
-                "attribute_not_exists(#leaked_since)",
-                leaked=Phase.LEAKED.value,
-                since=items.milliseconds(since),
-                why=why,
-            )
-        except Conflict:
-            return False
-        return True
-
-    def clear_leaked(self, pool: str) -> bool:
-        """The pool is at zero after all; True when it was leaked."""
-        try:
-            self._table.update(
-                items.pool_key(pool),
-                items.STATE,
-                "SET #phase = :closed REMOVE #leaked_since, #leaked_because",
-                "attribute_exists(#leaked_since)",
-                closed=Phase.CLOSED.value,
-            )
-        except Conflict:
-            return False
-        return True
 
     def append_audit(self, entry: Entry) -> None:
         """Add what happened; entries are never changed."""

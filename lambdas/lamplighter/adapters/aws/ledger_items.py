@@ -142,6 +142,10 @@ def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
         mode=_text(said.get("mode")),
         leaked_since=at_milliseconds(said.get("leaked_since")),
         leaked_because=_text(said.get("leaked_because")),
+        acked_until=at_milliseconds(said.get("acked_until")),
+        over_since=at_milliseconds(said.get("over_since")),
+        idle_since=at_milliseconds(said.get("idle_since")),
+        looked_at=at_milliseconds(said.get("looked_at")),
         metered_until=at_milliseconds(said.get("metered_until")),
         unbilled=NodeTime.from_json(json.loads(unbilled)) if unbilled else None,
     )

@@ -7,6 +7,7 @@ deletes; which schedules should exist is decided by the domain.
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.domain.schedule import Schedule
@@ -65,7 +66,10 @@ class Schedules:
             )
 
     def read(self, name: str) -> Schedule | None:
-        """The schedule of that name as AWS has it; None when there is none that would fire."""
+        """The schedule of that name as AWS has it; None when there is none that would fire as it should.
+
+        One that is switched off, fires somewhere in a window or acts with another role counts as none.
+        """
         with outside("scheduler:GetSchedule", f"{self.group}/{name}"):
             try:
                 found = self._scheduler.get_schedule(GroupName=self.group, Name=name)
@@ -73,14 +77,22 @@ class Schedules:
                 if error_code(error) == "ResourceNotFoundException":
                     return None
                 raise
-        return None if found.get("State") == "DISABLED" else _schedule(found)
+        sound = (
+            found.get("State") != "DISABLED"
+            and found.get("FlexibleTimeWindow", {}).get("Mode", "OFF") == "OFF"
+            and found["Target"]["RoleArn"] == self._role
+        )
+        return _schedule(found) if sound else None
 
-    def names(self, prefix: str) -> list[str]:
-        """The names in the group that begin so, in order."""
+    def names(self, prefix: str = "") -> list[str]:
+        """The names in the group that begin so, or all of them, in order."""
         found: list[str] = []
         with outside("scheduler:ListSchedules", f"{self.group}/{prefix}*"):
-            pages = self._scheduler.get_paginator("list_schedules").paginate(
-                GroupName=self.group, NamePrefix=prefix
+            paginator = self._scheduler.get_paginator("list_schedules")
+            pages = (
+                paginator.paginate(GroupName=self.group, NamePrefix=prefix)
+                if prefix
+                else paginator.paginate(GroupName=self.group)
             )
             for page in pages:
                 found += [schedule["Name"] for schedule in page["Schedules"] if "Name" in schedule]
@@ -121,9 +133,10 @@ class Schedules:
 def _schedule(found: "GetScheduleOutputTypeDef") -> Schedule:
     target = found["Target"]
     at = found["ScheduleExpression"].removeprefix("at(").removesuffix(")")
+    zone = found.get("ScheduleExpressionTimezone", "UTC")
     return Schedule(
         name=found["Name"],
-        at=datetime.fromisoformat(at).replace(tzinfo=UTC),
+        at=datetime.fromisoformat(at).replace(tzinfo=UTC if zone == "UTC" else ZoneInfo(zone)).astimezone(UTC),
         target=target["Arn"],
         input=target.get("Input", ""),
         retried=timedelta(seconds=target.get("RetryPolicy", {}).get("MaximumEventAgeInSeconds", 86400)),

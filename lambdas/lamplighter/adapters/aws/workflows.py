@@ -8,6 +8,8 @@ from lamplighter.domain.schedule import Start
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
+ENDED = {"FAILED": "failed", "TIMED_OUT": "took too long and was ended", "ABORTED": "was stopped by somebody"}
+
 
 class Workflows:
     """The state machines of a lab, by ARN."""
@@ -30,3 +32,15 @@ class Workflows:
                     return False
                 raise
         return True
+
+    def ended(self, workflow: str, name: str) -> str | None:
+        """How a run ended or that it is not there, in words; None while it runs or where it did its work."""
+        run = f"{workflow.replace(':stateMachine:', ':execution:')}:{name}"
+        with outside("states:DescribeExecution", run):
+            try:
+                status = self._sfn.describe_execution(executionArn=run)["status"]
+            except self._sfn.exceptions.ClientError as error:
+                if error_code(error) == "ExecutionDoesNotExist":
+                    return "was never started"
+                raise
+        return ENDED.get(status)

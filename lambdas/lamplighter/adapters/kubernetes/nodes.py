@@ -8,6 +8,8 @@ from lamplighter.domain.nodes import GPU_RESOURCES, NodeFacts, Taint
 
 NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 OURS = "lamplighter/"
+# Cluster Autoscaler's own: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+NOT_TO_BE_REMOVED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
 
 def pool_nodes(connection: Connection, nodegroup: str) -> list[NodeFacts]:
@@ -25,6 +27,11 @@ def uncordon(connection: Connection, node: str, notes: Iterable[str]) -> None:
     """A node that was to leave stays after all; our notes are taken off."""
     gone = dict.fromkeys(notes)
     _patch(connection, node, {"metadata": {"annotations": gone}, "spec": {"unschedulable": None}})
+
+
+def protect(connection: Connection, node: str) -> None:
+    """No Cluster Autoscaler takes the node as idle; one that is gone already is fine."""
+    _patch(connection, node, {"metadata": {"annotations": {NOT_TO_BE_REMOVED: "true"}}})
 
 
 def _patch(connection: Connection, node: str, body: Object) -> None:
@@ -59,6 +66,7 @@ def node_facts(item: Object) -> NodeFacts:
             for key, value in (metadata.get("annotations") or {}).items()
             if key.startswith(OURS)
         },
+        protected=(metadata.get("annotations") or {}).get(NOT_TO_BE_REMOVED) == "true",
     )
 
 

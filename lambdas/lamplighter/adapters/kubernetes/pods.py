@@ -6,6 +6,7 @@ from lamplighter.domain.nodes import GPU_RESOURCES, PodFacts
 
 # A check prints a few hundred bytes, dcgmi some hundred kilobytes; what is longer is no output of ours.
 LOG_BYTES = 4 * 1024 * 1024
+NVIDIA = "nvidia.com/"
 
 
 def on_node(connection: Connection, node: str) -> list[PodFacts]:
@@ -68,6 +69,7 @@ def pod_facts(item: Object) -> PodFacts:
             for key, value in (metadata.get("annotations") or {}).items()
             if key.startswith(OURS)
         },
+        accelerated=_accelerated(spec),
         exit_code=ended.get("exitCode"),
         waiting=_waiting(status, first),
     )
@@ -95,3 +97,10 @@ def _condition(status: Object, name: str) -> Object:
 def _gpus_of(container: Object) -> int:
     limits = (container.get("resources") or {}).get("limits") or {}
     return sum(int(limits[name]) for name in GPU_RESOURCES if str(limits.get(name, "")).isdecimal())
+
+
+def _accelerated(spec: Object) -> bool:
+    """Any resource of NVIDIA's, MIG slices included, and any claim: what it holds must not be called idle."""
+    containers = [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]
+    limits = {name for each in containers for name in (each.get("resources") or {}).get("limits") or {}}
+    return bool(spec.get("resourceClaims")) or any(name.startswith(NVIDIA) for name in limits)

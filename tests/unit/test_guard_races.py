@@ -1,0 +1,221 @@
+"""What a sweep meets when others are at work too: late closes, slow reads, broken parts, crossed orders."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.guard import sweep_all
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.domain.capacity import NodeGroup
+from lamplighter.domain.schedule import Schedule
+from lamplighter.errors import OutsideFailed, TryLater
+from tests.unit.lab_on_moto import LAB, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
+
+KEPT = (
+    "Name",
+    "GroupName",
+    "ScheduleExpression",
+    "ScheduleExpressionTimezone",
+    "FlexibleTimeWindow",
+    "Target",
+    "State",
+    "ActionAfterCompletion",
+)
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+class BusyNodeGroups(NodeGroups):
+    """EKS is at an update that never ends, so it takes no other."""
+
+    def scale(self, name: str, target: int) -> str:
+        raise TryLater(f"EKS is still busy with another update of node group {name}, not at {target}")
+
+
+class BrokenSchedules(Schedules):
+    """Scheduler takes nothing."""
+
+    def put(self, schedule: Schedule) -> None:
+        raise OutsideFailed(f"scheduler:CreateSchedule on {schedule.name} failed")
+
+
+def found(lab: LabOnMoto) -> Any:
+    """What a sweep finds."""
+    return sweep_all(lab.watch)["breaches"]
+
+
+def nothing(*_: object) -> None:
+    """Takes an order and does nothing."""
+
+
+def group_size(lab: LabOnMoto) -> int:
+    found = boto3.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[lab.group])
+    return found["AutoScalingGroups"][0]["DesiredCapacity"]
+
+
+def test_a_node_group_that_was_deleted_over_its_nodes_is_closed_by_the_group_itself(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
+
+    sweep_all(lab.watch)
+
+    assert group_size(lab) == 0
+
+
+def test_a_lease_that_is_granted_while_aws_is_read_is_no_breach(lab: LabOnMoto) -> None:
+    class Slow(NodeGroups):
+        def read(self, name: str) -> NodeGroup | None:
+            if not lab.capacity.ledger.leases("gpu"):
+                lab.lease(nodes=2)
+                lab.watch.desk.arm("gpu")
+                lab.scale(2)
+            return super().read(name)
+
+    lab.capacity.nodegroups = Slow(LAB)
+
+    assert found(lab) == []
+
+
+def test_a_close_by_the_guard_is_for_one_end_of_a_lease(lab: LabOnMoto) -> None:
+    """Extended between the sweep and the close, the lease stays: the close is stale."""
+    lab.lease(nodes=1, closes=0)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+    lab.at(3)
+
+    sweep_all(lab.watch)
+
+    [close] = lab.closes
+    assert (close["lease"], close["closes"]) == ("cli-1", "2026-11-20T20:00:00Z")
+
+
+def test_a_lease_that_nothing_closes_loses_its_nodes_all_the_same(lab: LabOnMoto) -> None:
+    """CloseLab cannot run: after a while the guard gives the order itself."""
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+
+    for minutes in (3, 8, 13):
+        lab.at(minutes)
+        sweep_all(lab.watch)
+
+    assert lab.sizes["desiredSize"] == 0
+
+
+def test_while_eks_is_stuck_the_guard_takes_the_group_itself_after_a_quarter_of_an_hour(
+    lab: LabOnMoto,
+) -> None:
+    lab.scale(1)
+    lab.capacity.nodegroups = BusyNodeGroups(LAB)
+    sizes = []
+    for minutes in (0, 5, 10, 15, 20):
+        lab.at(minutes)
+        sweep_all(lab.watch)
+        sizes.append(group_size(lab))
+
+    assert sizes == [1, 1, 1, 0, 0]
+
+
+def test_a_failsafe_that_cannot_be_set_keeps_nothing_else_from_being_done(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.scale(1)
+    boto3.client("eks").update_nodegroup_config(
+        clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"minSize": 1}
+    )
+    lab.watch.desk.failsafes = BrokenSchedules(LAB, ROLE, "dead")
+
+    with pytest.raises(OutsideFailed, match="scheduler:CreateSchedule"):
+        sweep_all(lab.watch)
+
+    assert lab.sizes["minSize"] == 0
+
+
+def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.scale(1)
+    monkeypatch.setattr(lab.capacity.autoscaling, "lower", nothing)
+    lab.capacity.nodegroups = BusyNodeGroups(LAB)
+    lab.cluster.add_node(lab.members[0])
+    for minutes in range(0, 50, 5):
+        lab.at(minutes)
+        sweep_all(lab.watch)
+
+    assert lab.capacity.ledger.pool("gpu").leaked_since is not None
+
+
+def test_closes_that_come_to_nothing_are_started_less_and_less_often(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.scale(1)
+    lab.capacity.nodegroups = BusyNodeGroups(LAB)
+    monkeypatch.setattr(lab.capacity.autoscaling, "lower", nothing)
+    started = []
+    for minutes in range(0, 40, 5):
+        lab.at(minutes)
+        sweep_all(lab.watch)
+        started.append(len(lab.closes))
+
+    assert started == [1, 2, 2, 3, 3, 3, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"ScheduleExpressionTimezone": "Asia/Seoul"},
+        {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 60}},
+        {"State": "DISABLED"},
+        {"ScheduleExpression": "at(2026-11-20T23:59:00)"},
+        {"Target": {"RoleArn": "arn:aws:iam::123456789012:role/nobody"}},
+        {"Target": {"Input": "{}"}},
+    ],
+)
+def test_whatever_somebody_changed_about_a_failsafe_it_is_put_right(
+    lab: LabOnMoto, changed: dict[str, Any]
+) -> None:
+    lab.lease(nodes=1)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+    scheduler: Any = boto3.client("scheduler")
+    before = scheduler.get_schedule(GroupName=LAB, Name="failsafe-gpu-20")
+    asked = {key: before[key] for key in KEPT}
+    role = {"Target": {**before["Target"], **changed.get("Target", {})}}
+    scheduler.update_schedule(**(asked | changed | role))
+
+    [breach] = found(lab)
+
+    assert (breach["rule"], breach["done"]) == ("failsafe-wrong", True)
+    after = scheduler.get_schedule(GroupName=LAB, Name="failsafe-gpu-20")
+    assert {key: after[key] for key in KEPT} == asked
+
+
+def test_a_failsafe_that_is_just_being_moved_is_no_breach_that_is_said(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who extends a lease moves the failsafe first: a sweep in between sees it late, and is wrong."""
+    lab.lease(nodes=1)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+    failsafes, truth = lab.watch.desk.failsafes, lab.watch.desk.failsafes.read
+    looks: list[str] = []
+
+    def late_at_first(name: str) -> Schedule | None:
+        looks.append(name)
+        seen = truth(name)
+        return replace(seen, at=seen.at + timedelta(hours=1)) if seen and len(looks) <= 4 else seen
+
+    monkeypatch.setattr(failsafes, "read", late_at_first)
+
+    [breach] = found(lab)
+
+    assert (breach["rule"], breach["done"]) == ("failsafe-wrong", False)
