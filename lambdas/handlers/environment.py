@@ -58,6 +58,11 @@ class Environment:
         return _of("CLOSE_LAB_ARN")
 
     @property
+    def extend_lease(self) -> str:
+        """Where leases follow their windows' ends (function `planner`)."""
+        return _of("EXTEND_LEASE_ARN")
+
+    @property
     def notices_function(self) -> str:
         """Where warning schedules lead (functions `leases` and `planner`)."""
         return _of("NOTICES_FUNCTION_ARN")

@@ -23,7 +23,7 @@ def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     command = command_of(run)
     decision = desk.ledger.command(pool, command.id) or _decide_extension(command, desk)
     lease = desk.ledger.lease(pool, decision.lease) if decision.lease else None
-    if decision.outcome == "extended" and lease is not None and lease.granted:
+    if decision.outcome in {"extended", "shortened"} and lease is not None and lease.granted:
         desk.schedule_end(lease)
     return {
         "outcome": decision.outcome,
@@ -39,7 +39,8 @@ def _decide_extension(command: Command, desk: Desk) -> Decision:
                 decision = _extend_once(command, desk, fence)
             except Conflict:
                 continue
-            if look and decision.outcome != "extended":
+            # After a shortening the failsafe comes nearer only now: before, it would have cut a lease short.
+            if decision.outcome == "shortened" or (look and decision.outcome != "extended"):
                 desk.arm(command.pool)
             return decision
     raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
@@ -72,7 +73,8 @@ def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
         )
         desk.ledger.decide(command.pool, decision, why)
         return decision
-    desk.arm(command.pool, also=answer.after)
+    if answer.outcome == "extended":
+        desk.arm(command.pool, also=answer.after)
     desk.ledger.extend(
         answer.before,
         answer.after,
@@ -82,7 +84,12 @@ def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
         fence=fence,
         why=replace(
             entry(
-                answer.after, "extended", command.by, f"extended {answer.after.called()}", answer.reason, now
+                answer.after,
+                answer.outcome,
+                command.by,
+                f"{answer.outcome} {answer.after.called()}",
+                answer.reason,
+                now,
             ),
             details={"from": instant.written(answer.before.closes)},
         ),

@@ -3,30 +3,38 @@
 Reconciles: what people or accidents changed about the schedules is put right, what is overdue is started.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
 from handlers.desk import Desk, desk
 from handlers.environment import ENVIRONMENT
 from handlers.logs import logger
+from handlers.planner_says import Voice
 from handlers.prices import known, refresh
+from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.commands import Decision
-from lamplighter.domain.schedule import NEAREST
+from lamplighter.domain import zones
+from lamplighter.domain.changes import clock_of, paused_at
+from lamplighter.domain.following import follow
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.schedule import NEAREST, Start
+from lamplighter.domain.schedule_drift import kept
 from lamplighter.domain.terms import Terms
 from lamplighter.domain.terms import terms as terms_of
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar import SkippedWindow
-    from lamplighter.domain.planner import Plan
+    from lamplighter.domain.planner import Calendar, Plan
     from lamplighter.lab import Lab
+
+
+LONGEST_WINDOW = timedelta(hours=26)
+"""A day by the clock on the wall, and what a clock change adds."""
 
 
 @dataclass
@@ -36,6 +44,8 @@ class Office:
     desk: Desk
     workflows: Workflows
     notices: Notices
+    extend_lease: str
+    """The workflow that moves the end of a lease, by ARN."""
     prices: PriceList | None = None
     """AWS's price list, asked once a day; without it the kept and the shipped prices stand."""
 
@@ -48,33 +58,90 @@ def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]
 
 
 def plan_all(office: Office) -> dict[str, object]:
-    """Bring ledger and schedules to what the lab's windows and the leases ask for."""
+    """Bring ledger and schedules to what the lab's windows, its people and its leases ask for."""
     from lamplighter.domain import planner  # noqa: PLC0415 -- the calendar brings pydantic: not at import
 
     ledger, now = office.desk.ledger, office.desk.now()
     lab, terms, unknown = _terms(office)
     ledger.put_document(lab.to_json(), now)
+    pauses = ledger.pauses()
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON)
     # Names first: whoever puts a schedule writes its lease before, so a name seen here has its lease.
-    present = [name for prefix in planner.PREFIXES for name in office.desk.windows.names(prefix)]
+    present = [one.name for one in office.desk.windows.listed()]
+    known = {pool: ledger.leases(pool) for pool in lab.pools}
+    # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
+    ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
+    ends = _ends(lab, terms, calendar, now)
+    voice = Voice(lab.name, ledger, office.notices, now)
     wanted_names: set[str] = set()
     planned: list[str] = []
     started: list[str] = []
     for pool in lab.pools:
-        wanted = [lease for lease in calendar.leases if lease.pool == pool]
-        made = planner.plan(wanted, ledger.leases(pool), office.desk.doors, now)
+        wanted = [lease for lease in ahead if lease.pool == pool]
+        made = planner.plan(wanted, known[pool], office.desk.doors, now, pauses)
         wanted_names |= {schedule.name for schedule in made.schedules}
-        _write(made, calendar.notes, office, now)
-        for schedule in made.schedules:
-            if schedule.at > now + NEAREST and office.desk.windows.read(schedule.name) != schedule:
-                office.desk.windows.put(schedule)
+        _write(made, known[pool], calendar.notes, voice, office, now)
+        _schedule(pool, made, known[pool], voice, office, now)
         planned += [lease.id for lease in made.write]
         started += [start.name for start in made.start if office.workflows.start(start)]
-    stale = [name for name in present if name not in wanted_names]
+        started += _follow(known[pool], ends, office, now)
+    stale = [name for name in present if name not in wanted_names and not kept(name)]
     office.desk.windows.delete(stale)
     for skipped in calendar.skipped:
-        _say_skipped(skipped, office, now)
+        voice.does_not_open(skipped)
+    ledger.note_planned(now)
     return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
+
+
+def _foreseen(
+    wanted: Sequence[Lease],
+    known: Mapping[str, Sequence[Lease]],
+    terms: Mapping[str, Terms],
+    ledger: Ledger,
+) -> list[Lease]:
+    """The windows ahead, each with the reason for which it will be refused, if it will."""
+    from lamplighter.domain import outlook  # noqa: PLC0415 -- only where it plans
+
+    there = {lease.id: lease for leases in known.values() for lease in leases}
+    planned = [one for one in wanted if one.id not in there or there[one.id].state is LeaseState.PLANNED]
+    granted = [lease for lease in there.values() if lease.granted]
+    budgets = {
+        lease.period: ledger.budget(lease.period, terms[lease.pool].budget.currency)
+        for lease in {lease.period: lease for lease in planned}.values()
+    }
+    refused = outlook.refusals(planned, granted, terms, budgets)
+    return [replace(lease, refusal=refused.get(lease.id)) for lease in wanted]
+
+
+def _ends(lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime) -> dict[str, datetime]:
+    """The end of every window of these days, by lease; those that have just ended included."""
+    from lamplighter.domain import planner  # noqa: PLC0415
+
+    before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now)
+    return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
+
+
+def _follow(known: Iterable[Lease], ends: Mapping[str, datetime], office: Office, now: datetime) -> list[str]:
+    """Move running leases to the new ends of their windows: announced, bounded, by the leases function."""
+    commands = [command for lease in known if (command := follow(lease, ends, now)) is not None]
+    starts = [Start(office.extend_lease, command.id, command) for command in commands]
+    return [start.name for start in starts if office.workflows.start(start)]
+
+
+def _schedule(  # noqa: PLR0917
+    pool: str, made: "Plan", known: Iterable[Lease], voice: Voice, office: Office, now: datetime
+) -> None:
+    """Put every schedule that is not as it should be, and say which of them had been there before."""
+    windows = office.desk.windows
+    older = {lease.id for lease in known} - {lease.id for lease in made.write}
+    put_back = []
+    for schedule in made.schedules:
+        if schedule.at > now + NEAREST and windows.read(schedule.name) != schedule:
+            windows.put(schedule)
+            if any(schedule.name.endswith(f"-{lease}") for lease in older):
+                put_back.append(schedule.name)
+    if put_back:
+        voice.put_right(pool, put_back)
 
 
 def _terms(office: Office) -> tuple["Lab", dict[str, Terms], list[str]]:
@@ -96,30 +163,38 @@ def _terms(office: Office) -> tuple["Lab", dict[str, Terms], list[str]]:
     return lab, found, unknown
 
 
-def _write(made: "Plan", notes: Mapping[str, str], office: Office, now: datetime) -> None:
-    ledger = office.desk.ledger
+def _write(  # noqa: PLR0917
+    made: "Plan",
+    known: Iterable[Lease],
+    notes: Mapping[str, str],
+    voice: Voice,
+    office: Office,
+    now: datetime,
+) -> None:
+    ledger, before = office.desk.ledger, {lease.id: lease for lease in known}
     for lease in made.write:
         ledger.plan(lease)
-        what = f"planned {lease.called()} on pool {lease.pool}"
-        why = notes.get(lease.id) or f"window {lease.window} of the lab names {lease.date}"
-        ledger.append_audit(Entry(now, lease.pool, "planned", "planner", what, why, lease.id, lease.nodes))
+        old = before.get(lease.id)
+        if old is None or replace(old, refusal=lease.refusal) != lease:
+            voice.planned(lease, notes)
+        voice.outlook(lease, old.refusal if old else None)
     for lease in made.take_back:
         ledger.unplan(lease.pool, lease.id)
-        what = f"took back {lease.called()} on pool {lease.pool}"
-        why = "the lab or a person no longer has it in the calendar"
-        ledger.append_audit(Entry(now, lease.pool, "unplanned", "planner", what, why, lease.id))
+        if lease.closes > now:
+            voice.taken_back(lease)
+        else:
+            voice.did_not_open(lease, _missed(lease, office))
 
 
-def _say_skipped(skipped: "SkippedWindow", office: Office, now: datetime) -> None:
-    """Say once that a window does not happen, and why."""
-    decision = Decision(f"skip-{skipped.window}-{skipped.date}", "skipped", skipped.reason, now)
-    what = f"window {skipped.window} does not open on {skipped.date}"
-    entry = Entry(now, skipped.pool, "skipped", "planner", what, skipped.reason)
-    if office.desk.ledger.decide(skipped.pool, decision, entry):
-        lab = office.desk.capacity.lab.name
-        office.notices.say(f"{lab}: {what}", f"{skipped.reason[:1].upper()}{skipped.reason[1:]}.")
+def _missed(lease: Lease, office: Office) -> str:
+    """Why a planned window's time went by."""
+    clock = clock_of(zones.zone(office.desk.capacity.lab.time_zone))
+    pause = paused_at(office.desk.ledger.pauses(), lease.opens)
+    return pause.reason(clock) if pause else "the lab was paused, or nobody decided on it in its time"
 
 
 @cache
 def _office() -> Office:
-    return Office(desk(), Workflows(), Notices(ENVIRONMENT.notices_topic), PriceList())
+    return Office(
+        desk(), Workflows(), Notices(ENVIRONMENT.notices_topic), ENVIRONMENT.extend_lease, PriceList()
+    )

@@ -109,7 +109,7 @@ class LabFunctions(Construct):
         self.planner = self._function(
             "planner",
             "Planner: windows into leases-to-be and schedules, 36 hours ahead",
-            {**schedules, **doors, **notices},
+            {**schedules, **doors, **notices, "EXTEND_LEASE_ARN": names.workflow_arn("extend")},
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(WINDOWS),
@@ -117,7 +117,7 @@ class LabFunctions(Construct):
                 p.on_nodegroups("DescribeNodegroup"),
                 p.reading_templates(),
                 p.reading_prices(),
-                p.starting("open", "close"),
+                p.starting("open", "close", "extend"),
                 telling,
             ],
             timeout=Duration.minutes(2),

@@ -32,7 +32,7 @@ def deployed(world: LabOnMoto, *windows: dict[str, Any], **more: Any) -> Office:
     document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), **more}
     world.capacity.lab = Lab.model_validate(document)
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    return Office(world.watch.desk, world.watch.workflows, Notices(topic))
+    return Office(world.watch.desk, world.watch.workflows, Notices(topic), extend_lease=world.close_lab)
 
 
 def schedules() -> dict[str, str]:
@@ -140,7 +140,7 @@ def test_a_window_whose_opening_was_missed_is_started_at_once(world: LabOnMoto) 
 
     done = plan_all(deployed(world, EVENING))
 
-    assert done["started"] == ["open-evening-2026-11-20"]
+    assert done["started"] == ["open-evening-2026-11-20-20261120T2100Z"]
     assert "open-evening-2026-11-20" not in schedules()
 
 

@@ -93,6 +93,8 @@ def of_closing(pool: str, leases: Sequence[Lease], reason: str) -> Announcement:
 def of_extending(pool: str, lease: Lease | None, extend: Result, zone: ZoneInfo) -> Announcement:
     """What came of an extend command."""
     reason = _sentence(str(extend.get("reason", "")))
+    if extend.get("outcome") == "shortened" and lease is not None:
+        return Announcement("shortened", f"Pool {pool} closes at {_clock(lease.closes, zone)}", reason)
     if extend.get("outcome") != "extended" or lease is None:
         return Announcement("refused", f"Pool {pool} is not extended", reason)
     return Announcement("extended", f"Pool {pool} stays open until {_clock(lease.closes, zone)}", reason)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lamplighter.domain import spending
+from lamplighter.domain import following, spending
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
 from lamplighter.domain.lease import Lease
@@ -18,7 +18,7 @@ from lamplighter.domain.terms import Terms
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """What an extend command gets: extended or refused, and the lease before and after."""
+    """What an extend command gets: extended, shortened or refused, and the lease before and after."""
 
     outcome: str
     reason: str
@@ -64,6 +64,8 @@ def decide(
             f"{lease.called()} is {lease.state.value} and ended at {terms.clock(lease.closes)}; open anew",
             lease,
         )
+    if command.source == "window" and command.closes is not None and command.closes < lease.closes:
+        return _shorten(lease, command.closes, terms, now)
     closes = command.closes or lease.closes + (command.lasting or terms.default)
     closes = terms.ends(lease.closes, closes.replace(microsecond=0))
     more = terms.as_granted(lease).hold(lease.nodes, lease.closes, closes)
@@ -77,6 +79,20 @@ def decide(
         "extended",
         f"{lease.called()} ends at {terms.until(closes)}, instead of {terms.clock(lease.closes)}, "
         f"by {command.by}; {after.hold} is held",
+        lease,
+        after,
+    )
+
+
+def _shorten(lease: Lease, wanted: datetime, terms: Terms, now: datetime) -> Extension:
+    """A window that was shortened while its lease runs: nobody loses it without notice."""
+    after = following.shortened(lease, wanted, terms, now)
+    if after is None:
+        return Extension("refused", f"{lease.called()} ends at {terms.clock(lease.closes)} anyway", lease)
+    return Extension(
+        "shortened",
+        f"{lease.called()} ends at {terms.clock(after.closes)}, instead of {terms.clock(lease.closes)}: "
+        f"its window was moved to end at {terms.clock(wanted)}; {after.hold} is held",
         lease,
         after,
     )

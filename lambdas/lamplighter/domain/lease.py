@@ -57,7 +57,7 @@ class Lease:
     refusal: str | None = None
     """Of a planned one: why it will not get its nodes or money, as things stand."""
     asked_until: datetime | None = None
-    """Of a window's: the end that its window named when the lease last followed it."""
+    """Of a window's: the end that its window named when the lease last followed it; None once a person moved it."""
     ready_by: datetime | None = None
     """When its GPUs are to be ready, where it opens early for that."""
     missing: int = 0

@@ -9,21 +9,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow, expand
-from lamplighter.domain.changes import Skip
+from lamplighter.domain.changes import Pause, Skip
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import OVER, Lease, LeaseState
-from lamplighter.domain.schedule import (
-    CLOSE_GOOD_FOR,
-    NEAREST,
-    Doors,
-    Schedule,
-    Start,
-    close_schedule,
-    closing,
-    open_schedule,
-    opening,
-    warn_schedules,
+from lamplighter.domain.lease_schedules import (
+    MISSED_AFTER,
+    opening_now,
+    opens_at,
+    unopened,
+    wanted_schedules,
 )
+from lamplighter.domain.schedule import CLOSE_GOOD_FOR, NEAREST, Doors, Schedule, Start, closing
 from lamplighter.domain.terms import Terms
 from lamplighter.lab import Lab
 
@@ -73,7 +69,7 @@ def calendar(
             skipped.append(_in_curfew(window, money))
             continue
         lease = Lease(
-            id=f"{window.window}-{window.date}",
+            id=window.lease,
             pool=window.pool,
             nodes=window.nodes,
             owner=window.owner,
@@ -96,13 +92,17 @@ def calendar(
 
 def _in_curfew(window: PlannedWindow, terms: Terms) -> SkippedWindow:
     """`check` refuses such a window; one that a course calendar names is known only now."""
-    reason = (
-        f"it would open at {terms.clock(window.opens)}, while the curfew keeps pool {window.pool} at zero"
-    )
+    reason = f"it would open at {terms.clock(window.opens)}, while the curfew keeps pool {window.pool} at zero"
     return SkippedWindow(window.window, window.pool, window.date, Code.VANISHES, reason, window.order)
 
 
-def plan(wanted: Sequence[Lease], known: Sequence[Lease], doors: Doors, now: datetime) -> Plan:
+def plan(
+    wanted: Sequence[Lease],
+    known: Sequence[Lease],
+    doors: Doors,
+    now: datetime,
+    pauses: Sequence[Pause] = (),
+) -> Plan:
     """Compare the windows ahead with the leases of the ledger; both of one pool."""
     by_id = {lease.id: lease for lease in known}
     write = [lease for lease in wanted if _is_new(lease, by_id.get(lease.id))]
@@ -120,8 +120,8 @@ def plan(wanted: Sequence[Lease], known: Sequence[Lease], doors: Doors, now: dat
     return Plan(
         tuple(write),
         tuple(take_back),
-        tuple(schedule for lease in leases for schedule in _schedules(lease, doors, now)),
-        tuple(start for lease in leases for start in _starts(lease, doors, now)),
+        tuple(shot for lease in leases for shot in wanted_schedules(lease, doors, now, pauses)),
+        tuple(start for lease in leases for start in _starts(lease, doors, now, pauses)),
     )
 
 
@@ -132,24 +132,21 @@ def _is_new(wanted: Lease, known: Lease | None) -> bool:
     return known.state is LeaseState.PLANNED and replace(known, because=None, by=None) != wanted
 
 
-def _schedules(lease: Lease, doors: Doors, now: datetime) -> list[Schedule]:
-    if lease.state is LeaseState.CLOSING:
-        return []
-    shots = [*warn_schedules(lease, doors), close_schedule(lease, doors)]
-    if lease.state in {LeaseState.PLANNED, LeaseState.ADMITTED}:
-        shots.insert(0, open_schedule(lease, doors))
-    return [shot for shot in shots if shot.at > now]
-
-
-def _starts(lease: Lease, doors: Doors, now: datetime) -> list[Start]:
+def _starts(lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause]) -> list[Start]:
     """What no schedule can do any more: due within moments, or overdue because a schedule was lost."""
-    if lease.state is LeaseState.PLANNED and lease.opens <= now + NEAREST and now < lease.closes:
-        return [opening(lease, doors)]
     if lease.granted and lease.closes <= now:
         return [closing(lease, doors)]
     if lease.state is LeaseState.CLOSING and lease.closes + STUCK_AFTER <= now:
         return [_closing_again(lease, doors, now)]
-    return []
+    if not unopened(lease) or lease.closes <= now:
+        return []
+    opens = opens_at(lease, pauses, now)
+    if opens is None or opens > now + NEAREST:
+        return []
+    # What is granted is being opened already, unless nobody has come to it for long.
+    if lease.granted and now - opens <= MISSED_AFTER:
+        return []
+    return [opening_now(lease, doors, now)]
 
 
 def _closing_again(lease: Lease, doors: Doors, now: datetime) -> Start:

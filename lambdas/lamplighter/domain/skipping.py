@@ -30,7 +30,7 @@ class Skipping:
 
 def lease_id(opening: PlannedWindow) -> str:
     """The lease that the planner makes for an opening."""
-    return f"{opening.window}-{opening.date}"
+    return opening.lease
 
 
 def skip(

@@ -149,13 +149,15 @@ class LedgerChanges(LedgerReads):
         return self._table.update_in_transaction(
             items.pool_key(before.pool),
             items.LEASE + before.id,
-            "SET #nodes = :nodes, #closes = :closes, #hold = :hold, #missing = :missing, #generation = :next",
+            "SET #nodes = :nodes, #closes = :closes, #hold = :hold, #missing = :missing, #generation = :next, "
+            "#asked_until = :asked_until",
             "#generation = :generation AND #missing = :missing_before "
             "AND #state IN (:admitted, :opening, :open)",
             nodes=after.nodes,
             closes=instant.written(after.closes),
             hold=after.hold.to_json(),
             missing=after.missing,
+            asked_until=instant.written(after.asked_until) if after.asked_until else None,
             next=after.generation,
             generation=before.generation,
             missing_before=before.missing,

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.domain.schedule import Schedule
+from lamplighter.domain.schedule_drift import Listed
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
@@ -97,6 +98,18 @@ class Schedules:
             for page in pages:
                 found += [schedule["Name"] for schedule in page["Schedules"] if "Name" in schedule]
         return sorted(found)
+
+    def listed(self) -> list[Listed]:
+        """Every schedule of the group as one listing shows it: a call for each hundred, and none for any."""
+        found: list[Listed] = []
+        with outside("scheduler:ListSchedules", self.group):
+            for page in self._scheduler.get_paginator("list_schedules").paginate(GroupName=self.group):
+                found += [
+                    Listed(one["Name"], one.get("State") != "DISABLED", one.get("LastModificationDate"))
+                    for one in page["Schedules"]
+                    if "Name" in one
+                ]
+        return found
 
     def delete(self, names: Iterable[str]) -> None:
         """Take the schedules away; what is gone already is fine."""

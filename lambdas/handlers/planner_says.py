@@ -1,0 +1,79 @@
+"""What the planner says aloud, once each: a window that does not open, will not, or will after all.
+
+Written to the trail first and said then; the same thing is said again only when it changes.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.commands import Decision
+from lamplighter.domain.lease import Lease
+
+if TYPE_CHECKING:
+    from lamplighter.domain.calendar import SkippedWindow
+
+WHO = "planner"
+
+
+class Voice:
+    """The lab's name, its trail and where it speaks."""
+
+    def __init__(self, lab: str, ledger: Ledger, notices: Notices, now: datetime) -> None:
+        self._lab, self._ledger, self._notices, self._now = lab, ledger, notices, now
+
+    def does_not_open(self, skipped: "SkippedWindow") -> None:
+        """An exception of the lab, or a window of which a clock change leaves nothing."""
+        what = f"window {skipped.window} does not open on {skipped.date}"
+        why = Entry(self._now, skipped.pool, "skipped", WHO, what, skipped.reason)
+        self._once(f"skip-{skipped.window}-{skipped.date}", "skipped", why)
+
+    def did_not_open(self, lease: Lease, why: str) -> None:
+        """A planned window whose time went by: the lab was paused, or nobody decided on it."""
+        what = f"window {lease.window} did not open on {lease.date}"
+        self._once(
+            f"missed-{lease.id}", "missed", Entry(self._now, lease.pool, "missed", WHO, what, why, lease.id)
+        )
+
+    def outlook(self, lease: Lease, before: str | None) -> None:
+        """A planned window that will be refused as things stand, or will be granted after all."""
+        if lease.refusal == before:
+            return
+        if lease.refusal is None:
+            what, why = f"window {lease.window} opens on {lease.date} after all", f"no longer so: {before}"
+        else:
+            what, why = f"window {lease.window} will not open on {lease.date}", lease.refusal
+        self._ledger.append_audit(
+            Entry(self._now, lease.pool, "foreseen", WHO, what, why, lease.id, lease.nodes)
+        )
+        self._say(what, why)
+
+    def planned(self, lease: Lease, notes: Mapping[str, str]) -> None:
+        """For the trail alone: a window became a lease-to-be, or says something else than before."""
+        why = notes.get(lease.id) or f"window {lease.window} of the lab names {lease.date}"
+        what = f"planned {lease.called()} on pool {lease.pool}"
+        self._ledger.append_audit(
+            Entry(self._now, lease.pool, "planned", WHO, what, why, lease.id, lease.nodes)
+        )
+
+    def taken_back(self, lease: Lease) -> None:
+        """For the trail alone: who took it back has said so."""
+        what = f"took back {lease.called()} on pool {lease.pool}"
+        why = "the lab or a person no longer has it in the calendar"
+        self._ledger.append_audit(Entry(self._now, lease.pool, "unplanned", WHO, what, why, lease.id))
+
+    def put_right(self, pool: str, names: Sequence[str]) -> None:
+        """For the trail alone: schedules that somebody changed or took away."""
+        what = f"put back {', '.join(names)}"
+        why = "Scheduler had it otherwise than the leases of the ledger ask for"
+        self._ledger.append_audit(Entry(self._now, pool, "rescheduled", WHO, what, why))
+
+    def _once(self, key: str, outcome: str, why: Entry) -> None:
+        if self._ledger.decide(why.pool, Decision(key, outcome, why.why, self._now), why):
+            self._say(why.what, why.why)
+
+    def _say(self, what: str, why: str) -> None:
+        self._notices.say(f"{self._lab}: {what}", f"{why[:1].upper()}{why[1:]}.")

@@ -1,0 +1,378 @@
+"""What people change without a deploy: skips, pauses, leases ahead, and closing everything."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.leases import STEPS
+from handlers.planner import Office, plan_all
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.domain import instant
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.schedule import open_command
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+# It is eight in the evening (UTC) of Friday 2026-11-20.
+EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
+TODAY, TOMORROW = "2026-11-20", "2026-11-21"
+AT_NINE = f"evening-{TODAY}"
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def deployed(world: LabOnMoto, *windows: dict[str, Any]) -> Office:
+    """The lab as a deploy with these windows leaves it, planned."""
+    document = {"name": "lab", "time_zone": "UTC", "windows": list(windows)}
+    world.capacity.lab = Lab.model_validate(document)
+    topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
+    office = Office(world.watch.desk, world.watch.workflows, Notices(topic), extend_lease=world.close_lab)
+    plan_all(office)
+    return office
+
+
+def change(world: LabOnMoto, verb: str, name: str = "", **more: object) -> dict[str, Any]:
+    command = {**world.command(verb, lease=None), "pool": "*", "id": f"{verb}-{name}", **more}
+    return STEPS["Change"]({"command": command}, world.watch.desk)
+
+
+def admit(world: LabOnMoto, command: dict[str, object]) -> dict[str, Any]:
+    return STEPS["Admit"]({"command": command, "results": {}}, world.watch.desk)
+
+
+def walks_in(world: LabOnMoto, name: str = "open-1", **more: object) -> dict[str, Any]:
+    asked = {"opens": None, "closes": None, "lease": None, "for_seconds": 3600, "nodes": 1, "id": name}
+    return admit(world, {**world.command(), **asked, **more})
+
+
+def lease(world: LabOnMoto, lease_id: str = AT_NINE) -> Lease:
+    found = world.capacity.ledger.lease("gpu", lease_id)
+    assert found is not None
+    return found
+
+
+def planned(world: LabOnMoto) -> list[str]:
+    return [one.id for one in world.capacity.ledger.leases("gpu") if one.state is LeaseState.PLANNED]
+
+
+def schedules() -> dict[str, str]:
+    scheduler = boto3.client("scheduler")
+    found = scheduler.list_schedules(GroupName="lab")["Schedules"]
+    return {
+        each["Name"]: scheduler.get_schedule(GroupName="lab", Name=each["Name"])["ScheduleExpression"]
+        for each in found
+        if each["Name"].startswith("open-")
+    }
+
+
+def trail(world: LabOnMoto, kind: str) -> list[str]:
+    return [entry.what for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
+
+
+def test_a_skip_without_a_date_is_the_next_opening_and_takes_its_lease_back(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+
+    answer = change(world, "skip", window="evening", because="holiday")
+    plan_all(office)
+
+    assert (answer["outcome"], answer["calendar"]) == ("skipped", True)
+    assert answer["reason"] == (
+        "evening does not open at 21:00 on 2026-11-20 (UTC): alice skipped it: holiday"
+    )
+    assert planned(world) == [f"evening-{TOMORROW}"]
+    assert list(schedules()) == [f"open-evening-{TOMORROW}"]
+    assert trail(world, "skipped") == ["skipped evening on 2026-11-20"]
+
+
+def test_the_same_skip_twice_is_one_and_a_second_one_changes_nothing(world: LabOnMoto) -> None:
+    deployed(world, EVENING)
+
+    first = change(world, "skip", window="evening", date=TODAY)
+    again = change(world, "skip", window="evening", date=TODAY)
+    another = change(world, "skip", "2", window="evening", date=TODAY, by="bob")
+
+    assert again == first
+    assert another["outcome"] == "unchanged"
+    assert another["reason"] == "evening on 2026-11-20 was skipped by alice"
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ({"window": "morning"}, "the lab has no window 'morning'; it has evening"),
+        ({"window": "evening", "date": "today"}, "'today' is no date; write it like 2026-12-01"),
+        (
+            {"window": "evening", "date": "2026-11-19"},
+            "evening has no opening ahead on 2026-11-19; it opens next on 2026-11-20",
+        ),
+    ],
+)
+def test_what_cannot_be_skipped_is_refused_with_the_reason(
+    world: LabOnMoto, asked: dict[str, str], reason: str
+) -> None:
+    deployed(world, EVENING)
+
+    answer = change(world, "skip", **asked)
+
+    assert (answer["outcome"], answer["reason"]) == ("refused", reason)
+    assert trail(world, "refused") == []
+
+
+def test_what_runs_is_closed_and_not_skipped(world: LabOnMoto) -> None:
+    deployed(world, EVENING)
+    world.at(60)
+    assert admit(world, open_command(lease(world)).to_json())["outcome"] == "granted"
+
+    answer = change(world, "skip", window="evening", date=TODAY)
+
+    assert answer["outcome"] == "refused"
+    assert "close it: lamplighter close evening-2026-11-20" in answer["reason"]
+
+
+def test_an_opening_that_was_under_way_when_its_window_was_skipped_gets_nothing(world: LabOnMoto) -> None:
+    deployed(world, EVENING)
+    command = open_command(lease(world)).to_json()
+    change(world, "skip", window="evening", date=TODAY)
+    world.at(60)
+
+    answer = admit(world, command)
+
+    assert answer["outcome"] == "refused"
+    assert answer["reason"] == "evening on 2026-11-20 was skipped by alice"
+
+
+def test_a_skip_taken_back_opens_the_window_after_all_late_if_need_be(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    change(world, "skip", window="evening")
+    plan_all(office)
+    world.at(90)
+
+    answer = change(world, "unskip", window="evening")
+    done = plan_all(office)
+
+    assert answer["outcome"] == "unskipped"
+    assert answer["reason"].startswith("evening opens now, late after all: alice took its skip back")
+    assert done["started"] == [f"open-{AT_NINE}-20261120T2130Z"]
+    assert admit(world, open_command(lease(world)).to_json())["outcome"] == "granted"
+    assert change(world, "unskip", "2", window="evening")["outcome"] == "unchanged"
+
+
+def test_while_the_lab_is_paused_nobody_opens_anything_and_is_told_until_when(world: LabOnMoto) -> None:
+    deployed(world)
+    until = instant.written(EIGHT + timedelta(hours=2))
+
+    answer = change(world, "pause", closes=until, because="driver")
+    refused = walks_in(world)
+
+    assert answer["reason"] == "nothing opens until 22:00 on 2026-11-20 (UTC), by alice: driver"
+    assert refused["outcome"] == "refused"
+    assert refused["reason"] == "the lab is paused until 22:00 on 2026-11-20 (UTC), by alice: driver"
+    assert refused["earliest"] == until
+    world.at(120)
+    assert walks_in(world, "open-2")["outcome"] == "granted"
+
+
+def test_what_runs_when_the_lab_is_paused_runs_on(world: LabOnMoto) -> None:
+    deployed(world)
+    mine = walks_in(world)["lease"]
+    world.capacity.ledger.advance("gpu", mine["id"], LeaseState.OPENING, EIGHT)
+
+    answer = change(world, "pause")
+
+    assert answer["reason"] == (
+        "nothing opens until somebody resumes the lab, by alice; "
+        "alice's lease runs on until 21:00 on 2026-11-20 (UTC)"
+    )
+    assert world.capacity.target("gpu", None).nodes == 1
+
+
+def test_a_window_whose_time_comes_in_a_pause_opens_when_it_ends(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+
+    answer = change(world, "pause", closes=instant.written(EIGHT + timedelta(minutes=90)))
+    plan_all(office)
+
+    assert "the evening lease opens late, at 21:30" in answer["reason"]
+    assert schedules()[f"open-{AT_NINE}"] == "at(2026-11-20T21:30:00)"
+    world.at(60)
+    early = admit(world, open_command(lease(world)).to_json())
+    assert early["outcome"] == "refused"
+    assert lease(world).state is LeaseState.PLANNED
+    world.at(90)
+    assert admit(world, open_command(lease(world)).to_json())["outcome"] == "granted"
+
+
+def test_a_window_still_running_when_the_lab_is_resumed_opens_late(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    change(world, "pause")
+    plan_all(office)
+    assert f"open-{AT_NINE}" not in schedules()
+    world.at(100)
+    assert plan_all(office)["started"] == []
+
+    answer = change(world, "resume")
+    done = plan_all(office)
+
+    assert answer["outcome"] == "resumed"
+    assert "the evening lease opens now, late" in answer["reason"]
+    assert done["started"] == [f"open-{AT_NINE}-20261120T2130Z"]
+    assert change(world, "resume", "2")["outcome"] == "unchanged"
+
+
+def test_a_window_that_went_by_in_a_pause_is_said_once(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    change(world, "pause")
+    plan_all(office)
+    world.at(200)
+
+    plan_all(office)
+    plan_all(office)
+
+    assert trail(world, "missed") == ["window evening did not open on 2026-11-20"]
+
+
+def test_a_lease_granted_ahead_waits_for_the_end_of_a_pause(world: LabOnMoto) -> None:
+    office = deployed(world)
+    ahead = walks_in(world, opens=instant.written(EIGHT + timedelta(minutes=30)), for_seconds=7200)
+    change(world, "pause")
+    plan_all(office)
+    mine = lease(world, ahead["lease"]["id"])
+    world.at(30)
+
+    kept = admit(world, open_command(mine).to_json())
+    change(world, "resume")
+    world.at(60)
+    done = plan_all(office)
+    opened = admit(world, open_command(mine).to_json())
+
+    assert kept["outcome"] == "refused"
+    assert done["started"] == [f"open-{mine.id}-20261120T2100Z"]
+    assert opened["outcome"] == "granted"
+
+
+def test_a_lease_far_ahead_gives_way_to_the_windows_of_that_day(world: LabOnMoto) -> None:
+    deployed(world, EVENING)
+    wednesday = EIGHT + timedelta(days=5)
+
+    refused = walks_in(world, opens=instant.written(wednesday), for_seconds=7200)
+    granted = walks_in(world, "open-2", opens=instant.written(wednesday), for_seconds=3600, nodes=2)
+
+    assert refused["outcome"] == "refused"
+    assert "the evening lease (2)" in refused["reason"]
+    assert (granted["outcome"], granted["later"]) == ("granted", True)
+
+
+def test_a_pause_that_comes_between_reading_and_granting_is_not_overlooked(
+    world: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployed(world)
+    change(world, "pause", because="exam")
+    ledger = world.capacity.ledger
+    pauses, reads = ledger.pauses(), iter([[]])
+    monkeypatch.setattr(ledger, "pauses", lambda: next(reads, pauses))
+
+    answer = walks_in(world)
+
+    assert answer["outcome"] == "refused"
+    assert ledger.leases("gpu") == []
+
+
+def test_all_of_a_pool_is_closed_by_one_command_and_nobody_is_waited_for(world: LabOnMoto) -> None:
+    deployed(world, {**EVENING, "start": "20:30"})
+    first = walks_in(world, for_seconds=1790)
+    second = walks_in(world, "open-2", add=True, for_seconds=1790)
+    world.at(29.5)
+
+    command = world.command("close", lease=None, because="alice closed all of pool gpu")
+    done = STEPS["RestoreExperiments"]({"command": command, "results": {}}, world.watch.desk)
+
+    assert sorted(done["closing"]) == sorted([first["lease"]["id"], second["lease"]["id"]])
+    assert world.capacity.target("gpu", None).nodes == 0
+
+
+def test_while_the_lab_is_destroyed_nothing_is_planned_and_nothing_opens(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    command = open_command(lease(world)).to_json()
+
+    world.capacity.ledger.begin_last_close("cdk destroy", EIGHT)
+    plan_all(office)
+    world.at(60)
+
+    assert planned(world) == []
+    assert schedules() == {}
+    answer = admit(world, command)
+    assert answer["reason"] == "the lab is being destroyed, and nothing opens any more"
+    change(world, "resume")
+    assert admit(world, {**command, "id": "again"})["outcome"] == "refused"
+    world.capacity.ledger.end_last_close()
+    plan_all(office)
+    assert admit(world, command)["outcome"] == "granted"
+
+
+def test_who_stands_in_the_way_of_a_window_is_foreseen_and_said_once(world: LabOnMoto) -> None:
+    other = {**EVENING, "name": "other", "nodes": 1}
+    office = deployed(world, EVENING, other)
+    plan_all(office)
+
+    assert trail(world, "foreseen") == [
+        "window other will not open on 2026-11-20",
+        "window other will not open on 2026-11-21",
+    ]
+    assert lease(world, "other-2026-11-20").refusal == (
+        "pool gpu is full at 21:00 on 2026-11-20 (UTC): the evening lease (2) and the 1 asked for are more "
+        "than its 2 nodes"
+    )
+    change(world, "skip", window="evening")
+    plan_all(office)
+    assert trail(world, "foreseen")[2:] == ["window other opens on 2026-11-20 after all"]
+    assert lease(world, "other-2026-11-20").refusal is None
+
+
+def test_a_running_lease_follows_its_window_to_a_later_end_and_to_a_nearer_one_with_notice(
+    world: LabOnMoto,
+) -> None:
+    deployed(world, EVENING)
+    world.at(60)
+    assert admit(world, open_command(lease(world)).to_json())["outcome"] == "granted"
+
+    deployed(world, {**EVENING, "end": "24:00"})
+    told = follow(world)
+    longer = STEPS["Extend"]({"command": told, "results": {}}, world.watch.desk)
+    assert longer["outcome"] == "extended"
+    assert lease(world).closes == EIGHT + timedelta(hours=4)
+
+    deployed(world, {**EVENING, "end": "21:05"})
+    told = follow(world)
+    shorter = STEPS["Extend"]({"command": told, "results": {}}, world.watch.desk)
+    assert shorter["outcome"] == "shortened"
+    assert lease(world).closes == EIGHT + timedelta(minutes=75)
+    assert world.capacity.ledger.pool("gpu").failsafe_at == EIGHT + timedelta(minutes=85)
+    scheduled = boto3.client("scheduler").get_schedule(GroupName="lab", Name=f"close-{AT_NINE}")
+    assert scheduled["ScheduleExpression"] == "at(2026-11-20T21:15:00)"
+
+
+def test_a_lease_that_a_person_extended_does_not_follow_its_window(world: LabOnMoto) -> None:
+    deployed(world, EVENING)
+    world.at(60)
+    admit(world, open_command(lease(world)).to_json())
+    more = world.command("extend", lease=AT_NINE, for_seconds=1800)
+    assert STEPS["Extend"]({"command": more, "results": {}}, world.watch.desk)["outcome"] == "extended"
+
+    office = deployed(world, {**EVENING, "end": "22:00"})
+
+    assert plan_all(office)["started"] == []
+    assert replace(lease(world), generation=0).closes == EIGHT + timedelta(minutes=210)
+
+
+def follow(world: LabOnMoto) -> dict[str, Any]:
+    """The last command that the planner gave to move a lease's end."""
+    return [command for command in world.closes if command["verb"] == "extend"][-1]
