@@ -95,6 +95,21 @@ def test_a_partial_shrink_ends_the_very_node_that_was_emptied(lab: LabOnMoto) ->
     assert lab.sizes["desiredSize"] == 1
 
 
+def test_a_partial_shrink_that_emptied_no_node_takes_the_youngest_and_leaves_no_choice_to_auto_scaling(
+    lab: LabOnMoto,
+) -> None:
+    # An instance that has not joined Kubernetes yet cannot be drained; the oldest, which Auto Scaling
+    # would take by itself, is the one that has work.
+    lab.scale(2)
+    instances = lab.capacity.instances.of_nodegroup("lab", "lab-ng-gpu")
+    youngest = max(instances, key=lambda instance: (instance.launched, instance.id))
+    lab.lease(nodes=1)
+
+    scale({"command": lab.command("close", lease=None), "results": {"Drain": {"nodes": []}}}, lab.capacity)
+
+    assert lab.members == [each.id for each in instances if each != youngest]
+
+
 def test_where_eks_lags_behind_the_group_is_lowered_itself(lab: LabOnMoto) -> None:
     lab.scale(2)
     lab.capacity.nodegroups.scale("lab-ng-gpu", 0)  # EKS was told, and its group has not followed
