@@ -49,16 +49,36 @@ FOUND = {
     Rule.MORE_NODES_THAN_LEASES: "More nodes run than the leases justify; the rest is being closed.",
     Rule.STRAY_INSTANCE: "An instance has a pool's tags, is not in its group, no lease justifies it; it is ended.",
     Rule.LEASE_PAST_ITS_END: "A lease was not closed when it ended; it is now. `lamplighter why POOL` says why.",
+    Rule.LEASE_TOO_LONG: (
+        "A lease runs longer than `guard.longest_lease` allows; its people were told a quarter of an hour ago, now it"
+        " is closed. Was the bound lowered by a deploy?"
+    ),
+    Rule.IDLE_LEASE: (
+        "Nobody used the GPUs of a lease, its people were told, now it is closed. `guard.idle_after` says how long is"
+        " too long."
+    ),
+    Rule.OPENING_ABANDONED: (
+        "The run that should open a lease ended without doing so; the lease is closed. Look at that run in the"
+        " console, then open again."
+    ),
+    Rule.CLOSING_ABANDONED: (
+        "A close never came to its end; it is started again, proves zero and settles. Look at `<lab>-close` in the"
+        " console if it comes back."
+    ),
+    Rule.SECOND_CLAIM: (
+        "The parameter `/lamplighter/claims/CLUSTER/NODEGROUP` names another lab. This one only says what it finds"
+        " until one of the two lets go: remove the pool from one lab and deploy that."
+    ),
     Rule.FAILSAFE_WRONG: "The failsafe was not where the leases need it; it is put right. Did somebody edit schedules?",
     Rule.SIZES_CHANGED: "Somebody changed the minimum or maximum of a pool; both are put back. Change the lab instead.",
     Rule.LEAKED: (
-        "A pool that should be at zero is not, 30 minutes on. It keeps being closed. Look at"
-        " `lamplighter why POOL` and at the instances; end them by hand if they cost more than what runs on them."
+        "A pool that should be at zero is not, 30 minutes on. It keeps being closed; after 15 minutes what its group"
+        " keeps is ended in EC2. `lamplighter why POOL` says what is left; `lamplighter ack POOL` silences the pages."
     ),
     Rule.NO_LONGER_LEAKED: "The pool is at zero, or leased again; nothing to do.",
 }
 #: Put right without waking anybody.
-SILENT = {Rule.FAILSAFE_LEFT}
+SILENT = {Rule.FAILSAFE_LEFT, Rule.NODE_UNPROTECTED}
 
 GUARD = """## The guard
 
