@@ -146,11 +146,20 @@ def _plan(event: Event) -> Answer:
     from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- on first use
 
     if event["RequestType"] != "Delete":
+        _may_open_again()
         planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
         unknown = planned.get("unknown")
         if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
             raise BadInput("; ".join(map(str, unknown)))
     return Answer("plan")
+
+
+def _may_open_again() -> None:
+    """A retained ledger remembers the destroy before it: this deploy ends that."""
+    from handlers.environment import ENVIRONMENT  # noqa: PLC0415
+    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- on first use
+
+    Ledger(ENVIRONMENT.ledger_table).end_last_close()
 
 
 def _last_closed(event: Event) -> Answer | None:

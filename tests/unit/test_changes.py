@@ -13,6 +13,7 @@ from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import instant
+from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.schedule import open_command
 from lamplighter.lab import Lab
@@ -277,7 +278,7 @@ def test_a_pause_that_comes_between_reading_and_granting_is_not_overlooked(
     deployed(world)
     change(world, "pause", because="exam")
     ledger = world.capacity.ledger
-    pauses, reads = ledger.pauses(), iter([[]])
+    pauses, reads = ledger.pauses(), iter([list[Pause]()])
     monkeypatch.setattr(ledger, "pauses", lambda: next(reads, pauses))
 
     answer = walks_in(world)
@@ -293,7 +294,7 @@ def test_all_of_a_pool_is_closed_by_one_command_and_nobody_is_waited_for(world: 
     world.at(29.5)
 
     command = world.command("close", lease=None, because="alice closed all of pool gpu")
-    done = STEPS["RestoreExperiments"]({"command": command, "results": {}}, world.watch.desk)
+    done: dict[str, Any] = STEPS["RestoreExperiments"]({"command": command, "results": {}}, world.watch.desk)
 
     assert sorted(done["closing"]) == sorted([first["lease"]["id"], second["lease"]["id"]])
     assert world.capacity.target("gpu", None).nodes == 0

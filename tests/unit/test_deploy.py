@@ -224,6 +224,18 @@ def test_a_destroy_closes_every_lease_before_it_is_answered(
     assert [each["command"]["lease"] for each in run["closes"]] == ["cli-1", "cli-2"]
     assert {each["command"]["because"] for each in run["closes"]} == {"the controller is being destroyed"}
     assert cloudformation.answers == []
+    assert [pause.closing for pause in lab.capacity.ledger.pauses()] == [True]
+
+
+def test_the_next_deploy_may_open_again(
+    lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    destroyed(lab, cloudformation, monkeypatch)
+
+    # The planner that it then runs is not there in this test.
+    cloudformation.asks("Create", "Plan", Digest="any")
+
+    assert lab.capacity.ledger.pauses() == []
 
 
 def test_an_idle_pool_is_closed_too_for_the_proof(
