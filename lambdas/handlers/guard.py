@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from handlers.capacity import Seen
 from handlers.environment import ENVIRONMENT
 from handlers.guard_acts import act
 from handlers.guard_facts import Watch, gather, gather_lab
@@ -83,7 +84,19 @@ def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict
             end_drains(watch, facts.pool, facts.group)
         except LamplighterError as error:
             failures.append(f"pool {facts.pool}, draining: {error}")
+    _count(watch, facts, failures)
     return found
+
+
+def _count(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:
+    """Money comes last: nothing is kept running to be counted."""
+    from handlers.guard_money import count  # noqa: PLC0415 -- only the sweep counts
+
+    seen = Seen(facts.nodegroup, facts.group, facts.instances)
+    try:
+        count(watch.desk, facts.pool, facts.leases, seen, facts.now)
+    except LamplighterError as error:
+        failures.append(f"pool {facts.pool}, counting: {error}")
 
 
 @cache

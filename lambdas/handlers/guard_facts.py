@@ -23,6 +23,7 @@ from lamplighter.domain.guard_nodes import raised_by
 from lamplighter.domain.guard_runs import OPENING_PATIENCE
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
@@ -127,11 +128,23 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(watch, leases),
         opening_ended=_opening_ended(watch, leases, now),
+        overdrafts=_overdrafts(watch, pool, leases, now),
     )
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
     if not (seen.existing or state.leaked_since or failsafe):
         return facts
     return _with_kubernetes(watch, facts, state)
+
+
+def _overdrafts(watch: Watch, pool: str, leases: Iterable[Lease], now: datetime) -> Mapping[str, Overdraft]:
+    """Which leases will use up their budget; what cannot be reckoned keeps no other rule from being asked."""
+    from handlers.guard_overdrafts import overdrafts  # noqa: PLC0415 -- only the sweep reckons
+
+    try:
+        return overdrafts(watch.desk, pool, leases, now)
+    except (OutsideFailed, TryLater) as error:
+        _logger.warning("the sweep goes on without the running costs of pool %s: %s", pool, error)
+        return {}
 
 
 def _with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:

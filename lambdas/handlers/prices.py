@@ -3,15 +3,14 @@
 A price list that cannot be read changes nothing: the last price it gave is used, and its age is shown.
 """
 
-from datetime import UTC, datetime, time
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from handlers.logs import logger
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.price_list import CURRENCY, PriceList
-from lamplighter.data import prices
 from lamplighter.domain.audit import Entry
-from lamplighter.domain.price import Price, Source, best
+from lamplighter.domain.price import Price, Source, known_price
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
@@ -20,16 +19,7 @@ if TYPE_CHECKING:
 
 def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
     """The price of a node that counts now, or None; the lab is as AWS completes it."""
-    currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
-    stated = lab.pools[pool].price_per_hour
-    if stated is not None:
-        return Price(stated, currency, Source.LAB)
-    if not kind or currency != CURRENCY:
-        return None
-    shipped = prices.on_demand(lab.region, kind, currency)
-    read = datetime.combine(prices.read_on(), time(), UTC)
-    table = None if shipped is None else Price(shipped, currency, Source.TABLE, read)
-    return best(None, ledger.price(lab.region, kind), table)
+    return known_price(lab, pool, ledger.price(lab.region, lab.pools[pool].instance_type))
 
 
 def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: PriceList, now: datetime) -> None:

@@ -11,6 +11,7 @@ from lamplighter.domain.breach import Action, Rule, Said
 from lamplighter.domain.capacity import Group, Instance, NodeGroup, Update
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.schedule import Schedule
 from lamplighter.domain.target import Target, target_at
 
@@ -64,6 +65,10 @@ class PoolFacts:
     """By lease: how long it may be idle; without an entry for ever."""
     opening_ended: Mapping[str, str] = field(default_factory=dict)
     """By lease: how the run that should open it ended, where it did."""
+    overdrafts: Mapping[str, Overdraft] = field(default_factory=dict)
+    """By lease: when its budget is used up, where that is before its end."""
+    curfew: Mapping[str, bool | None] = field(default_factory=dict)
+    """By name, whether a rail of its curfew is on; None for one that is gone."""
     unprotected: tuple[str, ...] = ()
     """Leased nodes that a Cluster Autoscaler would take as idle."""
 

@@ -6,12 +6,16 @@ A price that nobody knows refuses admission.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
+from lamplighter.data import prices
 from lamplighter.domain import instant
+
+if TYPE_CHECKING:
+    from lamplighter.lab import Lab
 
 FRESH_FOR = timedelta(days=1)
 _SAID_IN_HOURS = 48
@@ -69,6 +73,19 @@ class Price:
             Source(str(found["source"])),
             None if at is None else instant.read(str(at)),
         )
+
+
+def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
+    """The price of a pool's node that counts: `kept` is what the price list said last, if ever."""
+    currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
+    stated = lab.pools[pool].price_per_hour
+    if stated is not None:
+        return Price(stated, currency, Source.LAB)
+    if kept is not None and kept.currency != currency:
+        kept = None
+    shipped = prices.on_demand(lab.region, kind, currency)
+    read = datetime.combine(prices.read_on(), time(), UTC)
+    return best(None, kept, None if shipped is None else Price(shipped, currency, Source.TABLE, read))
 
 
 def best(stated: Price | None, kept: Price | None, table: Price | None) -> Price | None:
