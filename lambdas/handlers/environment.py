@@ -63,6 +63,11 @@ class Environment:
         return _of("EXTEND_LEASE_ARN")
 
     @property
+    def planner(self) -> str:
+        """Who puts schedules right (function `guard`)."""
+        return _of("PLANNER_FUNCTION_ARN")
+
+    @property
     def notices_function(self) -> str:
         """Where warning schedules lead (functions `leases` and `planner`)."""
         return _of("NOTICES_FUNCTION_ARN")

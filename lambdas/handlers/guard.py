@@ -13,11 +13,14 @@ from handlers.environment import ENVIRONMENT
 from handlers.guard_acts import act
 from handlers.guard_facts import Watch, gather, gather_lab
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
+from handlers.guard_schedules import reconcile
 from lamplighter.adapters.aws.claims import Claims
+from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.guard import sweep
 from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.lease import Lease
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, TryLater
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ def sweep_all(watch: Watch) -> dict[str, object]:
     """One round over all pools; what cannot be read or done keeps nothing else from being guarded."""
     lab_facts = gather_lab(watch)
     breaches: list[dict[str, object]] = []
+    leases: dict[str, tuple[Lease, ...]] = {}
     failures = list(lab_facts.failures)
     for pool in watch.capacity.lab.pools:
         try:
@@ -53,6 +57,12 @@ def sweep_all(watch: Watch) -> dict[str, object]:
             failures.append(f"pool {pool}: {error}")
             continue
         breaches += _put_right(watch, facts, failures)
+        leases[pool] = facts.leases
+    try:
+        reconcile(watch, lab_facts, leases)
+    except LamplighterError as error:
+        _logger.exception("the schedules could not be compared")
+        failures.append(f"schedules: {error}")
     if failures:
         raise OutsideFailed("; ".join(failures))
     return {"breaches": breaches}
@@ -113,6 +123,7 @@ def _watch() -> Watch:
         close_lab=ENVIRONMENT.close_lab,
         open_lab=ENVIRONMENT.open_lab,
         connect=_connect,
+        wake_planner=lambda: Functions().start(ENVIRONMENT.planner, {"source": "guard"}),
     )
 
 

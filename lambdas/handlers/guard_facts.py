@@ -27,6 +27,7 @@ from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.domain.schedule_drift import Listed
 
 if TYPE_CHECKING:
     from handlers.desk import Desk
@@ -49,6 +50,8 @@ class Watch:
     open_lab: str
     connect: Callable[[], "Connection"]
 
+    wake_planner: Callable[[], None] = lambda: None
+    """Lets the planner run, without waiting for it."""
     @property
     def capacity(self) -> Capacity:
         """What is granted, and what runs."""
@@ -67,28 +70,33 @@ class Watch:
 class LabFacts:
     """What one sweep reads once for all pools."""
 
-    schedules: frozenset[str] | None = None
-    """Every name in the lab's schedule group; None where Scheduler did not say."""
+    listed: tuple[Listed, ...] | None = None
+    """Every schedule in the lab's group; None where Scheduler did not say."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """By node group: the lab that claims it."""
     failures: tuple[str, ...] = ()
 
 
+    @property
+    def schedules(self) -> frozenset[str] | None:
+        """Every name in the lab's schedule group; None where Scheduler did not say."""
+        return None if self.listed is None else frozenset(one.name for one in self.listed)
+
 def gather_lab(watch: Watch) -> LabFacts:
     """The schedules and the claims; a sweep goes on without what does not answer, and says so."""
     lab = watch.capacity.lab
     failures: list[str] = []
-    schedules: frozenset[str] | None = None
+    listed: tuple[Listed, ...] | None = None
     claims: Mapping[str, str] = {}
     try:
-        schedules = frozenset(watch.desk.failsafes.names())
+        listed = tuple(watch.desk.failsafes.listed())
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
     try:
         claims = watch.claims.of([lab.nodegroup_name(pool) for pool in lab.pools])
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
-    return LabFacts(schedules, claims, tuple(failures))
+    return LabFacts(listed, claims, tuple(failures))
 
 
 def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
@@ -149,6 +157,14 @@ def _overdrafts(watch: Watch, pool: str, leases: Iterable[Lease], now: datetime)
 
 def _with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
     nodes = pool_nodes(watch, facts.pool)
+def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:
+    """The rails of the pool's curfew as the listing shows them; none where it has no curfew."""
+    if lab_facts.listed is None or watch.capacity.lab.curfew(pool) is None:
+        return {}
+    enabled = {one.name: one.enabled for one in lab_facts.listed}
+    return {name: enabled.get(name) for name in curfew_names(pool)}
+
+
     if nodes is None:
         return replace(facts, kubernetes_nodes=None)
     leased = nodes if facts.target.nodes else ()

@@ -86,7 +86,13 @@ class LabFunctions(Construct):
         self.guard = self._function(
             "guard",
             "Guard: every 5 minutes, no lease, no GPU node; proves zero",
-            {**schedules, **doors, **notices, "PAGES_TOPIC_ARN": channels.pages.topic_arn},
+            {
+                **schedules,
+                **doors,
+                **notices,
+                "PAGES_TOPIC_ARN": channels.pages.topic_arn,
+                "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
+            },
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(FAILSAFE),
@@ -95,6 +101,7 @@ class LabFunctions(Construct):
                 p.ending_strays(),
                 p.reaching_the_cluster(),
                 p.starting("close"),
+                p.invoking("planner"),
                 p.seeing_runs("open"),
                 p.reading_claims(),
                 paging,

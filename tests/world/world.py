@@ -260,8 +260,11 @@ class World:
         """Every node group is claimed by this lab, as its stack does."""
         return {"Parameters": [{"Name": name, "Value": self.lab.name} for name in Names]}
 
-    def _invoke(self, *, FunctionName: str, Payload: bytes) -> Json:
-        raise NotInTheWorld(f"the world invokes no {FunctionName} from a function yet: {Payload!r}")
+    def _invoke(self, *, FunctionName: str, Payload: bytes, InvocationType: str = "RequestResponse") -> Json:
+        if InvocationType != "Event":
+            raise NotInTheWorld(f"the world invokes no {FunctionName} from a function yet: {Payload!r}")
+        self.functions.invoke_async(FunctionName, json.loads(Payload))
+        return {"StatusCode": 202}
 
 
 WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend", "CHANGE_LAB": "change"}

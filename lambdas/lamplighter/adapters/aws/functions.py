@@ -1,4 +1,4 @@
-"""Lambda functions: run another one of the lab's functions and wait for it."""
+"""Lambda functions: run another one of the lab's functions, and wait for it or not."""
 
 import json
 from collections.abc import Mapping
@@ -20,6 +20,11 @@ class Functions:
         self, lambda_: "LambdaClient | None" = None, *, patience_seconds: int = LONGEST_RUN_SECONDS
     ) -> None:
         self._lambda: LambdaClient = lambda_ or client("lambda", read_seconds=patience_seconds, attempts=1)
+
+    def start(self, name: str, event: object) -> None:
+        """Let the function run, without waiting for it; an event that it fails on ends in its dead letters."""
+        with outside("lambda:Invoke", name):
+            self._lambda.invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode())
 
     def run(self, name: str, event: object) -> Mapping[str, object]:
         """Run the function to its end and give what it returned; OutsideFailed with its error when it fails."""
