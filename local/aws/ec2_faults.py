@@ -26,10 +26,10 @@ class Faults:
     _no_capacity: set[str] = field(default_factory=set)
     gpu_vcpu_quota: int | None = None
     boot_factor: float = 1.0
-    scale_up_reverted: bool = False
     _few: dict[str, int] = field(default_factory=dict)
     _stuck: set[str] = field(default_factory=set)
     _endless: set[str] = field(default_factory=set)
+    _reverted: set[str] = field(default_factory=set)
 
     def no_capacity(self, zone_or_type: str) -> None:
         """No more instances in this zone, or of this type."""
@@ -63,20 +63,23 @@ class Faults:
         """Whether an update of the node group does not come to its end now."""
         return nodegroup in self._endless
 
-    def revert_scale_up(self, reverted: bool = True) -> None:
-        """EKS takes a scale-up back when its launches fail."""
-        self.scale_up_reverted = reverted
+    def revert_scale_up(self, nodegroup: str = ALL) -> None:
+        """EKS takes a scale-up back, of this node group alone where one is named, when its launches fail."""
+        self._reverted.add(nodegroup)
+
+    def reverts(self, nodegroup: str) -> bool:
+        """Whether EKS takes a failed scale-up of the node group back now."""
+        return bool({nodegroup, ALL} & self._reverted)
 
     def clear(self, only: str | None = None) -> None:
         """Everything works again, or what was said of one instance type, zone or node group."""
-        for named in (self._no_capacity, self._stuck, self._endless):
+        for named in (self._no_capacity, self._stuck, self._endless, self._reverted):
             named.intersection_update(named - {only} if only else ())
         if only:
             self._few.pop(only, None)
             return
         self._few.clear()
         self.gpu_vcpu_quota, self.boot_factor = None, 1.0
-        self.scale_up_reverted = False
 
     def limits(self, instance_type: str) -> bool:
         """Whether it matters how many instances run."""

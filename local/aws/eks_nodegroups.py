@@ -291,7 +291,7 @@ class Nodegroups:
             self._agenda.after(LOOK_AGAIN_SECONDS, lambda: self._finish(nodegroup, update, before))
             return
         grew = nodegroup.sizes["desiredSize"] > before["desiredSize"]
-        if self._faults.scale_up_reverted and grew and nodegroup.issues:
+        if self._faults.reverts(nodegroup.name) and grew and nodegroup.issues:
             message = nodegroup.issues[0]["message"]
             update.errors = [
                 {
