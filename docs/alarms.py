@@ -70,6 +70,9 @@ FOUND = {
         " until one of the two lets go: remove the pool from one lab and deploy that."
     ),
     Rule.FAILSAFE_WRONG: "The failsafe was not where the leases need it; it is put right. Did somebody edit schedules?",
+    Rule.CURFEW_WRONG: (
+        "A schedule of the curfew is gone; everything else still guards the pool. Deploy again, and ask who deleted it."
+    ),
     Rule.SIZES_CHANGED: "Somebody changed the minimum or maximum of a pool; both are put back. Change the lab instead.",
     Rule.LEAKED: (
         "A pool that should be at zero is not, 30 minutes on. It keeps being closed; after 15 minutes what its group"

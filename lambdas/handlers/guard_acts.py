@@ -24,7 +24,7 @@ ONE_START = timedelta(minutes=5)
 """Sweeps within the same five minutes, however many events wake them, start one close."""
 CLOSE_GOOD_FOR = timedelta(hours=1)
 SAID_AGAIN_AFTER = timedelta(days=1)
-SILENT = frozenset({Action.DISARM, Action.NOTE, Action.PROTECT, Action.WARN})
+SILENT = frozenset({Action.DISARM, Action.NOTE, Action.PROTECT, Action.SWITCH_CURFEW, Action.WARN})
 """Nobody is woken for these; who has to know of a warning is told by the lab's own topic."""
 
 
@@ -130,6 +130,13 @@ def _restore_sizes(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
     return True
 
 
+def _switch_curfew(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+    for name, enabled in facts.curfew.items():
+        if enabled not in {None, facts.acting}:
+            watch.desk.failsafes.switch(name, on=facts.acting)
+    return True
+
+
 def _protect(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
     from lamplighter.adapters.kubernetes.nodes import protect  # noqa: PLC0415 -- only where it matters
 
@@ -228,6 +235,7 @@ _DONE = {
     Action.REARM: "re-arms the failsafe of",
     Action.DISARM: "takes away the failsafe left on",
     Action.RESTORE_SIZES: "puts back the sizes of",
+    Action.SWITCH_CURFEW: "switches the curfew of",
     Action.PROTECT: "keeps autoscalers from",
     Action.WARN: "warns about",
     Action.NOTE: "notes about",
@@ -242,6 +250,7 @@ _DOES: Mapping[Action, Callable[[Watch, PoolFacts, Breach], bool]] = {
     Action.REARM: _arm,
     Action.DISARM: _arm,
     Action.RESTORE_SIZES: _restore_sizes,
+    Action.SWITCH_CURFEW: _switch_curfew,
     Action.PROTECT: _protect,
     Action.WARN: _warn,
     Action.NOTE: _only_write_down,

@@ -17,6 +17,7 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Said
 from lamplighter.domain.capacity import Group, NodeGroup, Update
+from lamplighter.domain.curfew import schedule_names as curfew_names
 from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.guard_facts import MEMORY, PoolFacts
 from lamplighter.domain.guard_nodes import raised_by
@@ -52,6 +53,7 @@ class Watch:
 
     wake_planner: Callable[[], None] = lambda: None
     """Lets the planner run, without waiting for it."""
+
     @property
     def capacity(self) -> Capacity:
         """What is granted, and what runs."""
@@ -76,11 +78,11 @@ class LabFacts:
     """By node group: the lab that claims it."""
     failures: tuple[str, ...] = ()
 
-
     @property
     def schedules(self) -> frozenset[str] | None:
         """Every name in the lab's schedule group; None where Scheduler did not say."""
         return None if self.listed is None else frozenset(one.name for one in self.listed)
+
 
 def gather_lab(watch: Watch) -> LabFacts:
     """The schedules and the claims; a sweep goes on without what does not answer, and says so."""
@@ -130,6 +132,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         kubernetes_nodes=(),
         failsafe_wanted=wanted,
         failsafe_found=failsafe,
+        curfew=_curfew(watch, pool, lab_facts),
         incident=_incident(watch, state),
         said=tuple(map(said_of, filter(_is_breach, trail))),
         claimed_by=claimed if claimed != lab.name else None,
@@ -155,8 +158,6 @@ def _overdrafts(watch: Watch, pool: str, leases: Iterable[Lease], now: datetime)
         return {}
 
 
-def _with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
-    nodes = pool_nodes(watch, facts.pool)
 def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:
     """The rails of the pool's curfew as the listing shows them; none where it has no curfew."""
     if lab_facts.listed is None or watch.capacity.lab.curfew(pool) is None:
@@ -164,6 +165,17 @@ def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool |
     enabled = {one.name: one.enabled for one in lab_facts.listed}
     return {name: enabled.get(name) for name in curfew_names(pool)}
 
+
+def _with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
+    nodes = pool_nodes(watch, facts.pool)
+
+
+def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:
+    """The rails of the pool's curfew as the listing shows them; none where it has no curfew."""
+    if lab_facts.listed is None or watch.capacity.lab.curfew(pool) is None:
+        return {}
+    enabled = {one.name: one.enabled for one in lab_facts.listed}
+    return {name: enabled.get(name) for name in curfew_names(pool)}
 
     if nodes is None:
         return replace(facts, kubernetes_nodes=None)

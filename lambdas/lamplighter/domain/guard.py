@@ -17,6 +17,7 @@ from dataclasses import replace
 from lamplighter.domain.breach import Action, Breach
 from lamplighter.domain.guard_budget import reached
 from lamplighter.domain.guard_cluster import claims, unprotected
+from lamplighter.domain.guard_curfew import curfew
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.guard_failsafe import failsafe
 from lamplighter.domain.guard_leak import leak
@@ -33,6 +34,7 @@ RULES: tuple[GuardRule, ...] = (
     surplus,
     strays,
     failsafe,
+    curfew,
     too_long,
     idle,
     reached,
@@ -43,7 +45,17 @@ RULES: tuple[GuardRule, ...] = (
     leak,
 )
 """Every rule, most urgent first."""
-OURS = frozenset({Action.PAGE, Action.RECOVER, Action.REARM, Action.DISARM, Action.NOTE, Action.PROTECT})
+OURS = frozenset(
+    {
+        Action.PAGE,
+        Action.RECOVER,
+        Action.REARM,
+        Action.DISARM,
+        Action.NOTE,
+        Action.PROTECT,
+        Action.SWITCH_CURFEW,
+    }
+)
 """What is done in watch mode too: a lease there needs its failsafe, and no node is touched."""
 
 

@@ -67,6 +67,8 @@ class PoolFacts:
     """By lease: how the run that should open it ended, where it did."""
     overdrafts: Mapping[str, Overdraft] = field(default_factory=dict)
     """By lease: when its budget is used up, where that is before its end."""
+    curfew: Mapping[str, bool | None] = field(default_factory=dict)
+    """By name, whether a rail of its curfew is on; None for one that is gone."""
     unprotected: tuple[str, ...] = ()
     """Leased nodes that a Cluster Autoscaler would take as idle."""
 

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from mypy_boto3_scheduler.type_defs import CreateScheduleInputTypeDef, GetScheduleOutputTypeDef
 
 RETRY_ATTEMPTS = 20
+UPDATABLE = frozenset(
+    {
+        "ActionAfterCompletion",
+        "Description",
+        "EndDate",
+        "FlexibleTimeWindow",
+        "GroupName",
+        "KmsKeyArn",
+        "Name",
+        "ScheduleExpression",
+        "ScheduleExpressionTimezone",
+        "StartDate",
+        "Target",
+    }
+)
 
 
 class Schedules:
@@ -111,6 +126,19 @@ class Schedules:
                 ]
         return found
 
+    def switch(self, name: str, *, on: bool) -> None:
+        """Let a schedule fire or not, and leave all else as it is; one that is gone stays gone."""
+        with outside("scheduler:UpdateSchedule", f"{self.group}/{name}"):
+            try:
+                found = self._scheduler.get_schedule(GroupName=self.group, Name=name)
+            except self._scheduler.exceptions.ClientError as error:
+                if error_code(error) == "ResourceNotFoundException":
+                    return
+                raise
+            # UpdateSchedule resets what it is not given.
+            asked = {key: value for key, value in found.items() if key in UPDATABLE}
+            self._scheduler.update_schedule(**{**asked, "State": "ENABLED" if on else "DISABLED"})  # type: ignore[arg-type]
+
     def delete(self, names: Iterable[str]) -> None:
         """Take the schedules away; what is gone already is fine."""
         for name in names:
@@ -149,7 +177,9 @@ def _schedule(found: "GetScheduleOutputTypeDef") -> Schedule:
     zone = found.get("ScheduleExpressionTimezone", "UTC")
     return Schedule(
         name=found["Name"],
-        at=datetime.fromisoformat(at).replace(tzinfo=UTC if zone == "UTC" else ZoneInfo(zone)).astimezone(UTC),
+        at=datetime.fromisoformat(at)
+        .replace(tzinfo=UTC if zone == "UTC" else ZoneInfo(zone))
+        .astimezone(UTC),
         target=target["Arn"],
         input=target.get("Input", ""),
         retried=timedelta(seconds=target.get("RetryPolicy", {}).get("MaximumEventAgeInSeconds", 86400)),

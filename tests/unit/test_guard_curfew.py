@@ -1,0 +1,94 @@
+"""What a sweep does about the curfew: on where the pool is armed, off where it is watched, said when it is gone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.guard import sweep_all
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LAB, ROLE, LabOnMoto, lab_on_moto
+
+RAILS = ("curfew-gpu-eks", "curfew-gpu-group")
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        made.capacity.lab = Lab.model_validate({"name": LAB, "guard": {"curfew": "04:00"}})
+        yield made
+
+
+def put(name: str, state: str) -> None:
+    """A rail as the template makes it."""
+    boto3.client("scheduler").create_schedule(
+        GroupName=LAB,
+        Name=name,
+        State=state,  # type: ignore[arg-type]
+        ScheduleExpression="cron(0 4 * * ? *)",
+        ScheduleExpressionTimezone="Asia/Seoul",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target={
+            "Arn": "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig",
+            "RoleArn": ROLE,
+            "Input": "{}",
+        },
+    )
+
+
+def rail(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = dict(boto3.client("scheduler").get_schedule(GroupName=LAB, Name=name))
+    return found
+
+
+def said(lab: LabOnMoto) -> list[tuple[str, str]]:
+    return [
+        (entry.what, entry.why) for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "breach"
+    ]
+
+
+def test_a_curfew_that_was_switched_off_is_switched_on_and_stays_what_it_was(lab: LabOnMoto) -> None:
+    for name in RAILS:
+        put(name, "DISABLED")
+    before = rail(RAILS[0])
+
+    sweep_all(lab.watch)
+
+    after = rail(RAILS[0])
+    assert {rail(name)["State"] for name in RAILS} == {"ENABLED"}
+    for key in ("ScheduleExpression", "ScheduleExpressionTimezone", "Target", "FlexibleTimeWindow"):
+        assert after[key] == before[key]
+    ((what, why),) = said(lab)
+    assert what == "switches the curfew of pool gpu"
+    assert why == (
+        "the curfew of pool gpu was switched off (curfew-gpu-eks, curfew-gpu-group), and the pool is armed"
+    )
+    assert sweep_all(lab.watch) == {"breaches": []}
+
+
+def test_a_pool_that_is_only_watched_has_no_curfew_that_fires(lab: LabOnMoto) -> None:
+    for name in RAILS:
+        put(name, "ENABLED")
+    lab.capacity.lab = Lab.model_validate({"name": LAB, "guard": {"curfew": "04:00", "mode": "watch"}})
+
+    sweep_all(lab.watch)
+
+    assert {rail(name)["State"] for name in RAILS} == {"DISABLED"}
+
+
+def test_a_curfew_that_is_gone_is_said_once(lab: LabOnMoto) -> None:
+    put(RAILS[0], "ENABLED")
+
+    sweep_all(lab.watch)
+    sweep_all(lab.watch)
+
+    ((_, why),) = said(lab)
+    assert why == "the curfew of pool gpu is not there any more (curfew-gpu-group): a deploy makes it again"
+
+
+def test_a_lab_without_a_curfew_asks_for_nothing(lab: LabOnMoto) -> None:
+    lab.capacity.lab = Lab.model_validate({"name": LAB})
+
+    assert sweep_all(lab.watch) == {"breaches": []}
