@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from handlers.capacity import pool_of, result
 from handlers.desk import LOOKS, Desk, command_of
 from lamplighter.adapters.aws.ledger import Conflict
+from lamplighter.adapters.calendars.kept import beside
 from lamplighter.domain import grant, holds, instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Changes
@@ -189,7 +190,10 @@ def _promised(command: Command, leases: Sequence[Lease], terms: Terms, desk: Des
 
     ends = command.closes or command.opens + (command.lasting or terms.default)
     lab = desk.capacity.as_found(command.pool)
-    ahead = calendar(lab, {command.pool: terms}, desk.ledger.skips(), command.opens, ends).leases
+    around = beside(lab, desk.ledger, {command.pool: leases})
+    ahead = calendar(
+        lab, {command.pool: terms}, desk.ledger.skips(), command.opens, ends, beside=around
+    ).leases
     known = {lease.id for lease in leases}
     return [lease for lease in ahead if lease.id not in known]
 

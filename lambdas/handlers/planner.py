@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from handlers.desk import Desk, desk
 from handlers.environment import ENVIRONMENT
 from handlers.logs import logger
+from handlers.planner_courses import Fetch, follow_courses
 from handlers.planner_says import Voice
 from handlers.prices import known, refresh
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.adapters.calendars.kept import early_warm_ups
 from lamplighter.domain import zones
 from lamplighter.domain.changes import clock_of, paused_at
 from lamplighter.domain.following import follow
@@ -29,7 +31,7 @@ from lamplighter.domain.terms import terms as terms_of
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
-    from lamplighter.domain.planner import Calendar, Plan
+    from lamplighter.domain.planner import Beside, Calendar, Plan
     from lamplighter.lab import Lab
 
 
@@ -48,6 +50,8 @@ class Office:
     """The workflow that moves the end of a lease, by ARN."""
     prices: PriceList | None = None
     """AWS's price list, asked once a day; without it the kept and the shipped prices stand."""
+    fetch: Fetch | None = None
+    """Reads a course calendar's address; left out: over https."""
 
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
@@ -65,13 +69,15 @@ def plan_all(office: Office) -> dict[str, object]:
     lab, terms, unknown = _terms(office)
     ledger.put_document(lab.to_json(), now)
     pauses = ledger.pauses()
-    calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON)
+    known = {pool: ledger.leases(pool) for pool in lab.pools}
+    courses = follow_courses(lab, ledger, office.notices, now, office.fetch)
+    beside = planner.Beside(courses, early_warm_ups(lab, ledger), known)
+    calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
     # Names first: whoever puts a schedule writes its lease before, so a name seen here has its lease.
     present = [one.name for one in office.desk.windows.listed()]
-    known = {pool: ledger.leases(pool) for pool in lab.pools}
     # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
     ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
-    ends = _ends(lab, terms, calendar, now)
+    ends = _ends(lab, terms, calendar, now, beside)
     voice = Voice(lab.name, ledger, office.notices, now)
     wanted_names: set[str] = set()
     planned: list[str] = []
@@ -113,11 +119,13 @@ def _foreseen(
     return [replace(lease, refusal=refused.get(lease.id)) for lease in wanted]
 
 
-def _ends(lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime) -> dict[str, datetime]:
+def _ends(
+    lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime, beside: "Beside"
+) -> dict[str, datetime]:
     """The end of every window of these days, by lease; those that have just ended included."""
     from lamplighter.domain import planner  # noqa: PLC0415
 
-    before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now)
+    before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
     return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
 
 

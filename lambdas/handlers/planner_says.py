@@ -29,7 +29,8 @@ class Voice:
         """An exception of the lab, or a window of which a clock change leaves nothing."""
         what = f"window {skipped.window} does not open on {skipped.date}"
         why = Entry(self._now, skipped.pool, "skipped", WHO, what, skipped.reason)
-        self._once(f"skip-{skipped.window}-{skipped.date}", "skipped", why)
+        one = f"{skipped.date}-{skipped.event}" if skipped.event else f"{skipped.date}"
+        self._once(f"skip-{skipped.window}-{one}", "skipped", why)
 
     def did_not_open(self, lease: Lease, why: str) -> None:
         """A planned window whose time went by: the lab was paused, or nobody decided on it."""

@@ -4,12 +4,14 @@ Owns that one instant and the words for it; how long the pool takes is warm_up.p
 room and money for the window at all is for admission.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lamplighter.domain import zones
 from lamplighter.domain.curfew import KEPT_FREE, Curfew
+from lamplighter.domain.lease import LeaseState
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar import PlannedWindow
@@ -57,10 +59,39 @@ def fitted(window: "PlannedWindow", lab: "Lab", most: int, stays: Iterable[Stay]
     return window._replace(opening=opens, notes=(*window.notes[:-1], note))
 
 
+def all_fitted(
+    windows: Sequence["PlannedWindow"],
+    lab: "Lab",
+    most: Mapping[str, int],
+    known: Mapping[str, Sequence["Lease"]],
+) -> list["PlannedWindow"]:
+    """Every window as it opens beside the leases there are and the windows whose turn comes first."""
+    if all(window.ready_by is None for window in windows):
+        return list(windows)
+    stays = {
+        pool: {lease.id: stay_of(lease) for lease in leases if _has_nodes(lease)}
+        for pool, leases in known.items()
+    }
+    found = []
+    for window in sorted(windows, key=attrgetter("begins", "order")):
+        there = stays.setdefault(window.pool, {})
+        others = [stay for lease, stay in there.items() if lease != window.lease]
+        opening = fitted(window, lab, most[window.pool], others)
+        # What is granted already stays as it was granted.
+        there.setdefault(window.lease, Stay(opening.opening, opening.closing, opening.nodes, opening.window))
+        found.append(opening)
+    return found
+
+
 def stay_of(lease: "Lease") -> Stay:
     """A lease as others of its pool see it."""
     opening, closing = (int(at.timestamp()) for at in (lease.opens, lease.closes))
     return Stay(opening, closing, lease.nodes, lease.window or f"{lease.owner}'s lease")
+
+
+def _has_nodes(lease: "Lease") -> bool:
+    """Granted, or promised to a person; a window's planned one is among the windows."""
+    return lease.granted or (lease.window is None and lease.state is LeaseState.PLANNED)
 
 
 def _earliest(wished: int, begins: int, free: int, near: Iterable[Stay]) -> int:

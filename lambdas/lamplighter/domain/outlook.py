@@ -26,7 +26,7 @@ def refusals(
         there[lease.pool].append(lease)
     promised: list[Lease] = []
     found: dict[str, str] = {}
-    for lease in sorted(planned, key=lambda one: (one.opens, one.order, one.id)):
+    for lease in sorted(planned, key=lambda one: (one.begins, one.order, one.id)):
         reason = _full(lease, terms[lease.pool], there[lease.pool]) or _too_dear(
             lease, terms[lease.pool], budgets[lease.period], promised
         )

@@ -5,12 +5,14 @@ due so soon that it is started at once. Windows become instants in calendar.py; 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from lamplighter.domain import early_opening, zones
 from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow, expand
 from lamplighter.domain.changes import Pause, Skip
 from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.lease import OVER, Lease, LeaseState
 from lamplighter.domain.lease_schedules import (
     MISSED_AFTER,
@@ -50,19 +52,40 @@ class Plan:
     start: tuple[Start, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a lab's calendar depends on and the lab does not say."""
+
+    courses: Mapping[str, Course] = field(default_factory=dict)
+    """The course calendars that windows follow, by window."""
+    warm_ups: Mapping[str, timedelta] = field(default_factory=dict)
+    """How long pools take until their GPUs are ready, as measured."""
+    known: Mapping[str, Sequence[Lease]] = field(default_factory=dict)
+    """The leases there are, by pool: nothing opens early where they have the nodes."""
+
+
 def calendar(
-    lab: Lab, terms: Mapping[str, Terms], skips: Iterable[Skip], begins: datetime, ends: datetime
+    lab: Lab,
+    terms: Mapping[str, Terms],
+    skips: Iterable[Skip],
+    begins: datetime,
+    ends: datetime,
+    *,
+    beside: Beside | None = None,
 ) -> Calendar:
     """The windows that meet [begins, ends), without those that people took out."""
-    expansion = expand(lab, begins, ends)
+    beside = beside or Beside()
+    expansion = expand(lab, begins, ends, beside.courses, beside.warm_ups)
     taken_out = {(skip.window, skip.date) for skip in skips}
     leases, skipped, notes = [], list(expansion.skipped), {}
-    for window in expansion.windows:
-        if window.pool not in terms:
-            continue
-        if (window.window, window.date.isoformat()) in taken_out:
-            # Who took it out has said so.
-            continue
+    # Who took a date out of the calendar has said so.
+    asked = [
+        window
+        for window in expansion.windows
+        if window.pool in terms and (window.window, window.date.isoformat()) not in taken_out
+    ]
+    most = {pool: each.max_nodes for pool, each in terms.items()}
+    for window in early_opening.all_fitted(asked, lab, most, beside.known):
         money = terms[window.pool]
         closes = money.ends(window.opens, window.closes)
         if closes <= window.opens:
@@ -82,6 +105,7 @@ def calendar(
             date=window.date.isoformat(),
             period=money.period(window.opens).key,
             order=window.order,
+            ready_by=None if window.ready_by is None else zones.instant(window.ready_by),
         )
         leases.append(lease)
         cut = () if closes == window.closes else (f"it ends at {money.until(closes)}",)
@@ -92,7 +116,9 @@ def calendar(
 
 def _in_curfew(window: PlannedWindow, terms: Terms) -> SkippedWindow:
     """`check` refuses such a window; one that a course calendar names is known only now."""
-    reason = f"it would open at {terms.clock(window.opens)}, while the curfew keeps pool {window.pool} at zero"
+    reason = (
+        f"it would open at {terms.clock(window.opens)}, while the curfew keeps pool {window.pool} at zero"
+    )
     return SkippedWindow(window.window, window.pool, window.date, Code.VANISHES, reason, window.order)
 
 

@@ -11,6 +11,8 @@ from math import ceil
 BEFORE_ANY = timedelta(minutes=10)
 """What a pool is said to take before it was ever measured: boot, joining, drivers and the GPU checks."""
 SHORTEST, LONGEST = timedelta(minutes=5), timedelta(minutes=30)
+READ = 40
+"""Receipts asked for: some are of leases whose nodes were there already."""
 LOOKED_AT = 20
 """So many of a pool's last leases count."""
 UPPER = 9, 10

@@ -1,0 +1,45 @@
+"""What the ledger knows that a lab's calendar depends on: course calendars as last read, measured warm-ups.
+
+For everybody who asks what is planned; reading addresses anew is the planner's alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.warm_up import READ, measured
+
+if TYPE_CHECKING:
+    from lamplighter.adapters.aws.ledger import Ledger
+    from lamplighter.domain.course_calendar import Course
+    from lamplighter.domain.lease import Lease
+    from lamplighter.domain.planner import Beside
+    from lamplighter.lab import Lab
+
+
+def beside(lab: "Lab", ledger: "Ledger", known: "Mapping[str, Sequence[Lease]]") -> "Beside":
+    """All that the calendar of a deployed lab depends on, with the leases there are, by pool."""
+    from lamplighter.domain.planner import Beside  # noqa: PLC0415 -- the calendar brings pydantic: not at import
+
+    return Beside(kept_courses(lab, ledger), early_warm_ups(lab, ledger), known)
+
+
+def kept_courses(lab: "Lab", ledger: "Ledger") -> "Mapping[str, Course]":
+    """The calendars that the lab's windows follow, by window, as they were last read."""
+    if all(window.timed for window in lab.windows):
+        return {}
+    from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
+
+    copies = ledger.course_copies() if any(window.online for window in lab.windows) else {}
+    return courses(lab, {window: copy.text for window, copy in copies.items() if copy.text is not None})
+
+
+def early_warm_ups(lab: "Lab", ledger: "Ledger") -> dict[str, timedelta]:
+    """How long the pools take that have windows which must be ready by a time."""
+    asked = dict.fromkeys(lab.pool_of(window) for window in lab.windows if window.ready == "by")
+    return {pool: warm_up(pool, ledger) for pool in asked}
+
+
+def warm_up(pool: str, ledger: "Ledger") -> timedelta:
+    """How long a pool takes until its GPUs are ready, measured by the receipts of its last leases."""
+    return measured(receipt.get("minutes_to_ready") for receipt in ledger.receipts(pool, READ))
