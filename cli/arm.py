@@ -1,0 +1,88 @@
+"""`lamplighter arm`: lets the guard close what it finds on a pool, after showing what that is now; or not."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from cli import changes, deployment, printing
+from cli.deployment import Deployment
+from cli.options import AsJson, LabName, Yes
+from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.domain.breach import Action, Breach
+from lamplighter.domain.commands import Verb
+from lamplighter.domain.guard import sweep
+from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.errors import BadInput, Refused
+
+TOUCHES = frozenset({Action.CLOSE, Action.TERMINATE, Action.RESTORE_SIZES})
+
+
+def command(
+    pool: Annotated[str | None, typer.Argument(metavar="[POOL]", help="The pool.")] = None,
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[because TEXT]", help="For the audit trail.")
+    ] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Only say what is found, close nothing.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    lab_name: LabName = None,
+) -> None:
+    """Let the guard enforce its rules on a pool, after showing what it would close now.
+
+    A pool that a lab adopts begins in watch: what is wrong is said and nothing is touched.
+    Exit code 0: done, or so before. 1: not done.
+
+    \b
+    Examples:
+      lamplighter arm gpu
+      lamplighter arm gpu --yes because the old cron job is gone
+      lamplighter arm gpu --watch
+    """
+    found = deployment.find(lab_name)
+    name = found.pool(pool)
+    because = changes.reason(list(words or []))
+    if not watch and not as_json:
+        _show(name, would_touch(found, name))
+    if not watch and not yes and sys.stdin.isatty() and not typer.confirm(f"Enforce on {name}?"):
+        raise Refused("nothing was changed")
+    verb = Verb.WATCH if watch else Verb.ARM
+    changes.give(found, verb, pool=name, because=because, as_json=as_json)
+
+
+def would_touch(found: Deployment, pool: str) -> list[Breach]:
+    """What the guard would put right at this moment, if it enforced; nothing of what Kubernetes shows."""
+    lab, state = found.lab, found.ledger.pool(pool)
+    name, autoscaling = lab.nodegroup_name(pool), AutoScaling()
+    nodegroup = NodeGroups(lab.cluster_name).read(name)
+    if nodegroup is None:
+        raise BadInput(f"pool {pool}: node group {name} is not in cluster {lab.cluster_name}")
+    named = autoscaling.group(nodegroup.group) if nodegroup.group else None
+    facts = PoolFacts(
+        pool=pool,
+        now=found.now,
+        enforcing=True,
+        ours=lab.pools[pool].existing is None,
+        max_nodes=lab.pools[pool].max_nodes or nodegroup.maximum,
+        leases=tuple(found.ledger.leases(pool)),
+        closing_since=None,
+        nodegroup=nodegroup,
+        rolling=None,
+        group=named or autoscaling.group_of(lab.cluster_name, name),
+        instances=Instances().of_nodegroup(lab.cluster_name, name),
+        kubernetes_nodes=None,
+        failsafe_wanted=(),
+        failsafe_found=None,
+        over_since=state.over_since,
+        longest_lease=lab.guard.longest_lease,
+    )
+    return [breach for breach in sweep(facts) if breach.action in TOUCHES]
+
+
+def _show(pool: str, breaches: list[Breach]) -> None:
+    if not breaches:
+        printing.say(f"nothing on pool {pool} would be touched now")
+    for breach in breaches:
+        printing.say(f"would {breach.action.value}: {breach.reason}")
