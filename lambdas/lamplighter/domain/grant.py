@@ -93,7 +93,7 @@ def decide(
         return Answer("refused", too_late)
     lease = asked_for(command, terms, now)
     if known is not None:
-        lease = replace(lease, order=known.order)
+        lease = replace(lease, order=known.order, ready_by=known.ready_by)
     running = [other for other in leases if other.in_force(lease.opens)]
     if running and command.window is None and not command.add:
         last = max(running, key=lambda other: other.closes)
