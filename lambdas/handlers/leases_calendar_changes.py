@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from handlers.desk import Desk
+from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.domain import zones
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Clock, clock_of
@@ -20,8 +21,10 @@ def skip(command: Command, desk: Desk) -> Decision:
     from lamplighter.domain import skipping  # noqa: PLC0415 -- the calendar is worked out only here
 
     now, ledger = desk.now(), desk.ledger
+    lab = desk.capacity.lab
+    courses = kept_courses(lab, ledger)
     answer = skipping.skip(
-        command, desk.capacity.lab, ledger.skips(), _leases(desk), now=now, clock=_clock(desk)
+        command, lab, ledger.skips(), _leases(desk), now=now, clock=_clock(desk), courses=courses
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
@@ -38,7 +41,9 @@ def unskip(command: Command, desk: Desk) -> Decision:
     from lamplighter.domain import skipping  # noqa: PLC0415 -- the calendar is worked out only here
 
     now, ledger = desk.now(), desk.ledger
-    answer = skipping.unskip(command, desk.capacity.lab, ledger.skips(), now=now, clock=_clock(desk))
+    lab = desk.capacity.lab
+    courses = kept_courses(lab, ledger)
+    answer = skipping.unskip(command, lab, ledger.skips(), now=now, clock=_clock(desk), courses=courses)
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
         return _kept(command, decision, desk)

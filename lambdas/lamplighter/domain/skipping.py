@@ -4,18 +4,23 @@ Owns which date is meant where none is named, and what cannot be skipped any mor
 ledger's. What runs is never skipped: it is closed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import TypeAlias
 
 from lamplighter.domain.calendar import PlannedWindow, expand
 from lamplighter.domain.changes import Clock, Skip, said
 from lamplighter.domain.commands import Command
+from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.lab import Lab
 
 AHEAD = timedelta(days=400)
 """How far the next opening is looked for: beyond any course that opens once a year."""
+
+Courses: TypeAlias = Mapping[str, Course] | None
+"""The course calendars that windows follow, by window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +39,17 @@ def lease_id(opening: PlannedWindow) -> str:
 
 
 def skip(
-    command: Command, lab: Lab, skips: Iterable[Skip], leases: Sequence[Lease], *, now: datetime, clock: Clock
+    command: Command,
+    lab: Lab,
+    skips: Iterable[Skip],
+    leases: Sequence[Lease],
+    *,
+    now: datetime,
+    clock: Clock,
+    courses: Courses = None,
 ) -> Skipping:
     """Take a date of a window out of the calendar: the one named, or the next."""
-    found = _openings(command, lab, now)
+    found = _openings(command, lab, now, courses)
     if isinstance(found, Skipping):
         return found
     skipped = {one.date: one for one in skips if one.window == command.window}
@@ -59,9 +71,17 @@ def skip(
     )
 
 
-def unskip(command: Command, lab: Lab, skips: Iterable[Skip], *, now: datetime, clock: Clock) -> Skipping:
+def unskip(
+    command: Command,
+    lab: Lab,
+    skips: Iterable[Skip],
+    *,
+    now: datetime,
+    clock: Clock,
+    courses: Courses = None,
+) -> Skipping:
     """Put a date back: the one named, or the next that was skipped."""
-    found = _openings(command, lab, now)
+    found = _openings(command, lab, now, courses)
     if isinstance(found, Skipping):
         return found
     skipped = {one.date: one for one in skips if one.window == command.window}
@@ -84,7 +104,7 @@ def unskip(command: Command, lab: Lab, skips: Iterable[Skip], *, now: datetime, 
     )
 
 
-def _openings(command: Command, lab: Lab, now: datetime) -> list[PlannedWindow] | Skipping:
+def _openings(command: Command, lab: Lab, now: datetime, courses: Courses) -> list[PlannedWindow] | Skipping:
     """What is ahead of the window, or running, by opening."""
     if command.date is not None and not _is_date(command.date):
         return Skipping("refused", f"'{command.date[:80]}' is no date; write it like 2026-12-01")
@@ -93,7 +113,7 @@ def _openings(command: Command, lab: Lab, now: datetime) -> list[PlannedWindow] 
         there = f"it has {', '.join(names)}" if names else "it has none"
         return Skipping("refused", f"the lab has no window '{str(command.window)[:80]}'; {there}")
     alone = lab.model_copy(update={"windows": [one for one in lab.windows if one.name == command.window]})
-    ahead = [one for one in expand(alone, now, now + AHEAD).windows if one.closes > now]
+    ahead = [one for one in expand(alone, now, now + AHEAD, courses).windows if one.closes > now]
     return sorted(ahead, key=lambda opening: opening.opening)
 
 
