@@ -1,83 +1,82 @@
-"""`lamplighter cost`: what the present budget period has held, spent and left, and what each lease cost."""
+"""`lamplighter cost`: today, the present budget period and its forecast, by owner and window, and what is beside it."""
 
 from datetime import datetime
 from typing import Any
 
 from cli import deployment, printing
+from cli.cost_account import Account
 from cli.options import AsJson, LabName
+from lamplighter.data import standing
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.money import Money, period_of
+from lamplighter.domain.node_time import NodeTime
+from lamplighter.domain.unguarded import unguarded
 
 
 def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
-    """Show the budget of the present period and the cost of the windows that closed in it.
+    """Show what GPU nodes cost today and in this budget period, what is still to come, and for whom.
 
-    Node hours are under the guard; volumes, load balancers, NAT and the control plane are not.
+    Node hours are under the guard. Volumes, load balancers, NAT and the control plane are not: they are
+    listed with their prices.
 
     \b
     Examples:
       lamplighter cost
-      lamplighter cost --json
+      lamplighter cost --json | jq .forecast
     """
-    found = deployment.find(lab_name)
-    budget = found.lab.guard.budget
-    period = period_of(found.now, budget.period, found.zone)
-    kept = found.ledger.budget(period.key, budget.currency)
-    planned = sum(
-        (
-            lease.hold
-            for name in found.lab.pools
-            for lease in found.ledger.leases(name)
-            if lease.state is LeaseState.PLANNED and lease.period == period.key
-        ),
-        Money.zero(budget.currency),
-    )
-    limit = Money.of(budget.amount, budget.currency)
+    account = Account(deployment.find(lab_name))
     receipts = [
         receipt
-        for name in found.lab.pools
-        for receipt in found.ledger.receipts(name)
-        if period.begins <= datetime.fromisoformat(receipt["closed"]) < period.ends
+        for name in account.found.lab.pools
+        for receipt in account.found.ledger.receipts(name)
+        if account.period.begins <= datetime.fromisoformat(receipt["closed"]) < account.period.ends
     ]
     if as_json:
-        printing.as_json(
-            {
-                "period": period.key,
-                "begins": written(period.begins),
-                "ends": written(period.ends),
-                "budget": limit.to_json(),
-                "held": kept.held.to_json(),
-                "spent": kept.spent.to_json(),
-                "planned": planned.to_json(),
-                "left": (limit - kept.used).to_json(),
-                "leases": [_document(receipt) for receipt in receipts],
-            }
-        )
+        printing.as_json(document(account, receipts))
         return
-    printing.say(
-        f"{period.key}: {limit} budget, {kept.spent} spent, {kept.held} held, {limit - kept.used} left "
-        f"until {printing.local(period.ends, found.zone)}"
-    )
-    if planned.amount:
-        printing.say(f"Of what is left, {planned} is planned for the windows of the next 36 hours.")
-    if receipts:
-        printing.table(
-            ["lease", "owner", "closed", "node hours", "cost"],
-            [
-                [
-                    receipt["lease"],
-                    receipt["owner"],
-                    printing.local(datetime.fromisoformat(receipt["closed"]), found.zone),
-                    f"{receipt['node_seconds'] / 3600:.2f}",
-                    f"{receipt['cost']['amount']} {receipt['cost']['currency']}",
-                ]
-                for receipt in receipts
-            ],
-        )
-    printing.say("Not under the guard: volumes, load balancers, NAT, the control plane and the system nodes.")
+    from cli.cost_tables import show  # noqa: PLC0415 - rich is slow to import, and JSON needs none of it
+
+    show(account, receipts)
 
 
-def _document(receipt: dict[str, Any]) -> dict[str, object]:
-    keys = ("lease", "pool", "owner", "closed", "node_seconds", "cost")
-    return {key: receipt[key] for key in keys}
+def document(account: Account, receipts: list[dict[str, Any]]) -> dict[str, object]:
+    """All of it, for programs."""
+    period, coming = account.period, account.ahead
+    return {
+        "period": period.key,
+        "begins": written(period.begins),
+        "ends": written(period.ends),
+        "budget": account.limit.to_json(),
+        "held": account.budget.held.to_json(),
+        "spent": account.budget.spent.to_json(),
+        "overrun": account.overrun.to_json(),
+        "unleased": account.unleased.to_json(),
+        "planned": coming.cost(account.currency).to_json(),
+        "left": (account.limit - account.budget.used).to_json(),
+        "forecast": {
+            **account.forecast.to_json(),
+            "refused": [{"lease": name, "reason": why} for name, why in coming.refused.items()],
+        },
+        "today": _ran(account.today),
+        "running": [{"lease": lease.id, "pool": lease.pool, **_ran(ran)} for lease, ran in account.running],
+        "uncounted": _ran(account.uncounted),
+        "owners": [row.to_json("owner") for row in account.owners],
+        "windows": [row.to_json("window") for row in account.windows],
+        "prices": [
+            {"pool": pool, **(price.to_json() if price else {"per_hour": None})}
+            for pool, price in account.prices.items()
+        ],
+        "not_guarded": {
+            "prices_of": standing.known_on().isoformat(),
+            "items": [item.to_json() for item in unguarded(account.found.lab)],
+        },
+        "leases": [_receipt(receipt) for receipt in receipts],
+    }
+
+
+def _ran(ran: NodeTime) -> dict[str, object]:
+    return {"node_seconds": ran.seconds, "cost": ran.cost.to_json()}
+
+
+def _receipt(receipt: dict[str, Any]) -> dict[str, object]:
+    keys = ("lease", "pool", "owner", "closed", "node_seconds", "cost", "overrun")
+    return {key: receipt.get(key) for key in keys}

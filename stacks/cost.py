@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from lamplighter.data import prices
+from lamplighter.data import prices, standing
 from lamplighter.lab import Lab
 
 HOURS = Decimal(730)
@@ -76,9 +76,13 @@ def cluster(template: Template, region: str) -> list[Line]:
     gateways = len(_of_type(template, "AWS::EC2::NatGateway"))
     addresses = len(_of_type(template, "AWS::EC2::EIP"))
     lines = [
-        Line("EKS control plane", "1, in standard support", HOURS * price("eks_cluster_hour")),
-        Line("NAT gateway", f"{gateways}, traffic apart", gateways * HOURS * price("nat_gateway_hour")),
-        Line("its public address", f"{addresses}", addresses * HOURS * price("public_ipv4_hour")),
+        Line("EKS control plane", "1, in standard support", HOURS * _standing(region, "eks_cluster_hour")),
+        Line(
+            "NAT gateway",
+            f"{gateways}, traffic apart",
+            gateways * HOURS * _standing(region, "nat_gateway_hour"),
+        ),
+        Line("its public address", f"{addresses}", addresses * HOURS * _standing(region, "public_ipv4_hour")),
     ]
     templates = _named(template, "AWS::EC2::LaunchTemplate")
     for group in _of_type(template, "AWS::EKS::Nodegroup"):
@@ -90,8 +94,17 @@ def cluster(template: Template, region: str) -> list[Line]:
         hourly = prices.on_demand(region, kind)
         if hourly is not None:
             lines.append(Line("system nodes", f"{nodes} x {kind}", nodes * HOURS * hourly))
-        lines.append(Line("their disks", f"{nodes} x {disk} GiB gp3", nodes * disk * price("gp3_gib_month")))
+        lines.append(
+            Line(
+                "their disks", f"{nodes} x {disk} GiB gp3", nodes * disk * _standing(region, "gp3_gib_month")
+            )
+        )
     return lines
+
+
+def _standing(region: str, name: str) -> Decimal:
+    """What stands beside the pools; 0 where nobody here knows its price in the region."""
+    return standing.price(region, name) or Decimal(0)
 
 
 def total(lines: Iterable[Line]) -> Decimal:
