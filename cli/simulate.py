@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from cli import courses
+from cli.options import LabName
 from lamplighter import labfile
 from lamplighter.domain.simulation import simulate
 from lamplighter.errors import BadInput
@@ -26,23 +28,42 @@ MICROSECOND_DIGITS = 6
 
 def command(
     begins: Annotated[
-        str, typer.Option("--from", metavar="T", help="Begin of the range, RFC 3339 with an offset.")
-    ],
-    ends: Annotated[str, typer.Option("--to", metavar="T", help="End of the range, exclusive.")],
+        str | None, typer.Option("--from", metavar="T", help="Begin of the range, RFC 3339 with an offset.")
+    ] = None,
+    ends: Annotated[
+        str | None, typer.Option("--to", metavar="T", help="End of the range, exclusive.")
+    ] = None,
     lab: Annotated[str, typer.Option("--lab", metavar="FILE", help="The lab to play.")] = "lab.yaml",
     out: Annotated[
         str | None, typer.Option("--json", metavar="OUT", help="Write the JSON document here; - is stdout.")
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Play the deployed lab with its ledger; default: from now, for a week."),
+    ] = False,
+    lab_name: LabName = None,
 ) -> None:
     """Show which windows would open between two instants, which would not and why, and what it costs.
 
-    Nothing is spent and no lease runs before; nothing is asked of AWS.
+    Nothing is spent and no lease runs before; nothing is asked of AWS. With --live it is: the deployed lab
+    is played with its skips, pauses, leases granted ahead and what is held and spent.
 
     \b
+    lamplighter simulate --live
     lamplighter simulate --from 2026-03-01T00:00:00+09:00 --to 2026-04-01T00:00:00+09:00
     lamplighter simulate --lab labs/evening.yaml --from 2026-01-01T00:00:00Z --to 2027-01-01T00:00:00Z --json year.json
     lamplighter simulate --from 2026-03-01T00:00:00Z --to 2026-03-08T00:00:00Z --json - | jq .cost
     """
+    if live:
+        from cli import simulate_live  # noqa: PLC0415 - AWS is asked only here
+
+        simulate_live.show(begins, ends, lab_name, out)
+        return
+    if begins is None or ends is None:
+        missing = "--from" if begins is None else "--to"
+        raise BadInput(
+            f"{missing}: is missing, write an instant with an offset such as 2026-03-01T00:00:00+09:00"
+        )
     begin, end = instant("--from", begins), instant("--to", ends)
     if begin >= end:
         raise BadInput(f"--to: {ends} is not after --from {begins}, write a later instant")
@@ -50,16 +71,24 @@ def command(
     _answerable(played, lab)
     # A year of many windows is a million small values, none of them garbage: looking for some takes half the time.
     gc.disable()
-    simulation = simulate(played, begin, end)
+    simulation = simulate(played, begin, end, courses.of(played))
     if out is not None:
-        text = json.dumps(simulation.to_json(), ensure_ascii=False, indent=2) + "\n"
+        write_document(simulation.to_json(), out)
         if out == "-":
-            sys.stdout.write(text)
             return
-        write_whole(Path(out), text)
-    from cli.simulation_table import show  # noqa: PLC0415 - rich is slow to import, and JSON needs none of it
+    from cli import simulation_month, simulation_table  # noqa: PLC0415 - rich is slow, and JSON needs none of it
 
-    show(played, simulation)
+    simulation_table.show(played, simulation)
+    simulation_month.show(played, simulation)
+
+
+def write_document(document: object, out: str) -> None:
+    """The document as JSON, to a file or, for `-`, to stdout."""
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    if out == "-":
+        sys.stdout.write(text)
+    else:
+        write_whole(Path(out), text)
 
 
 def instant(option: str, text: str) -> datetime:

@@ -40,6 +40,7 @@ def show(lab: Lab, simulation: Simulation) -> None:
 
 
 def _windows(lab: Lab, simulation: Simulation) -> None:
+    home = zones.zone(lab.time_zone)
     zone_of = {window.name: zones.zone(lab.zone_of(window)) for window in lab.windows}
     printing.table(
         ("window", "pool", "nodes", "opens", "closes", "zone", "notes"),
@@ -48,9 +49,9 @@ def _windows(lab: Lab, simulation: Simulation) -> None:
                 one.window,
                 one.pool,
                 str(one.nodes),
-                _local(one.opens, zone_of[one.window]),
-                _local(one.closes, zone_of[one.window]),
-                zone_of[one.window].key,
+                _local(one.opens, zone_of.get(one.window, home)),
+                _local(one.closes, zone_of.get(one.window, home)),
+                zone_of.get(one.window, home).key,
                 "; ".join(one.notes),
             )
             for one in simulation.windows

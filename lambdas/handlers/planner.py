@@ -116,7 +116,8 @@ def _foreseen(
         for lease in {lease.period: lease for lease in planned}.values()
     }
     refused = outlook.refusals(planned, granted, terms, budgets)
-    return [replace(lease, refusal=refused.get(lease.id)) for lease in wanted]
+    said = {name: refusal.reason for name, refusal in refused.items()}
+    return [replace(lease, refusal=said.get(lease.id)) for lease in wanted]
 
 
 def _ends(

@@ -25,6 +25,7 @@ VERBS = [
     ["extend", "30m"],
     ["leases"],
     ["windows"],
+    ["simulate", "--live"],
     ["skip", "evening"],
     ["pause"],
     ["resume"],

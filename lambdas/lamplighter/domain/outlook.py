@@ -6,12 +6,21 @@ Its words hold no amount that moves by the hour: what is said once is said again
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from lamplighter.domain import spending
 from lamplighter.domain.budget import Budget
+from lamplighter.domain.calendar import Code
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.occupancy import crowded_at
 from lamplighter.domain.terms import Terms
+
+
+class Refusal(NamedTuple):
+    """What stands in the way of a planned window."""
+
+    code: Code
+    reason: str
 
 
 def refusals(
@@ -19,19 +28,21 @@ def refusals(
     granted: Iterable[Lease],
     terms: Mapping[str, Terms],
     budgets: Mapping[str, Budget],
-) -> dict[str, str]:
+) -> dict[str, Refusal]:
     """By lease: why it will be refused. One that will be refused takes neither nodes nor money."""
     there = defaultdict[str, list[Lease]](list)
     for lease in granted:
         there[lease.pool].append(lease)
     promised: list[Lease] = []
-    found: dict[str, str] = {}
+    found: dict[str, Refusal] = {}
     for lease in sorted(planned, key=lambda one: (one.begins, one.order, one.id)):
-        reason = _full(lease, terms[lease.pool], there[lease.pool]) or _too_dear(
-            lease, terms[lease.pool], budgets[lease.period], promised
-        )
-        if reason:
-            found[lease.id] = reason
+        own = terms[lease.pool]
+        full = _full(lease, own, there[lease.pool])
+        dear = None if full else _too_dear(lease, own, budgets[lease.period], promised)
+        if full:
+            found[lease.id] = Refusal(Code.POOL_FULL, full)
+        elif dear:
+            found[lease.id] = Refusal(Code.OVER_BUDGET, dear)
         else:
             there[lease.pool].append(lease)
             promised.append(lease)

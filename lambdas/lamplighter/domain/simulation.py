@@ -117,6 +117,18 @@ def simulate(
     admitted = [one for one in admission.admitted if one.ready_by is None or one.opens < ends]
     windows = sorted(admitted, key=attrgetter("opening", "window"))
     skipped = sorted(expansion.skipped + admission.refused, key=attrgetter("date", "order"))
+    return reckoned(lab, begins, ends, windows, skipped)
+
+
+def reckoned(  # noqa: PLR0917 -- the parts of the document, in its order
+    lab: Lab,
+    begins: datetime,
+    ends: datetime,
+    windows: list[PlannedWindow],
+    skipped: list[SkippedWindow],
+    prices: Mapping[str, Decimal] | None = None,
+) -> Simulation:
+    """The document of windows that are admitted, with the capacity and the cost that follow from them."""
     of_pool: defaultdict[str, list[PlannedWindow]] = defaultdict(list)
     for window in windows:
         of_pool[window.pool].append(window)
@@ -127,7 +139,9 @@ def simulate(
         capacity += stretches
         node_time = sum(stretch.nodes * (stretch.ending - stretch.beginning) for stretch in stretches)
         # Of an adopted pool that opens for nothing, nobody needs to know the price.
-        price = lab.price(pool) if node_time else Decimal(0)
+        price = Decimal(0)
+        if node_time:
+            price = lab.price(pool) if prices is None else prices.get(pool, price)
         cost = cost_of(node_time * MICROSECOND, price, lab.guard.budget.currency)
         costs.append(PoolCost(pool, Fraction(node_time, MICROSECONDS), cost))
     return Simulation(begins, ends, windows, skipped, capacity, costs)

@@ -1,0 +1,129 @@
+"""The plan of a deployed lab: what people and the ledger say about its calendar."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.changes import Pause, Skip
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.live import Deployed, live
+from lamplighter.domain.money import Money
+from lamplighter.domain.simulation import Simulation, simulate
+from lamplighter.domain.terms import terms
+from lamplighter.lab import Lab
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+LAB = Lab.model_validate(
+    {
+        "name": "lab",
+        "time_zone": "UTC",
+        "pools": {"gpu": {"max_nodes": 2, "price_per_hour": "1"}},
+        "guard": {"budget": {"amount": "20"}},
+        "windows": [{"name": "evening", "days": "daily", "start": "21:00", "end": "23:00"}],
+    }
+)
+ALICES = Lease(
+    id="cli-1",
+    pool="gpu",
+    nodes=1,
+    owner="alice",
+    source="cli",
+    state=LeaseState.ADMITTED,
+    opens=EIGHT + 12 * HOUR,
+    closes=EIGHT + 14 * HOUR,
+    hold=Money.of(2, "USD"),
+    by="alice",
+    because="exam",
+    period="2026-11",
+)
+
+
+def played(
+    *leases: Lease, skips: tuple[Skip, ...] = (), pauses: tuple[Pause, ...] = (), spent: str = "0"
+) -> Simulation:
+    deployed = Deployed(LAB, {"gpu": terms(LAB, "gpu")}, leases, skips, pauses)
+    budget = Budget("2026-11", Money.of(0, "USD"), Money.of(Decimal(spent), "USD"))
+    return live(deployed, {"2026-11": budget}, EIGHT, EIGHT + 48 * HOUR, EIGHT)
+
+
+def test_without_changes_and_leases_it_is_the_simulation_of_the_lab() -> None:
+    assert played().to_json() == simulate(LAB, EIGHT, EIGHT + 48 * HOUR).to_json()
+
+
+def test_a_skip_is_an_exception_with_who_and_why() -> None:
+    document = played(skips=(Skip("evening", "2026-11-21", "bob", EIGHT, "holiday"),)).to_json()
+
+    assert document["skipped"] == [
+        {
+            "window": "evening",
+            "pool": "gpu",
+            "date": "2026-11-21",
+            "code": "excepted",
+            "reason": "evening on 2026-11-21 was skipped by bob: holiday",
+        }
+    ]
+
+
+def test_a_lease_granted_ahead_is_shown_and_counted() -> None:
+    simulation = played(ALICES)
+
+    assert [(one.window, one.notes) for one in simulation.windows][1] == (
+        "cli-1",
+        ("a lease of alice, by alice: exam",),
+    )
+    assert simulation.costs[0].node_seconds == 2 * 2 * 2 * 3600 + 2 * 3600
+
+
+def test_a_pause_makes_windows_late_or_keeps_them_closed() -> None:
+    late = played(pauses=(Pause("bob", EIGHT, EIGHT + 2 * HOUR),))
+    closed = played(ALICES, pauses=(Pause("bob", EIGHT, None, "driver"),))
+
+    assert late.windows[0].opens == EIGHT + 2 * HOUR
+    assert late.windows[0].notes == ("opens late: the lab is paused until 22:00 on 2026-11-20 (UTC), by bob",)
+    assert closed.windows == []
+    assert {one.reason for one in closed.skipped} == {
+        "the lab is paused until somebody resumes it, by bob: driver"
+    }
+
+
+def test_what_is_spent_counts_against_what_is_still_ahead() -> None:
+    simulation = played(spent="15")
+
+    assert [one.date.isoformat() for one in simulation.windows] == ["2026-11-20"]
+    assert [(one.code, one.reason) for one in simulation.skipped] == [
+        (
+            "over-budget",
+            "it would cost 4.00 USD, more than will be left of the 20.00 USD for the month (2026-11)",
+        )
+    ]
+
+
+def test_what_was_decided_stands_as_it_was_decided() -> None:
+    window = replace(
+        ALICES,
+        id="evening-2026-11-20",
+        window="evening",
+        date="2026-11-20",
+        opens=EIGHT + HOUR,
+        closes=EIGHT + 4 * HOUR,
+        because=None,
+        nodes=2,
+    )
+    refused = replace(
+        window,
+        id="evening-2026-11-21",
+        date="2026-11-21",
+        state=LeaseState.REFUSED,
+        opens=EIGHT + 25 * HOUR,
+        closes=EIGHT + 27 * HOUR,
+        because="pool gpu is full at 21:00",
+    )
+
+    simulation = played(window, refused)
+
+    assert [(one.window, one.closes) for one in simulation.windows] == [("evening", EIGHT + 4 * HOUR)]
+    assert [(one.code, one.reason) for one in simulation.skipped] == [
+        ("pool-full", "pool gpu is full at 21:00")
+    ]
