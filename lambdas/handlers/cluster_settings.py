@@ -53,6 +53,9 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         if why:
             waiting.append({"name": node.name, "why": "; ".join(why)})
         else:
+            if not node.protected:
+                # Ready and not in use yet is just what a Cluster Autoscaler takes away.
+                nodes.protect(connection, node.name)
             ready.append({"name": node.name, "instance": instance, "gpus": node.gpus, "ready": True})
     launched = latest([each.get("launched") for each in wanted])
     if waiting and (launched is None or clock.now() < launched + PATIENCE):

@@ -27,8 +27,8 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import Schedule
-from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.domain.schedule_drift import Listed
+from lamplighter.errors import OutsideFailed, TryLater
 
 if TYPE_CHECKING:
     from handlers.desk import Desk
@@ -50,7 +50,6 @@ class Watch:
     close_lab: str
     open_lab: str
     connect: Callable[[], "Connection"]
-
     wake_planner: Callable[[], None] = lambda: None
     """Lets the planner run, without waiting for it."""
 
@@ -168,15 +167,6 @@ def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool |
 
 def _with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
     nodes = pool_nodes(watch, facts.pool)
-
-
-def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:
-    """The rails of the pool's curfew as the listing shows them; none where it has no curfew."""
-    if lab_facts.listed is None or watch.capacity.lab.curfew(pool) is None:
-        return {}
-    enabled = {one.name: one.enabled for one in lab_facts.listed}
-    return {name: enabled.get(name) for name in curfew_names(pool)}
-
     if nodes is None:
         return replace(facts, kubernetes_nodes=None)
     leased = nodes if facts.target.nodes else ()

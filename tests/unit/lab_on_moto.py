@@ -130,7 +130,9 @@ class LabOnMoto:
         self.clock.write_text(f"{now.timestamp()} 0 0", "ascii")
         return now
 
-    def lease(self, nodes: int = 2, opens: int = 0, closes: int = 120, name: str = "cli-1") -> Lease:
+    def lease(
+        self, nodes: int = 2, opens: int = 0, closes: int = 120, name: str = "cli-1", run: str | None = None
+    ) -> Lease:
         """Put a granted lease in the ledger."""
         lease = Lease(
             id=name,
@@ -142,6 +144,7 @@ class LabOnMoto:
             opens=EIGHT + timedelta(minutes=opens),
             closes=EIGHT + timedelta(minutes=closes),
             hold=Money.of(1, "USD"),
+            run=run,
         )
         planned = lease.moved_to(LeaseState.PLANNED)
         self.capacity.ledger.plan(planned)

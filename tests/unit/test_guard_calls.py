@@ -1,0 +1,132 @@
+"""What a sweep costs in calls, and that it asks only where a rule needs the answer."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.guard import sweep_all
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto, lab_on_moto
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def counted(lab: LabOnMoto) -> Iterator[Counter[str]]:
+    """Every call to AWS and Kubernetes."""
+    calls: Counter[str] = Counter()
+
+    def count(model: Any, **_: object) -> None:
+        calls[f"{model.service_model.service_id}:{model.name}"] += 1
+
+    listing = lab.cluster.list
+
+    def listed(path: str, **query: str) -> list[dict[str, Any]]:
+        calls[f"Kubernetes:{path.rpartition('/')[2]}"] += 1
+        return listing(path, **query)
+
+    session = boto3.DEFAULT_SESSION
+    assert session is not None
+    session.events.register("before-call.*.*", count, unique_id="counted")
+    lab.__dict__.pop("capacity", None)
+    lab.__dict__.pop("watch", None)
+    lab.watch  # noqa: B018 -- its clients are made now, and counted from here on
+    lab.cluster.list = listed  # type: ignore[method-assign]
+    calls.clear()
+    try:
+        yield calls
+    finally:
+        session.events.unregister("before-call.*.*", unique_id="counted")
+        lab.cluster.list = listing  # type: ignore[method-assign]
+
+
+def test_a_sweep_of_an_idle_lab_asks_what_it_must_and_writes_nothing(lab: LabOnMoto) -> None:
+    sweep_all(lab.watch)  # the very first one notes since when the pool is guarded
+
+    with counted(lab) as calls:
+        sweep_all(lab.watch)
+
+    assert calls == {
+        "Scheduler:ListSchedules": 1,
+        "SSM:GetParameters": 1,
+        "EKS:DescribeNodegroup": 1,
+        "Auto Scaling:DescribeAutoScalingGroups": 1,
+        "EC2:DescribeInstances": 1,
+        "DynamoDB:GetItem": 3,
+        "DynamoDB:Query": 3,
+    }
+
+
+def test_a_sweep_of_a_running_lease_looks_at_its_failsafe_and_its_pods_too(lab: LabOnMoto) -> None:
+    lease = lab.lease(nodes=2, opens=-60)
+    lab.watch.desk.arm("gpu")
+    lab.watch.desk.schedule_end(lease)
+    lab.scale(2)
+    for instance in lab.members:
+        lab.cluster.add_node(instance)
+        lab.cluster.add_pod(f"work-{instance}", instance)
+        lab.cluster.pods[-1]["spec"]["containers"] = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
+    sweep_all(lab.watch)  # protects the nodes
+
+    with counted(lab) as calls:
+        assert sweep_all(lab.watch) == {"breaches": []}
+
+    assert calls["Scheduler:GetSchedule"] == 4
+    assert calls["Kubernetes:nodes"] == 1
+    assert calls["Kubernetes:pods"] == 1, "one node with a pod that holds a GPU is enough"
+    assert not [name for name in calls if name.endswith(("PutItem", "UpdateItem", "TransactWriteItems"))]
+    assert sum(calls.values()) == 19, calls
+
+
+def test_a_claim_of_another_lab_is_seen_and_the_pool_left_alone(lab: LabOnMoto) -> None:
+    boto3.client("ssm").put_parameter(
+        Name=f"/lamplighter/claims/{LAB}/{NODEGROUP}", Value="physics", Type="String"
+    )
+    lab.scale(1)
+
+    found: Any = sweep_all(lab.watch)["breaches"]
+
+    assert {(each["rule"], each["action"]) for each in found} == {
+        ("second-claim", "say"),
+        ("node-without-lease", "say"),
+    }
+    assert (lab.sizes["desiredSize"], lab.closes) == (1, [])
+
+
+def test_leased_nodes_are_kept_from_autoscalers_once(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+    lab.cluster.add_node(lab.members[0])
+
+    first: Any = sweep_all(lab.watch)["breaches"]
+
+    assert [(each["rule"], each["done"]) for each in first] == [("node-unprotected", True)]
+    assert lab.cluster.nodes[0]["metadata"]["annotations"] == {
+        "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"
+    }
+    assert sweep_all(lab.watch) == {"breaches": []}
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_lease_whose_opening_run_was_stopped_is_closed(lab: LabOnMoto, stopped: bool) -> None:
+    lab.lease(nodes=1, run="open-cli-1")
+    lab.watch.desk.arm("gpu")
+    sfn = boto3.client("stepfunctions")
+    run = sfn.start_execution(stateMachineArn=lab.close_lab, name="open-cli-1", input="{}")
+    if stopped:
+        sfn.stop_execution(executionArn=run["executionArn"])
+    lab.at(11)
+
+    found: Any = sweep_all(lab.watch)["breaches"]
+
+    rules = [each["rule"] for each in found]
+    assert ("opening-abandoned" in rules) is stopped
