@@ -1,0 +1,44 @@
+"""The course calendars of a lab file: files came with the lab, addresses are read now, from this machine.
+
+For the verbs that look ahead without AWS; a deployed lab's planner reads addresses by itself.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.lab import Lab
+
+if TYPE_CHECKING:
+    from lamplighter.domain.course_calendar import Course
+
+
+def of(lab: Lab) -> "Mapping[str, Course]":
+    """The calendars that windows follow, by window; OutsideFailed where an address cannot be read."""
+    if all(window.timed for window in lab.windows):
+        return {}
+    from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
+
+    read: dict[str, str] = {}
+    at: dict[str, str] = {}
+    for window in lab.windows:
+        if window.online and window.calendar is not None:
+            if window.calendar not in at:
+                at[window.calendar] = _text(window.name, window.calendar)
+            read[window.name] = at[window.calendar]
+    return courses(lab, read)
+
+
+def _text(window: str, address: str) -> str:
+    from lamplighter.adapters.calendars import text, web  # noqa: PLC0415
+
+    try:
+        return text.read(web.fetch(address)).text
+    except OutsideFailed as error:
+        raise OutsideFailed(
+            f"the calendar of window {window}: {error}; a deployed lab tries hourly"
+        ) from error
+    except BadInput as error:
+        raise OutsideFailed(
+            f"the calendar of window {window}: what stands at {web.host_of(address)} {error}"
+        ) from error

@@ -1,0 +1,146 @@
+"""A simulation as a month calendar: a letter for each window on the days it opens, and what is refused.
+
+Plain text in seven columns; colour on a terminal only. The tables above it have all the rest.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from string import ascii_lowercase, ascii_uppercase
+from zoneinfo import ZoneInfo
+
+from rich.console import Console
+from rich.text import Text
+
+from lamplighter.domain import zones
+from lamplighter.domain.calendar import Code
+from lamplighter.domain.simulation import Simulation
+from lamplighter.lab import Lab
+
+LETTERS = ascii_lowercase + ascii_uppercase
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+NARROWEST, MOST_LETTERS = 8, 8
+MOST_MONTHS = 24
+REFUSED, EXCEPTED = "!", "-"
+_OPENS, _REFUSED, _LEFT_OUT = "green", "bold red", "dim"
+Mark = tuple[str, str]
+"""A few characters, and how they look on a terminal."""
+
+
+def months(lab: Lab, simulation: Simulation) -> list[Text]:
+    """The lines of every month in which something happens, and what the letters mean; the first 24 of them."""
+    letters = _letters(lab)
+    days = _days(lab, simulation, letters)
+    if not days:
+        return []
+    lines: list[Text] = []
+    grouped = groupby(sorted(days), key=lambda day: (day.year, day.month))
+    for number, ((year, month), _) in enumerate(grouped):
+        if number == MOST_MONTHS:
+            lines += [Text(f"Further months are left out here: {MOST_MONTHS} are drawn."), Text()]
+            break
+        lines += _month(date(year, month, 1), days)
+    return [*lines, *_legend(lab, letters, simulation)]
+
+
+def show(lab: Lab, simulation: Simulation) -> None:
+    """Prints them to stdout, in colour on a terminal."""
+    console = Console(highlight=False, soft_wrap=True)
+    with console.capture() as captured:
+        for line in months(lab, simulation):
+            console.print(line if console.is_terminal else line.plain, markup=False)
+    console.file.write(captured.get())
+
+
+def _letters(lab: Lab) -> dict[str, str]:
+    """A letter for each window in the file's order; none where there are more windows than letters."""
+    names = [window.name for window in lab.windows]
+    return dict(zip(names, LETTERS, strict=False)) if len(names) <= len(LETTERS) else {}
+
+
+def _days(lab: Lab, simulation: Simulation, letters: dict[str, str]) -> dict[date, list[Mark]]:
+    """What happens on each date, in the zone of its window, in the order of opening."""
+    zone_of = {window.name: zones.zone(lab.zone_of(window)) for window in lab.windows}
+    opens: defaultdict[date, list[str]] = defaultdict(list)
+    refused: defaultdict[date, list[str]] = defaultdict(list)
+    left_out: defaultdict[date, list[str]] = defaultdict(list)
+    for one in simulation.windows:
+        opens[_date(one.begins, zone_of[one.window], one.date)].append(one.window)
+    for other in simulation.skipped:
+        (left_out if other.code is Code.EXCEPTED else refused)[other.date].append(other.window)
+    return {
+        day: [
+            *_marks(opens[day], letters, "", _OPENS),
+            *_marks(refused[day], letters, REFUSED, _REFUSED),
+            *_marks(left_out[day], letters, EXCEPTED, _LEFT_OUT),
+        ]
+        for day in {*opens, *refused, *left_out}
+    }
+
+
+def _date(begins: int, where: ZoneInfo, named: date) -> date:
+    try:
+        return zones.instant(begins).astimezone(where).date()
+    except OverflowError:
+        return named
+
+
+def _marks(windows: Iterable[str], letters: dict[str, str], sign: str, style: str) -> Iterator[Mark]:
+    """Letters, or a number where there are too many for a day's cell."""
+    counted = Counter(windows)
+    if not counted:
+        return
+    many = sum(counted.values())
+    if not letters or many > MOST_LETTERS:
+        yield f"{sign}{many}", style
+        return
+    yield from ((f"{sign}{letters[name]}" * count, style) for name, count in counted.items())
+
+
+def _month(first: date, days: dict[date, list[Mark]]) -> Iterator[Text]:
+    cells = {day: marks for day, marks in days.items() if (day.year, day.month) == (first.year, first.month)}
+    widest = max(3 + sum(len(text) for text, _ in marks) for marks in cells.values())
+    width = max(NARROWEST, widest + 1)
+    yield Text(f"{datetime(first.year, first.month, 1):%B %Y}", style="bold")  # noqa: DTZ001 - a name, no instant
+    yield _line([Text(name) for name in WEEKDAYS], width)
+    week: list[Text] = [Text()] * first.weekday()
+    day = first
+    while day.month == first.month:
+        week.append(Text(f"{day.day:2} "))
+        for text, style in cells.get(day, ()):
+            week[-1].append(text, style)
+        if len(week) == len(WEEKDAYS):
+            yield _line(week, width)
+            week = []
+        if day == date.max:
+            break
+        day += timedelta(days=1)
+    if week:
+        yield _line(week, width)
+    yield Text()
+
+
+def _line(cells: list[Text], width: int) -> Text:
+    line = Text()
+    for cell in cells:
+        padded = cell.copy()
+        padded.pad_right(width - len(padded.plain))
+        line.append_text(padded)
+    line.rstrip()
+    return line
+
+
+def _legend(lab: Lab, letters: dict[str, str], simulation: Simulation) -> Iterator[Text]:
+    asked = {one.window for one in simulation.windows} | {one.window for one in simulation.skipped}
+    if letters:
+        named = [f"{letters[window.name]} {window.name}" for window in lab.windows if window.name in asked]
+        yield Text(", ".join(named))
+    else:
+        yield Text("Numbers are windows that open on the day")
+    signs = {one.code is Code.EXCEPTED for one in simulation.skipped}
+    told = [f"{REFUSED} does not open, see Skipped"] * (False in signs)
+    told += [f"{EXCEPTED} taken out of the calendar"] * (True in signs)
+    if told:
+        yield Text(", ".join(told))
+    yield Text()
