@@ -16,17 +16,9 @@ RUNBOOK = {
         "Look at the rule `<lab>-sweep` and at the errors of the function `<lab>-guard`; the failsafe still brings"
         " every pool to zero. Until it sweeps again, `lamplighter status` shows what runs."
     ),
-    "guard-failing": (
-        "Read the last errors in the log group `/aws/lambda/<lab>-guard`: they name the call that fails and on what."
-        " Sweeps that read one pool still guard it; the failsafe still brings every pool to zero."
-    ),
     "planner-silent": (
         "Look at the rule `<lab>-plan` and at the errors of the function `<lab>-planner`. What is planned for the next"
         " 36 hours goes on; run the function once by hand, it puts everything right."
-    ),
-    "schedules-dropped": (
-        "Read the queue `<lab>-dead-letters`: it names the schedule. A failsafe or curfew that could not act: run"
-        " `lamplighter status`, then `lamplighter close POOL --yes --wait`. An opening: `lamplighter open POOL`."
     ),
     "dead-letters": (
         "Read the queue `<lab>-dead-letters` without deleting: the message names the target that failed and why. If it"
@@ -56,6 +48,10 @@ FOUND = {
     Rule.IDLE_LEASE: (
         "Nobody used the GPUs of a lease, its people were told, now it is closed. `guard.idle_after` says how long is"
         " too long."
+    ),
+    Rule.BUDGET_REACHED: (
+        "What runs has used up a budget. Its people are told 15 minutes ahead, then it is closed. Raise the budget in"
+        " the lab and deploy, if it should go on."
     ),
     Rule.OPENING_ABANDONED: (
         "The run that should open a lease ended without doing so; the lease is closed. Look at that run in the"

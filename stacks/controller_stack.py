@@ -83,7 +83,6 @@ class ControllerStack(Stack):
             lab=lab.name,
             guard=functions.guard.function,
             planner=functions.planner.function,
-            schedule_group=names.schedule_group,
             dead_letters=channels.dead_letters,
             pages=channels.pages,
         )

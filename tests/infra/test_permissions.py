@@ -160,6 +160,7 @@ def test_what_an_environment_names_is_what_the_function_may_use(controller: Temp
         "PAGES_TOPIC_ARN": "sns:Publish",
         "LAST_CLOSE_ARN": "states:StartExecution",
         "PLANNER_FUNCTION_ARN": "lambda:InvokeFunction",
+        "CLUSTER_FUNCTION_ARN": "lambda:InvokeFunction",
         "SCHEDULE_GROUP": "scheduler:CreateSchedule",
     }
     for function in controller.properties("AWS::Lambda::Function"):
