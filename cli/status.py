@@ -13,6 +13,7 @@ from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
 from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.domain.changes import clock_of, paused_at
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import PoolState
@@ -53,17 +54,21 @@ def command(
     """
     found = deployment.find(lab_name)
     views = views_of(found, pool)
+    pause = paused_at(found.ledger.pauses(), found.now)
     if as_json:
         printing.as_json(
             {
                 "lab": found.name,
                 "region": found.lab.region,
                 "now": written(found.now),
+                "paused": pause.reason(clock_of(found.zone)) if pause else None,
                 "pools": [_document(view) for view in views],
             }
         )
         return
     printing.say(f"{found.name} in {found.lab.region}, {printing.local(found.now, found.zone)}")
+    if pause is not None:
+        printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
     printing.table(
         ["pool", "state", "nodes", "until", "owner", "failsafe", "next window"],
         [

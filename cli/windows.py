@@ -1,13 +1,18 @@
-"""`lamplighter windows`: the planned windows of the next 36 hours, and those that were refused."""
+"""`lamplighter windows`: the windows of the next 36 hours, leases granted ahead, skips and pauses, with the reasons."""
 
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
 from typing import Annotated
 
 import typer
 
 from cli import deployment, printing
+from cli.deployment import Deployment
 from cli.options import AsJson, LabName
+from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.lease_schedules import opens_at, unopened
 
 
 def command(
@@ -15,7 +20,7 @@ def command(
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Show the windows that are planned, running or refused.
+    """Show the windows of the next 36 hours, leases granted ahead, and what people skipped or paused.
 
     \b
     Examples:
@@ -23,47 +28,109 @@ def command(
       lamplighter windows gpu --json
     """
     found = deployment.find(lab_name)
-    leases = [
-        lease
-        for name in found.pools(pool)
-        for lease in found.ledger.leases(name)
-        if lease.window is not None and lease.state is not LeaseState.CLOSED
-    ]
+    pools = found.pools(pool)
+    pauses = found.ledger.pauses()
+    leases = [lease for name in pools for lease in found.ledger.leases(name) if _is_window(lease, found.now)]
+    skips = [skip for skip in found.ledger.skips() if _is_ahead(skip, found) and _pool(skip, found) in pools]
     if as_json:
-        printing.as_json([_document(lease) for lease in leases])
+        rows = [_document(lease, _paused(lease, pauses, found)) for lease in leases]
+        printing.as_json([*rows, *(_skipped(skip, found) for skip in skips)])
         return
-    if not leases:
+    pause = paused_at(pauses, found.now)
+    if pause is not None:
+        printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
+    if not leases and not skips:
         printing.say("No window opens in the next 36 hours.")
         return
     printing.table(
         ["window", "date", "pool", "nodes", "owner", "state", "opens", "closes", "why"],
-        [
-            [
-                lease.window or "",
-                lease.date or "",
-                lease.pool,
-                str(lease.nodes),
-                lease.owner,
-                lease.state.value,
-                printing.local(lease.opens, found.zone),
-                printing.local(lease.closes, found.zone),
-                lease.because or "",
-            ]
-            for lease in leases
-        ],
+        [*(_row(lease, pauses, found) for lease in leases), *(_skip_row(skip, found) for skip in skips)],
     )
 
 
-def _document(lease: Lease) -> dict[str, object]:
+def _is_window(lease: Lease, now: datetime) -> bool:
+    """A window that is not over, or a lease that somebody was granted ahead."""
+    if lease.state is LeaseState.CLOSED:
+        return False
+    return lease.window is not None or lease.opens > now
+
+
+def _is_ahead(skip: Skip, found: Deployment) -> bool:
+    """Dates are the window's own; a day more is shown rather than one too few."""
+    return date.fromisoformat(skip.date) >= found.now.astimezone(found.zone).date() - timedelta(days=1)
+
+
+def _pool(skip: Skip, found: Deployment) -> str | None:
+    window = next((each for each in found.lab.windows if each.name == skip.window), None)
+    return found.lab.pool_of(window) if window else None
+
+
+def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> list[str]:
+    return [
+        lease.window or lease.id,
+        lease.date or f"{lease.opens.astimezone(found.zone):%Y-%m-%d}",
+        lease.pool,
+        str(lease.nodes),
+        lease.owner,
+        lease.state.value,
+        printing.local(lease.opens, found.zone),
+        printing.local(lease.closes, found.zone),
+        _why(lease, _paused(lease, pauses, found)),
+    ]
+
+
+def _skip_row(skip: Skip, found: Deployment) -> list[str]:
+    return [skip.window, skip.date, _pool(skip, found) or "", "", "", "skipped", "-", "-", skip.reason()]
+
+
+def _why(lease: Lease, paused: str | None) -> str:
+    if paused:
+        return paused
+    if lease.refusal:
+        return f"will not open: {lease.refusal}"
+    by = f"by {lease.by}" if lease.window is None and lease.by else ""
+    return ": ".join(filter(None, (by, lease.because)))
+
+
+def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | None:
+    """What a pause makes of a lease that has not opened yet."""
+    if not unopened(lease):
+        return None
+    opens = opens_at(lease, pauses, found.now)
+    if opens == lease.opens:
+        return None
+    pause = paused_at(pauses, max(lease.opens, found.now))
+    if opens is not None:
+        late = printing.local(opens, found.zone)
+        return f"opens late, {late}, when the pause by {pause.by if pause else 'a person'} ends"
+    reason = pause.reason(clock_of(found.zone)) if pause else "the lab is paused"
+    return f"does not open: {reason}"
+
+
+def _document(lease: Lease, paused: str | None) -> dict[str, object]:
     return {
         "window": lease.window,
         "date": lease.date,
         "pool": lease.pool,
         "nodes": lease.nodes,
         "owner": lease.owner,
+        "by": lease.by,
         "state": lease.state.value,
         "opens": written(lease.opens),
         "closes": written(lease.closes),
         "lease": lease.id,
-        "reason": lease.because,
+        "reason": lease.refusal or lease.because,
+        "paused": paused,
+    }
+
+
+def _skipped(skip: Skip, found: Deployment) -> dict[str, object]:
+    return {
+        "window": skip.window,
+        "date": skip.date,
+        "pool": _pool(skip, found),
+        "by": skip.by,
+        "state": "skipped",
+        "at": written(skip.at),
+        "reason": skip.because,
     }
