@@ -31,6 +31,15 @@ def test_no_history_breaks_a_law(chance: random.Random) -> None:
 
 
 STORIES = {
+    # Auto Scaling chose the oldest node, on which people worked, while the surplus was still booting.
+    "somebody raises a leased pool on which people work": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("wait", minutes=15),
+            Step("working", "gpu", minutes=15),
+            Step("by-hand", "gpu", number=3, minutes=15),
+        )
+    ),
     "a person opens, extends, closes": History(
         (
             Step("open", "gpu", number=2, minutes=60),

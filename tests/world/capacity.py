@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.world.agenda import Agenda
 from tests.world.machines import COUNTED, HOOK, ZONE, Group, Machines
-from tests.world.outside import refused
+from tests.world.outside import NotInTheWorld, refused
 
 Json = dict[str, Any]
 #: How long a scaling update stays InProgress.
@@ -307,7 +307,7 @@ class Ec2:
         found = []
         wanted = {each["Name"]: each["Values"] for each in Filters}
         if set(wanted) != {"tag:eks:nodegroup-name", "tag:eks:cluster-name"}:
-            raise NotImplementedError(f"the world does not know the filters {sorted(wanted)}")
+            raise NotInTheWorld(f"the world does not know the filters {sorted(wanted)}")
         for machine in self._machines.machines.values():
             nodegroup = self.nodegroup_of[machine.group]
             if nodegroup not in wanted["tag:eks:nodegroup-name"]:

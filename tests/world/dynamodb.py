@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.world.expressions import Item, change, condition
-from tests.world.outside import refused
+from tests.world.outside import NotInTheWorld, refused
 
 Key = tuple[str, str]
 Listener = Callable[[Item | None, Item | None], None]
@@ -38,7 +38,7 @@ class DynamoDB:
         Limit: int | None = None,
     ) -> Item:
         if KeyConditionExpression != "pk = :pk AND sk BETWEEN :first AND :last":
-            raise NotImplementedError(f"the world does not know the query {KeyConditionExpression!r}")
+            raise NotInTheWorld(f"the world does not know the query {KeyConditionExpression!r}")
         pk, first, last = (ExpressionAttributeValues[name]["S"] for name in (":pk", ":first", ":last"))
         keys = self._sorted.get(pk, [])
         found = keys[bisect_left(keys, first) : bisect_right(keys, last)]
@@ -97,7 +97,7 @@ class DynamoDB:
                 case "ConditionCheck":
                     pass
                 case _:
-                    raise NotImplementedError(f"the world knows no {kind} in a transaction")
+                    raise NotInTheWorld(f"the world knows no {kind} in a transaction")
         for key, item in made:
             self._write(key, item)
         return {}

@@ -10,6 +10,8 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from tests.world.outside import NotInTheWorld
+
 Item = dict[str, Any]
 Given = Mapping[str, Any]
 Condition = Callable[[Item, Given, Given], bool]
@@ -37,7 +39,7 @@ class _Reader:
         while text[at:].strip():
             found = _TOKEN.match(text, at)
             if found is None:
-                raise NotImplementedError(f"the world cannot read {text[at:]!r} in {text!r}")
+                raise NotInTheWorld(f"the world cannot read {text[at:]!r} in {text!r}")
             self.tokens.append(found[1])
             at = found.end()
         self.at = 0
@@ -51,7 +53,7 @@ class _Reader:
     def take(self, wanted: str = "") -> str:
         token = self.peek()
         if not token or (wanted and token.upper() != wanted):
-            raise NotImplementedError(f"the world expects {wanted or 'more'} in {self.text!r}, not {token!r}")
+            raise NotInTheWorld(f"the world expects {wanted or 'more'} in {self.text!r}, not {token!r}")
         self.at += 1
         return token
 
@@ -62,7 +64,7 @@ def condition(text: str) -> Condition:
     reader = _Reader(text)
     made = _either(reader)
     if reader.peek():
-        raise NotImplementedError(f"the world cannot read {reader.peek()!r} in {text!r}")
+        raise NotInTheWorld(f"the world cannot read {reader.peek()!r} in {text!r}")
     return made
 
 
@@ -130,7 +132,7 @@ def _comparison(reader: _Reader) -> Condition:
             _compare(">=", left(i, n, v), low(i, n, v)) and _compare("<=", left(i, n, v), high(i, n, v))
         )
     if word not in _COMPARES:
-        raise NotImplementedError(f"the world does not know the comparison {word!r} in {reader.text!r}")
+        raise NotInTheWorld(f"the world does not know the comparison {word!r} in {reader.text!r}")
     right = _operand(reader)
     return lambda i, n, v: _compare(word, left(i, n, v), right(i, n, v))
 
@@ -147,13 +149,13 @@ def _operand(reader: _Reader) -> Operand:
         reader.take(")")
         return lambda i, n, v: i[_name(path, n)] if _name(path, n) in i else otherwise(i, n, v)
     if reader.peek() == "(":
-        raise NotImplementedError(f"the world does not know the function {token} in {reader.text!r}")
+        raise NotInTheWorld(f"the world does not know the function {token} in {reader.text!r}")
     return lambda i, n, v: i.get(_name(token, n))
 
 
 def _name(path: str, names: Given) -> str:
     if "." in path:
-        raise NotImplementedError(f"the world knows no paths into maps yet: {path}")
+        raise NotInTheWorld(f"the world knows no paths into maps yet: {path}")
     return str(names[path]) if path.startswith("#") else path
 
 
@@ -182,7 +184,7 @@ def change(text: str) -> Change:
     while reader.peek():
         clause = reader.take().upper()
         if clause not in {"SET", "REMOVE", "ADD"}:
-            raise NotImplementedError(f"the world does not know {clause} in {text!r}")
+            raise NotInTheWorld(f"the world does not know {clause} in {text!r}")
         while True:
             changes.append(_CLAUSES[clause](reader))
             if reader.peek() != ",":

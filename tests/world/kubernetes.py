@@ -244,7 +244,7 @@ class Kubernetes:
         node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
         machine = next((each for each in self.nodes() if each.node == node), None)
         if machine is None:
-            raise NotImplementedError("the world schedules no pod on a node that is not there")
+            raise NotInTheWorld("the world schedules no pod on a node that is not there")
         now = self._agenda.now
         pod = Pod(manifest, machine, now, ends=now + timedelta(seconds=self._chance.uniform(*CHECK_RUNS)))
         check = manifest["metadata"]["labels"]["lamplighter/check"]

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from tests.properties.contract_reading import opening
+from tests.world.machines import Group, Machine
 from tests.world.truth import GRANTED, Order, Truth, Version, amount
 from tests.world.world import World
 
@@ -51,6 +52,7 @@ class Laws:
         world.eks.ordered = world.autoscaling.ordered = self._ordered
         self._faulty: dict[str, datetime] = {}
         """By pool: since when its failsafe is not as it must be."""
+        world.machines.retired = self._retired
         self._terminates = world.ec2.terminate_instances
         world.ec2.terminate_instances = self._terminated  # type: ignore[method-assign]
 
@@ -79,6 +81,7 @@ class Laws:
         self._money()
         self._every_word_has_a_reason()
         self._steps_in_order()
+        self.broken += sorted({f"no name for an error: {each}" for each in self.world.functions.unnamed})
         return self.broken
 
     # --- at the moment ---------------------------------------------------------------------------------
@@ -103,6 +106,13 @@ class Laws:
     def _surely_justified(self, pool: str) -> int:
         now = self.world.now
         return min(self.truth.justified(pool, now), self.truth.justified(pool, now, now - ONE_CALL))
+
+    def _retired(self, group: Group, machine: Machine) -> None:
+        """A node with work goes last, as long as any lease is there."""
+        idle = [each for each in group.counted() if each.machine is not machine and not each.machine.working]
+        ours = self.truth.orders and self.truth.orders[-1].by != "outside"
+        if ours and machine.working and idle and self._surely_justified(group.pool) >= len(idle):
+            self._break(5, f"{machine.id} was taken, on which people work, and {len(idle)} idle ones stayed")
 
     def _terminated(self, *, InstanceIds: list[str]) -> Any:
         machines = self.world.machines.machines

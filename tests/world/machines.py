@@ -134,6 +134,7 @@ class Machines:
         self.event: Callable[[str, str], None] = lambda _kind, _group: None
         self.refused: Callable[[Group, str], None] = lambda _group, _message: None
         self.launched: Callable[[Group], None] = lambda _group: None
+        self.retired: Callable[[Group, Machine], None] = lambda _group, _machine: None
         self._number = 0
 
     def of_pool(self, pool: str) -> list[Machine]:
@@ -159,6 +160,7 @@ class Machines:
 
     def retire(self, group: Group, member: Member) -> None:
         """Take a member out, through the lifecycle hook."""
+        self.retired(group, member.machine)
         member.activity = self._activity(group, f"Terminating EC2 instance: {member.machine.id}")
         member.state, member.waits = "Terminating:Wait", member.waits + 1
         waits = member.waits

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.world.agenda import Agenda
-from tests.world.outside import refused
+from tests.world.outside import NotInTheWorld, refused
 
 Json = dict[str, Any]
 Done = Callable[[str | None], None]
@@ -34,7 +34,7 @@ FIRST_RETRY, LONGEST_RETRY = 20.0, 600.0
 class Entry:
     asked: Json
     at: datetime
-    version: int
+    put: datetime
 
 
 class Scheduler:
@@ -64,7 +64,17 @@ class Scheduler:
 
     def list_schedules(self, *, GroupName: str, NamePrefix: str = "") -> Json:
         names = sorted(name for name in self.entries if name.startswith(NamePrefix))
-        return {"Schedules": [{"Name": name, "GroupName": GroupName} for name in names]}
+        return {
+            "Schedules": [
+                {
+                    "Name": name,
+                    "GroupName": GroupName,
+                    "State": self.entries[name].asked["State"],
+                    "LastModificationDate": self.entries[name].put,
+                }
+                for name in names
+            ]
+        }
 
     def delete_schedule(self, *, GroupName: str, Name: str) -> Json:
         self._found(Name)
@@ -76,12 +86,12 @@ class Scheduler:
         strange = set(asked) - FIELDS
         expression = asked["ScheduleExpression"]
         if strange or not expression.startswith("at(") or len(asked["Name"]) > 64:
-            raise NotImplementedError(f"the world does not know such a schedule: {expression} {strange}")
+            raise NotInTheWorld(f"the world does not know such a schedule: {expression} {strange}")
         at = datetime.fromisoformat(expression[3:-1]).replace(tzinfo=UTC)
         if at <= self._agenda.now:
             raise refused("ValidationException", f"{expression} is in the past", "CreateSchedule")
         self.version += 1
-        entry = Entry(asked, at, self.version)
+        entry = Entry(asked, at, self._agenda.now)
         self.entries[asked["Name"]] = entry
         late = self._chance.uniform(0.0, LATE)
         self._agenda.at(at + timedelta(seconds=late), lambda: self._fire(entry))

@@ -14,7 +14,7 @@ from local.aws.stepfunctions_choice import holds
 from local.aws.stepfunctions_errors import StatesError
 from local.aws.stepfunctions_paths import expression, fill, put, read
 from tests.world.agenda import Agenda
-from tests.world.outside import refused
+from tests.world.outside import NotInTheWorld, refused
 
 Json = Any
 #: What a run asks of the world: seconds to wait, or a task (its resource and parameters).
@@ -64,10 +64,10 @@ class StepFunctions:
         return {"executionArn": name, "startDate": self._agenda.now}
 
     def describe_execution(self, *, executionArn: str) -> Json:
-        _, workflow, name = executionArn.rsplit(":", 2)
+        workflow, name = executionArn.split(":")[-2:]
         if (workflow, name) not in self.executions:
             raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
-        return {"executionArn": executionArn, "status": self.executions[workflow, name].status}
+        return {"status": self.executions[workflow, name].status, "name": name}
 
     def _go_on(
         self,
@@ -104,7 +104,7 @@ class StepFunctions:
             self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
             return
         if not resource.startswith("arn:aws:lambda:"):
-            raise NotImplementedError(f"the world does not know the task {resource}")
+            raise NotInTheWorld(f"the world does not know the task {resource}")
         self.invoke(resource, given, lambda result, error: self._go_on(execution, run, result, error))
 
     def _states(self, execution: Execution, data: Json) -> Generator[Asks, Json, None]:
@@ -151,7 +151,7 @@ class StepFunctions:
                 given = fill(state["Parameters"], data, context) if "Parameters" in state else data
                 result = yield (state["Resource"], given)
                 return put(state.get("ResultPath", "$"), data, copy.deepcopy(result)), following
-        raise NotImplementedError(f"the world plays no {state['Type']} states")
+        raise NotInTheWorld(f"the world plays no {state['Type']} states")
 
 
 def _delay(state: Json, error: StatesError, used: dict[int, int]) -> float | None:

@@ -5,6 +5,7 @@ Used as a context: inside it boto3, the machine's clock and the Kubernetes clien
 
 import functools
 import importlib
+import io
 import json
 import logging
 import os
@@ -67,6 +68,8 @@ class World:
         self.functions = Functions(self.agenda, self.chance)
         self.workflows = StepFunctions(self.agenda, _definitions(self.lab.name))
         self.said: list[tuple[datetime, str, str]] = []
+        self.claims: dict[str, str] = {}
+        """Claims on node groups by parameter, where another lab has them."""
         self._by_scheduler = False
         self._stack = ExitStack()
         self._services: dict[str, object] = {
@@ -78,7 +81,8 @@ class World:
             "stepfunctions": self.workflows,
             "sns": SimpleNamespace(publish=self._publish),
             "lambda": SimpleNamespace(invoke=self._invoke),
-            "ssm": SimpleNamespace(get_parameters=self._claims),
+            "ssm": SimpleNamespace(get_parameters=self._get_parameters),
+            "pricing": SimpleNamespace(get_products=self._get_products),
         }
         self._clients: dict[str, Client] = {}
         self._wire()
@@ -189,8 +193,10 @@ class World:
                 f"{name}_ARN": self.arn("states", f"stateMachine:{lab}-{workflow}")
                 for name, workflow in WORKFLOWS.items()
             },
-            "NOTICES_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-notices"),
-            "PLANNER_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-planner"),
+            **{
+                f"{name.upper()}_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-{name}")
+                for name in ("notices", "planner", "cluster")
+            },
             "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),
             "PAGES_TOPIC_ARN": self.arn("sns", "pages"),
             "POWERTOOLS_SERVICE_NAME": "world",
@@ -256,15 +262,23 @@ class World:
         self.said.append((self.now, TopicArn.rpartition(":")[2], f"{Subject}\n{Message}"))
         return {}
 
-    def _claims(self, *, Names: list[str]) -> Json:
-        """Every node group is claimed by this lab, as its stack does."""
-        return {"Parameters": [{"Name": name, "Value": self.lab.name} for name in Names]}
-
     def _invoke(self, *, FunctionName: str, Payload: bytes, InvocationType: str = "RequestResponse") -> Json:
-        if InvocationType != "Event":
-            raise NotInTheWorld(f"the world invokes no {FunctionName} from a function yet: {Payload!r}")
-        self.functions.invoke_async(FunctionName, json.loads(Payload))
-        return {"StatusCode": 202}
+        event = json.loads(Payload)
+        if InvocationType == "Event":
+            self.agenda.after(0.1, lambda: self.functions.invoke_async(FunctionName, event))
+            return {"StatusCode": 202}
+        result, error = self.functions.now(FunctionName, event)
+        if error is not None:
+            return {"FunctionError": "Unhandled", "Payload": io.BytesIO(error.cause.encode())}
+        return {"Payload": io.BytesIO(json.dumps(result).encode())}
+
+    def _get_parameters(self, *, Names: list[str]) -> Json:
+        return {"Parameters": [{"Name": n, "Value": self.claims.get(n, self.lab.name)} for n in Names]}
+
+    def _get_products(self, **_asked: Any) -> Json:
+        """One price for everything; the labs of our histories state their own."""
+        hour = {"unit": "Hrs", "pricePerUnit": {"USD": "0.6470000000"}}
+        return {"PriceList": [json.dumps({"terms": {"OnDemand": {"a": {"priceDimensions": {"b": hour}}}}})]}
 
 
 WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend", "CHANGE_LAB": "change"}
