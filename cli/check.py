@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from lamplighter import labfile
+from cli import check_year
+from lamplighter import clock, labfile
 from lamplighter.lab import Lab
 from lamplighter.lab_schema import schema
 from lamplighter.lab_types import write_amount, write_duration, write_time
@@ -22,7 +23,8 @@ def command(
 ) -> None:
     """Check a lab file before anything is built.
 
-    Exit code 0: good, with a summary. 2: every problem on stderr, FILE:LINE: key: what is wrong, what is right.
+    Exit code 0: good, with a summary, and notes on which windows will be refused in the year from now.
+    2: every problem on stderr, FILE:LINE: key: what is wrong, what is right.
 
     \b
     lamplighter check
@@ -32,7 +34,8 @@ def command(
     if schema_only:
         sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
         return
-    sys.stdout.write("\n".join(summary(labfile.load(lab))) + "\n")
+    good = labfile.load(lab)
+    sys.stdout.write("\n".join([*summary(good), *check_year.lines(good, lab, clock.now())]) + "\n")
 
 
 def summary(lab: Lab) -> Iterator[str]:
@@ -75,5 +78,5 @@ def notes(lab: Lab) -> Iterator[str]:
         if window.from_ and window.until and window.until < window.from_:
             yield f"window {window.name} never opens, its until is before its from"
         for day in sorted(set(window.except_)):
-            if day.weekday() not in window.weekdays and day not in window.start_dates:
+            if window.timed and day.weekday() not in window.weekdays and day not in window.start_dates:
                 yield f"the exception {day} of window {window.name} is on no day that it names"
