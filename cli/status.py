@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from cli import deployment, printing
+from cli.cost_account import Account
+from cli.cost_tables import summary
 from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
@@ -55,18 +57,21 @@ def command(
     found = deployment.find(lab_name)
     views = views_of(found, pool)
     pause = paused_at(found.ledger.pauses(), found.now)
+    account = Account(found)
     if as_json:
         printing.as_json(
             {
                 "lab": found.name,
                 "region": found.lab.region,
                 "now": written(found.now),
+                "budget": _money(account),
                 "paused": pause.reason(clock_of(found.zone)) if pause else None,
                 "pools": [_document(view) for view in views],
             }
         )
         return
     printing.say(f"{found.name} in {found.lab.region}, {printing.local(found.now, found.zone)}")
+    printing.say(f"{summary(account)}.")
     if pause is not None:
         printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
     printing.table(
@@ -130,4 +135,16 @@ def _document(view: View) -> dict[str, object]:
         "leases": [document(lease) for lease in view.running],
         "next": document(view.upcoming) if view.upcoming else None,
         "without_lease": [unmet.to_json() for unmet in view.unmet],
+    }
+
+
+def _money(account: Account) -> dict[str, object]:
+    return {
+        "period": account.period.key,
+        "amount": account.limit.to_json(),
+        "spent": account.budget.spent.to_json(),
+        "overrun": account.overrun.to_json(),
+        "unleased": account.unleased.to_json(),
+        "held": account.budget.held.to_json(),
+        "left": (account.limit - account.budget.used).to_json(),
     }

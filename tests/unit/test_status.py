@@ -8,6 +8,8 @@ import boto3
 import pytest
 
 from cli import status
+from cli.cost_account import Account
+from cli.cost_tables import summary
 from cli.deployment import AwsClock, Deployment
 from lamplighter.lab import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
@@ -57,3 +59,11 @@ def test_outside_windows_a_lease_is_all_there_is_to_say(lab: LabOnMoto) -> None:
     assert [lease.id for lease in view.running] == ["cli-1"]
     assert view.until == EIGHT - timedelta(minutes=30)
     assert view.unmet == ()
+
+
+def test_the_budget_stands_in_a_line(lab: LabOnMoto) -> None:
+    found = Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(EIGHT))
+
+    assert summary(Account(found)) == (
+        "2026-11: 120.00 USD budget, 0.00 USD spent, 0.00 USD held, 120.00 USD left until Tue 1 Dec 00:00 KST"
+    )
