@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from handlers.cluster_at_stake import at_stake
 from handlers.cluster_drain import drain
 from handlers.cluster_run import Run
 from handlers.cluster_settings import apply_gpu_settings, await_gpus
@@ -165,6 +166,7 @@ def test_drain_keeps_what_another_lease_justifies(lab, clock, connection):
     run = run_for(lab, clock, lease(clock), lease(clock, "cli-2"))
     assert drain(run, LAB, connection) == {"nodes": [], "evicted": 0, "forced": []}
     assert not lab.node(lab.gpu)["spec"].get("unschedulable")
+    assert at_stake(run, LAB, connection) == {"nodes": [], "pods": [], "staying": 1}
 
 
 @pytest.fixture
@@ -188,6 +190,14 @@ def guarded_pod(lab):
     lab.kubernetes.delete(f"{budget}/holds")
     lab.kubernetes.delete(path, {"gracePeriodSeconds": 0})
     await_true(lambda: lab.kubernetes.find(path) is None, "the pod is gone")
+
+
+@pytest.mark.usefixtures("guarded_pod")
+def test_what_is_at_stake_is_named_and_not_touched(lab, clock, connection):
+    found = at_stake(run_for(lab, clock, lease(clock)), LAB, connection)
+
+    assert found == {"nodes": [lab.gpu.private_dns], "pods": ["default/holds"], "staying": 0}
+    assert not lab.node(lab.gpu)["spec"].get("unschedulable")
 
 
 @pytest.mark.usefixtures("guarded_pod")
