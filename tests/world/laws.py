@@ -23,8 +23,6 @@ LOST_SCHEDULE = timedelta(minutes=65)
 ONE_CALL = timedelta(seconds=10)
 """A lease that was granted so lately cannot be known to a call that is under way."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
-ALL_IS_COUNTED = False
-"""Whether the guard counts what no close ever comes for."""
 AFTER = {
     "planned": {"planned", "gone", "refused", *GRANTED},
     "closing": {"closing", "closed"},
@@ -301,7 +299,7 @@ class Laws:
             # Seconds are rounded at every node's start and end.
             rounding = 2 * len(self.truth.machines.get(pool, {})) * price
             least, most = least - rounding, most + rounding
-        if not (least <= spent or not ALL_IS_COUNTED) or spent > most:
+        if not least <= spent <= most:
             self._break(
                 4,
                 f"{float(least):.4f} to {float(most):.4f} were used, and {float(spent):.4f} are counted as spent",
