@@ -1,5 +1,6 @@
 """Windows that must be ready by their start: how early they open, beside whom, and what is measured."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,8 +10,12 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.calendar import expand
 from lamplighter.domain.early_opening import Stay, fitted
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.planner import Beside, calendar
 from lamplighter.domain.simulation import simulate
-from lamplighter.domain.warm_up import BEFORE_ANY, LONGEST, SHORTEST, measured
+from lamplighter.domain.terms import terms
+from lamplighter.domain.warm_up import BEFORE_ANY, LONGEST, SHORTEST, gpus_expected, measured
 from lamplighter.lab import Lab
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -144,3 +149,61 @@ def test_a_pools_warm_up_is_a_robust_upper_figure_of_its_last_windows(
     minutes: list[float | None], expected: timedelta
 ) -> None:
     assert measured(minutes) == expected
+
+
+def lease(opens: int, closes: int, **more: Any) -> Lease:
+    """A planned lease of the pool, in minutes after eight."""
+    eight = DAY + timedelta(hours=20)
+    return Lease(
+        id=more.pop("id", f"x-{opens}"),
+        pool="gpu",
+        nodes=more.pop("nodes", 2),
+        owner="o",
+        source="window",
+        state=more.pop("state", LeaseState.PLANNED),
+        opens=eight + timedelta(minutes=opens),
+        closes=eight + timedelta(minutes=closes),
+        hold=Money.zero("USD"),
+        window="x",
+        **more,
+    )
+
+
+def expected_minute(asked: Lease, *others: Lease) -> int | None:
+    at = gpus_expected(asked, [asked, *others], timedelta(minutes=8))
+    return None if at is None else (at - DAY) // timedelta(minutes=1) - 20 * 60
+
+
+def test_gpus_are_expected_a_warm_up_after_the_opening_and_never_before_the_start() -> None:
+    eight = DAY + timedelta(hours=20)
+    assert expected_minute(lease(0, 60)) == 8
+    assert expected_minute(lease(-10, 60, ready_by=eight)) == 0
+    assert expected_minute(lease(-5, 60, ready_by=eight)) == 3
+    assert expected_minute(lease(0, 60, ready=eight + timedelta(minutes=4), state=LeaseState.OPEN)) == 4
+
+
+def test_nodes_that_are_handed_over_are_ready_at_once() -> None:
+    assert expected_minute(lease(0, 60), lease(-60, 0)) == 0
+    assert expected_minute(lease(0, 60), lease(-60, 0, nodes=1)) == 8
+    assert expected_minute(lease(0, 60), lease(-60, -1)) == 8
+    assert expected_minute(lease(0, 60), lease(-60, 0, refusal="full")) == 8
+
+
+def test_nothing_is_expected_of_what_will_not_open() -> None:
+    assert expected_minute(lease(0, 60, refusal="no money")) is None
+    assert expected_minute(lease(0, 60, state=LeaseState.CLOSED)) is None
+
+
+def test_the_planner_opens_early_beside_the_leases_there_are() -> None:
+    found = lab(by())
+    running = replace(lease(-120, -4, id="cli-1", state=LeaseState.OPEN), window=None)
+    around = Beside(warm_ups={"gpu": timedelta(minutes=12)}, known={"gpu": [running]})
+
+    planned = calendar(found, {"gpu": terms(found, "gpu")}, (), DAY, DAY + timedelta(days=1), beside=around)
+
+    (early,) = planned.leases
+    eight = DAY + timedelta(hours=20)
+    assert (early.opens, early.ready_by, early.begins) == (eight - timedelta(minutes=4), eight, eight)
+    assert early.hold == terms(found, "gpu").hold(2, early.opens, early.closes)
+    assert planned.notes[early.id] == "opens 4 and not 12 min early: o's lease comes first until 19:56"
+    assert Lease.from_json(early.to_json()) == early

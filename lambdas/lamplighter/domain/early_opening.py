@@ -34,8 +34,15 @@ class Stay(NamedTuple):
 def planned(window: "PlannedWindow", lead: int, zone: str) -> "PlannedWindow":
     """The window as it opens where nothing is in the way: `lead` seconds early."""
     begins = window.opening
-    note = f"opens {lead // 60} min early, so that GPUs are ready by {_clock(begins, zone)}"
-    return window._replace(opening=begins - lead, ready_by=begins, notes=(*window.notes, note))
+    said = note(begins - lead, begins, zone)
+    return window._replace(opening=begins - lead, ready_by=begins, notes=(*window.notes, said))
+
+
+def note(opening: int, begins: int, zone: str) -> str:
+    """What a window says of its early opening."""
+    if opening >= begins:
+        return f"should have GPUs ready by {_clock(begins, zone)}, and could not open before"
+    return f"opens {(begins - opening) // 60} min early, so that GPUs are ready by {_clock(begins, zone)}"
 
 
 def fitted(window: "PlannedWindow", lab: "Lab", most: int, stays: Iterable[Stay]) -> "PlannedWindow":

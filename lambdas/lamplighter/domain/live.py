@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from operator import attrgetter
 
-from lamplighter.domain import outlook, zones
+from lamplighter.domain import early_opening, outlook, zones
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow, expand
 from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at
@@ -60,7 +60,8 @@ def live(
             skipped.append(_skipped(lease, Code.EXCEPTED, _pause(lease, deployed, now)))
         elif opens < ends and lease.closes > begins:
             late = [f"opens late: {_pause(lease, deployed, now)}"] if opens != lease.opens else []
-            windows.append(_window(replace(lease, opens=opens), deployed.lab, [*_notes(lease), *late]))
+            notes = [*_notes(lease, deployed.lab), *late]
+            windows.append(_window(replace(lease, opens=opens), deployed.lab, notes))
     skipped += _taken_out(deployed, begins, ends)
     return reckoned(
         deployed.lab,
@@ -86,10 +87,14 @@ def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[Skipp
     ]
 
 
-def _notes(lease: Lease) -> list[str]:
+def _notes(lease: Lease, lab: Lab) -> list[str]:
     because = f": {lease.because}" if lease.because else ""
     if lease.window is None:
         return [f"a lease of {lease.owner}, by {lease.by or lease.source}{because}"]
+    if lease.ready_by is not None:
+        zone = next((lab.zone_of(one) for one in lab.windows if one.name == lease.window), lab.time_zone)
+        opening, begins = (int(at.timestamp()) for at in (lease.opens, lease.ready_by))
+        return [early_opening.note(opening, begins, zone)]
     return []
 
 
@@ -104,6 +109,8 @@ def _window(lease: Lease, lab: Lab, notes: Iterable[str]) -> PlannedWindow:
         notes=tuple(notes),
         owner=lease.owner,
         order=lease.order,
+        ready_by=None if lease.ready_by is None else int(lease.ready_by.timestamp()),
+        event=lease.id.removeprefix(f"{lease.window}-{lease.date}").removeprefix("-") if lease.window else "",
     )
 
 

@@ -4,9 +4,11 @@ Owns the measured figure and its bounds, and when GPUs are expected. What was me
 receipts; how early a window may open beside others is early_opening.py's.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import ceil
+
+from lamplighter.domain.lease import Lease, LeaseState
 
 BEFORE_ANY = timedelta(minutes=10)
 """What a pool is said to take before it was ever measured: boot, joining, drivers and the GPU checks."""
@@ -47,7 +49,23 @@ def lead(pool: str, warm_ups: Mapping[str, timedelta] | None) -> int:
     return int((warm_ups or {}).get(pool, BEFORE_ANY).total_seconds())
 
 
-def expected(opens: datetime, ready_by: datetime | None, warm_up: timedelta, *, warm: bool) -> datetime:
-    """When GPUs are expected of a lease that opens then: at once where its nodes are there already."""
-    ready = opens if warm else opens + warm_up
-    return ready if ready_by is None else max(ready, ready_by)
+def gpus_expected(lease: Lease, leases: Sequence[Lease], taking: timedelta) -> datetime | None:
+    """When GPUs of a lease are ready, or expected; None for one that has none to expect.
+
+    `leases` are those of its pool, `taking` its warm-up. Nodes that a lease before hands over are ready already.
+    """
+    if lease.ready is not None:
+        return lease.ready
+    if lease.refusal is not None or not (lease.granted or lease.state is LeaseState.PLANNED):
+        return None
+    given = (
+        other.nodes
+        for other in leases
+        if other.id != lease.id and other.opens < lease.opens == other.closes and _had_nodes(other)
+    )
+    ready = lease.opens if sum(given) >= lease.nodes else lease.opens + taking
+    return max(ready, lease.begins)
+
+
+def _had_nodes(lease: Lease) -> bool:
+    return lease.refusal is None and lease.state is not LeaseState.REFUSED
