@@ -5,6 +5,7 @@ Does what the domain decided, once for each breach, and writes down that it did.
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from handlers.guard_facts import Watch, said_of
@@ -40,6 +41,8 @@ def act(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
 def _close(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     """Order zero at once where nobody has a lease, then let CloseLab drain, prove and settle."""
     pool, now = facts.pool, watch.capacity.now()
+    if breach.rule is Rule.FAILSAFE_WRONG and _is_armed(watch, facts):
+        return False
     if breach.target == 0 and breach.lease is None:
         _order_zero(watch, pool, breach.since or now)
     if _started_lately(watch, pool, breach, now):
@@ -92,7 +95,7 @@ def _terminate(watch: Watch, _facts: PoolFacts, breach: Breach) -> bool:
     return True
 
 
-def _arm(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+def _arm(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     """Put the failsafe where the leases of this very moment want it, nobody else moving it meanwhile."""
     capacity, pool = watch.capacity, facts.pool
     with capacity.ledger.writing(pool, f"guard {pool}", capacity.now()):
@@ -102,10 +105,10 @@ def _arm(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
         try:
             watch.desk.arm(pool)
         except OutsideFailed as error:
-            watch.pages.say(
-                f"{capacity.lab.name}: the failsafe of pool {pool} cannot be set",
-                f"The failsafe of pool {pool} could not be put right: {error}. The next sweep tries again.",
+            reason = (
+                f"the failsafe of pool {pool} could not be put right: {error}; the next sweep tries again"
             )
+            _write_down(watch, pool, replace(breach, action=Action.FAILED, reason=reason))
             raise
     return True
 
@@ -231,6 +234,7 @@ def _kind(breach: Breach) -> str:
 
 _DONE = {
     Action.CLOSE: "closes",
+    Action.FAILED: "cannot set the failsafe of",
     Action.TERMINATE: "ends instances of",
     Action.REARM: "re-arms the failsafe of",
     Action.DISARM: "takes away the failsafe left on",
@@ -258,4 +262,5 @@ _DOES: Mapping[Action, Callable[[Watch, PoolFacts, Breach], bool]] = {
     Action.PAGE: _only_write_down,
     Action.RECOVER: _recover,
     Action.SAY: _say,
+    Action.FAILED: _only_write_down,
 }

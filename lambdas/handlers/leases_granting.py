@@ -16,6 +16,7 @@ from lamplighter.domain import grant, holds, instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Changes
 from lamplighter.domain.commands import Command, Decision
+from lamplighter.domain.failsafe import about_to_fire
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Fence
 from lamplighter.domain.terms import Terms
@@ -152,6 +153,11 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     if any(known.id == lease.id and known.granted for known in leases):
         desk.ledger.decide(command.pool, decision)
         return decision
+    shot = None if ahead else about_to_fire(pool.failsafe_at, now)
+    if shot is not None:
+        raise TryLater(
+            f"the failsafe of pool {command.pool} fires at {instant.clock_time(shot)}, then it opens"
+        )
     desk.arm(command.pool, also=lease)
     desk.ledger.grant(
         lease,

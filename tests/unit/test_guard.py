@@ -194,7 +194,7 @@ def test_a_stray_that_a_lease_justifies_is_left_alone() -> None:
 def test_a_missing_failsafe_is_armed_again() -> None:
     facts = pool(lease(), running=["i-1", "i-2"])
 
-    [breach] = sweep(replace(facts, failsafe_found=facts.failsafe_found[1:]))
+    [breach] = sweep(replace(facts, failsafe_found=facts.failsafe_wanted[1:]))
 
     assert breach.action is Action.REARM
     assert breach.reason.startswith("the failsafe failsafe-gpu-10 of pool gpu is missing, due at 22:10 UTC")
@@ -210,9 +210,9 @@ def test_a_missing_failsafe_is_armed_again() -> None:
 )
 def test_a_failsafe_that_is_late_early_or_wrong_is_armed_again(change: dict[str, object], fault: str) -> None:
     facts = pool(lease(), running=["i-1", "i-2"])
-    wrong = replace(facts.failsafe_found[0], **change)  # type: ignore[arg-type]
+    wrong = replace(facts.failsafe_wanted[0], **change)  # type: ignore[arg-type]
 
-    [breach] = sweep(replace(facts, failsafe_found=(wrong, *facts.failsafe_found[1:])))
+    [breach] = sweep(replace(facts, failsafe_found=(wrong, *facts.failsafe_wanted[1:])))
 
     assert breach.action is Action.REARM
     assert fault in breach.reason

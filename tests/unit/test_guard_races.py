@@ -10,12 +10,14 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
+from handlers.leases_granting import admitted
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.domain.capacity import NodeGroup
+from lamplighter.domain.commands import Command
 from lamplighter.domain.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import LAB, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
 KEPT = (
     "Name",
@@ -219,3 +221,40 @@ def test_a_failsafe_that_is_just_being_moved_is_no_breach_that_is_said(
     [breach] = found(lab)
 
     assert (breach["rule"], breach["done"]) == ("failsafe-wrong", False)
+
+
+def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_told(lab: LabOnMoto) -> None:
+    """No pool runs without its failsafe: it is armed again, or the pool closes."""
+    lab.lease(nodes=1, opens=-60)
+    lab.scale(1)
+    lab.watch.desk.failsafes = BrokenSchedules(LAB, ROLE, "dead")
+    for minutes in range(0, 35, 5):
+        lab.at(minutes)
+        with pytest.raises(OutsideFailed):
+            sweep_all(lab.watch)
+
+    said = [
+        (round((each.at - EIGHT).total_seconds() / 60), each.details["action"], each.details.get("paged"))
+        for each in lab.capacity.ledger.audit("gpu", EIGHT)
+        if each.details.get("rule") == "failsafe-wrong"
+    ]
+
+    assert [minutes for minutes, action, _ in said if action == "warn"] == [15]
+    assert [minutes for minutes, action, _ in said if action == "close"] == [30]
+    assert [minutes for minutes, action, paged in said if action == "failed" and paged] == [0, 15]
+    [close] = lab.closes
+    assert close["lease"] == "cli-1"
+
+
+def test_nothing_opens_into_a_shot_of_the_failsafe_that_is_about_to_fire(lab: LabOnMoto) -> None:
+    """Moved in its last minute it may fire all the same, and would take the nodes of the new lease."""
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.watch.desk.arm("gpu")
+    lab.at(9.5)
+
+    with pytest.raises(TryLater, match="failsafe"):
+        admitted(Command.from_json(lab.command("open", lease=None, nodes=1)), lab.watch.desk)
+    lab.at(11.5)
+    answer = admitted(Command.from_json(lab.command("open", lease=None, nodes=1)), lab.watch.desk)
+
+    assert answer["outcome"] == "granted"

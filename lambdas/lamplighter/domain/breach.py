@@ -46,6 +46,8 @@ class Action(StrEnum):
     PAGE = "page"
     RECOVER = "recover"
     SAY = "say"
+    FAILED = "failed"
+    """What was tried and did not work; only the trail has it."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.schedule import Schedule
+from lamplighter.domain.schedule import NEAREST, Schedule
 
 FailsafeSchedule = Schedule
 """One shot of the failsafe; it compares equal to what AWS has when it is armed as it should be."""
@@ -20,6 +20,7 @@ MINUTES = (10, 20, 30, 40)
 _AUTO_SCALING_MINUTES = 30
 # Shorter than the next shot is away: a late retry must not reach into a lease that begins meanwhile.
 RETRIED = timedelta(minutes=5)
+FIRES_WITHIN = timedelta(minutes=1)
 
 
 def failsafe_instant(leases: Iterable[Lease], now: datetime) -> datetime | None:
@@ -59,6 +60,14 @@ def failsafe_schedules(
         )
         for name, minutes in zip(schedule_names(pool), MINUTES, strict=True)
     )
+
+
+def about_to_fire(first: datetime | None, now: datetime) -> datetime | None:
+    """The shot that fires in a moment, or may be firing: moved so late it would do so all the same."""
+    if first is None:
+        return None
+    shots = (first + timedelta(minutes=minutes) - AFTER_END for minutes in MINUTES)
+    return next((shot for shot in shots if shot - NEAREST <= now < shot + FIRES_WITHIN), None)
 
 
 def schedule_names(pool: str) -> tuple[str, ...]:

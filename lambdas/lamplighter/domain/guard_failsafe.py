@@ -1,16 +1,20 @@
 """The guard's second law: a pool that runs has its failsafe armed as its leases want it, one at rest has none."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.guard_leases import warned_first
 from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.schedule import Schedule
 
 FAILSAFE_MARGIN = timedelta(seconds=90)
 """What is due sooner is about to fire; Scheduler would refuse to move it into the past."""
+
+UNARMED_PATIENCE = timedelta(minutes=15)
+"""How long it may fail to be set before the people of a lease are told that it ends."""
 
 
 def failsafe(facts: PoolFacts) -> Iterator[Breach]:
@@ -39,7 +43,33 @@ def failsafe(facts: PoolFacts) -> Iterator[Breach]:
             f"the failsafe {wanted.name} of pool {facts.pool} {fault}, due at {clock_time(wanted.at)}",
             Action.REARM,
         )
+        yield from _unarmable(facts)
         return
+
+
+def _unarmable(facts: PoolFacts) -> Iterator[Breach]:
+    """No pool runs without its failsafe: where it cannot be set for long, the leases end."""
+    since = _failing_since(facts)
+    if since is None or facts.now - since < UNARMED_PATIENCE:
+        return
+    for lease in facts.leases:
+        if lease.in_force(facts.now):
+            why = f"the failsafe of pool {facts.pool} cannot be set since {clock_time(since)}"
+            yield from warned_first(facts, Rule.FAILSAFE_WRONG, lease, why, since=since)
+
+
+def _failing_since(facts: PoolFacts) -> datetime | None:
+    """Since when every try of the last hour to put it right failed; None where the last one did not."""
+    since = None
+    for said in facts.said:
+        if said.rule != Rule.FAILSAFE_WRONG:
+            continue
+        if said.action == Action.FAILED:
+            since = since or said.at
+        elif said.action == Action.REARM:
+            since = None
+    last = facts.last_said(Rule.FAILSAFE_WRONG, Action.FAILED)
+    return since if last is not None and facts.now - last <= UNARMED_PATIENCE else None
 
 
 def _fault(wanted: Schedule, armed: Schedule | None) -> str:
