@@ -104,9 +104,11 @@ def _failsafe_first(day: Day) -> LawVerdict:
     leased = [sample for sample in day.samples if sample.justified() and sample.desired]
     if not leased:
         return LawVerdict(2, held=False, evidence="no leased node was ever ordered, so no failsafe was seen")
-    for sample in leased:
-        last = max(lease.closes for lease in sample.leases if lease.in_force(sample.at))
-        if not sample.failsafe or min(sample.failsafe) != last + FAILSAFE_AFTER:
+    for sample, following in zip(leased, [*leased[1:], leased[-1]], strict=True):
+        last = _last_end(sample)
+        # Who extends a lease moves the failsafe first: a look in between sees it where the next one wants it.
+        ends = {last, max(last, _last_end(following))}
+        if not sample.failsafe or min(sample.failsafe) - FAILSAFE_AFTER not in ends:
             seen = f"{min(sample.failsafe):%H:%M} UTC" if sample.failsafe else "none"
             return LawVerdict(
                 2,
@@ -118,6 +120,10 @@ def _failsafe_first(day: Day) -> LawVerdict:
         held=True,
         evidence=f"in all {len(leased)} looks at ordered nodes the failsafe stood 10 minutes after the last end",
     )
+
+
+def _last_end(sample: Sample) -> datetime:
+    return max(lease.closes for lease in sample.leases if lease.in_force(sample.at))
 
 
 def _stale_is_refused(day: Day) -> LawVerdict:

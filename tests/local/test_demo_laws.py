@@ -93,6 +93,16 @@ def test_law_1_is_not_held_by_a_day_without_a_breach() -> None:
     assert not law(1, replace(GOOD, samples=[sample(0), sample(30, ["a"]), sample(70)])).held
 
 
+def test_law_2_holds_while_an_extension_has_moved_the_failsafe_and_not_yet_the_lease() -> None:
+    longer = replace(LEASE, closes=CLOSES + timedelta(minutes=15))
+    moved = (longer.closes + timedelta(minutes=10),)
+    between = replace(sample(30, ["a"]), failsafe=moved)
+    after = replace(sample(31, ["a"]), failsafe=moved, leases=(longer,))
+
+    assert law(2, replace(GOOD, samples=[between, after])).held
+    assert not law(2, replace(GOOD, samples=[between, replace(after, leases=(LEASE,))])).held
+
+
 def test_law_2_is_broken_by_a_missing_or_misplaced_failsafe() -> None:
     bare = replace(sample(30, ["a", "b"]), failsafe=())
     early = replace(sample(30, ["a", "b"]), failsafe=(CLOSES,))
