@@ -1,6 +1,6 @@
 """`lamplighter windows`: the windows of the next 36 hours, leases granted ahead, skips and pauses, with the reasons."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated
 
@@ -9,15 +9,21 @@ import typer
 from cli import deployment, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
+from lamplighter.adapters.calendars.kept import warm_up
 from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.lease_schedules import opens_at, unopened
+from lamplighter.domain.warm_up import gpus_expected
 
 
 def command(
     pool: Annotated[str | None, typer.Argument(metavar="[POOL]", help="Only this pool.")] = None,
     as_json: AsJson = False,
+    ics: Annotated[
+        str | None,
+        typer.Option("--ics", metavar="OUT", help="Write the next 8 weeks as iCalendar here; - is stdout."),
+    ] = None,
     lab_name: LabName = None,
 ) -> None:
     """Show the windows of the next 36 hours, leases granted ahead, and what people skipped or paused.
@@ -26,14 +32,22 @@ def command(
     Examples:
       lamplighter windows
       lamplighter windows gpu --json
+      lamplighter windows --ics gpu-windows.ics
     """
+    if ics is not None:
+        from cli import windows_ics  # noqa: PLC0415 - the whole plan is worked out only here
+
+        windows_ics.write(ics, pool, lab_name)
+        return
     found = deployment.find(lab_name)
     pools = found.pools(pool)
     pauses = found.ledger.pauses()
-    leases = [lease for name in pools for lease in found.ledger.leases(name) if _is_window(lease, found.now)]
+    known = {name: found.ledger.leases(name) for name in pools}
+    gpus = _Gpus(found, known)
+    leases = [lease for of_pool in known.values() for lease in of_pool if _is_window(lease, found.now)]
     skips = [skip for skip in found.ledger.skips() if _is_ahead(skip, found) and _pool(skip, found) in pools]
     if as_json:
-        rows = [_document(lease, _paused(lease, pauses, found)) for lease in leases]
+        rows = [_document(lease, _paused(lease, pauses, found), gpus.at(lease)) for lease in leases]
         printing.as_json([*rows, *(_skipped(skip, found) for skip in skips)])
         return
     pause = paused_at(pauses, found.now)
@@ -43,8 +57,11 @@ def command(
         printing.say("No window opens in the next 36 hours.")
         return
     printing.table(
-        ["window", "date", "pool", "nodes", "owner", "state", "opens", "closes", "why"],
-        [*(_row(lease, pauses, found) for lease in leases), *(_skip_row(skip, found) for skip in skips)],
+        ["window", "date", "pool", "nodes", "owner", "state", "opens", "GPUs", "closes", "why"],
+        [
+            *(_row(lease, pauses, found, gpus) for lease in leases),
+            *(_skip_row(skip, found) for skip in skips),
+        ],
     )
 
 
@@ -65,7 +82,19 @@ def _pool(skip: Skip, found: Deployment) -> str | None:
     return found.lab.pool_of(window) if window else None
 
 
-def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> list[str]:
+class _Gpus:
+    """When GPUs are expected of each lease; a pool's receipts are read once."""
+
+    def __init__(self, found: Deployment, known: Mapping[str, Sequence[Lease]]) -> None:
+        self._known = known
+        self._taking = {pool: warm_up(pool, found.ledger) for pool, leases in known.items() if leases}
+
+    def at(self, lease: Lease) -> datetime | None:
+        return gpus_expected(lease, self._known[lease.pool], self._taking[lease.pool])
+
+
+def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment, gpus: _Gpus) -> list[str]:
+    paused = _paused(lease, pauses, found)
     return [
         lease.window or lease.id,
         lease.date or f"{lease.opens.astimezone(found.zone):%Y-%m-%d}",
@@ -74,13 +103,14 @@ def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> list[str]:
         lease.owner,
         lease.state.value,
         printing.local(lease.opens, found.zone),
+        printing.local(None if paused else gpus.at(lease), found.zone),
         printing.local(lease.closes, found.zone),
-        _why(lease, _paused(lease, pauses, found)),
+        _why(lease, paused),
     ]
 
 
 def _skip_row(skip: Skip, found: Deployment) -> list[str]:
-    return [skip.window, skip.date, _pool(skip, found) or "", "", "", "skipped", "-", "-", skip.reason()]
+    return [skip.window, skip.date, _pool(skip, found) or "", "", "", "skipped", "-", "-", "-", skip.reason()]
 
 
 def _why(lease: Lease, paused: str | None) -> str:
@@ -107,7 +137,7 @@ def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | N
     return f"does not open: {reason}"
 
 
-def _document(lease: Lease, paused: str | None) -> dict[str, object]:
+def _document(lease: Lease, paused: str | None, gpus: datetime | None) -> dict[str, object]:
     return {
         "window": lease.window,
         "date": lease.date,
@@ -117,6 +147,7 @@ def _document(lease: Lease, paused: str | None) -> dict[str, object]:
         "by": lease.by,
         "state": lease.state.value,
         "opens": written(lease.opens),
+        "gpus_expected": written(gpus) if gpus else None,
         "closes": written(lease.closes),
         "lease": lease.id,
         "reason": lease.refusal or lease.because,
