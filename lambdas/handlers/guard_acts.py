@@ -229,6 +229,9 @@ def _pages(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
 def _kind(breach: Breach) -> str:
     if breach.rule in {Rule.LEAKED, Rule.NO_LONGER_LEAKED}:
         return "leaked"
+    if breach.action in {Action.NOTE, Action.PROTECT}:
+        # Nothing was wrong yet that anybody did.
+        return "noted"
     return "warned" if breach.action is Action.WARN else "breach"
 
 
