@@ -1,6 +1,6 @@
 """`lamplighter status`: each pool now: nodes, until when, for whom, the failsafe, and what comes next."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,6 +15,7 @@ from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
 from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.calendars.kept import warm_up
 from lamplighter.domain.changes import clock_of, paused_at
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
@@ -22,6 +23,7 @@ from lamplighter.domain.pool import PoolState
 from lamplighter.domain.standing import Standing, Unmet, standings
 from lamplighter.domain.target import Target
 from lamplighter.domain.timetable import Timetable
+from lamplighter.domain.warm_up import BEFORE_ANY, gpus_expected
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class View:
     upcoming: Lease | None
     unmet: tuple[Unmet, ...]
     """Windows that are open by the calendar and have no lease in force."""
+    gpus: Mapping[str, datetime | None]
+    """When GPUs are ready or expected, by lease: of those that run and of the next."""
 
     @property
     def until(self) -> datetime | None:
@@ -75,18 +79,17 @@ def command(
     if pause is not None:
         printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
     printing.table(
-        ["pool", "state", "nodes", "until", "owner", "failsafe", "next window"],
+        ["pool", "state", "nodes", "GPUs", "until", "owner", "failsafe", "next window"],
         [
             [
                 view.name,
                 view.state.phase.value,
                 f"{view.desired} of {view.target.nodes}",
+                _gpus(view, found),
                 printing.local(view.until, found.zone),
                 ", ".join(dict.fromkeys(lease.owner for lease in view.running)) or "-",
                 printing.local(view.state.failsafe_at, found.zone),
-                f"{view.upcoming.window} {printing.local(view.upcoming.opens, found.zone)}"
-                if view.upcoming
-                else "-",
+                _next(view, found),
             ]
             for view in views
         ],
@@ -111,15 +114,42 @@ def _view(found: Deployment, name: str, leases: Sequence[Lease], stands: Standin
     state = found.ledger.pool(name)
     group = NodeGroups(found.lab.cluster_name).read(found.lab.nodegroup_name(name))
     planned = [lease for lease in leases if lease.state is LeaseState.PLANNED and lease.opens > found.now]
+    upcoming = min(planned, key=lambda lease: lease.opens, default=None)
+    told = [*stands.target.in_force, *([upcoming] if upcoming else [])]
+    taking = warm_up(name, found.ledger) if told else BEFORE_ANY
     return View(
         name=name,
         state=state,
         desired=group.desired if group else 0,
         target=stands.target,
         running=stands.target.in_force,
-        upcoming=min(planned, key=lambda lease: lease.opens, default=None),
+        upcoming=upcoming,
         unmet=stands.unmet,
+        gpus={lease.id: gpus_expected(lease, leases, taking) for lease in told},
     )
+
+
+def _gpus(view: View, found: Deployment) -> str:
+    """Ready, or when the first of what runs is expected to be."""
+    if not view.running:
+        return "-"
+    if any(lease.ready for lease in view.running):
+        return "ready"
+    first = min(filter(None, (view.gpus[lease.id] for lease in view.running)), default=None)
+    return f"expected {printing.local(first, found.zone)}" if first else "-"
+
+
+def _next(view: View, found: Deployment) -> str:
+    if view.upcoming is None:
+        return "-"
+    opens = f"{view.upcoming.window} {printing.local(view.upcoming.opens, found.zone)}"
+    gpus = view.gpus[view.upcoming.id]
+    return f"{opens}, GPUs {gpus.astimezone(found.zone):%H:%M}" if gpus else opens
+
+
+def _lease(lease: Lease, view: View) -> dict[str, object]:
+    gpus = view.gpus[lease.id]
+    return {**document(lease), "gpus_expected": written(gpus) if gpus else None}
 
 
 def _document(view: View) -> dict[str, object]:
@@ -132,8 +162,8 @@ def _document(view: View) -> dict[str, object]:
         "until": written(view.until) if view.until else None,
         "failsafe": written(view.state.failsafe_at) if view.state.failsafe_at else None,
         "leaked": view.state.leaked_because,
-        "leases": [document(lease) for lease in view.running],
-        "next": document(view.upcoming) if view.upcoming else None,
+        "leases": [_lease(lease, view) for lease in view.running],
+        "next": _lease(view.upcoming, view) if view.upcoming else None,
         "without_lease": [unmet.to_json() for unmet in view.unmet],
     }
 

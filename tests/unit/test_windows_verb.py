@@ -117,3 +117,15 @@ def test_simulate_live_plays_course_calendars_and_early_openings(world: LabOnMot
         ("course", "2026-11-21T16:00:00Z", []),
     ]
     assert "a class, b course" in told("simulate", "--live")
+
+
+def test_status_says_when_gpus_are_expected_of_what_runs_and_of_the_next(world: LabOnMoto) -> None:
+    deploy(world, CLASS)
+    world.lease(opens=-5, closes=60)
+
+    (pool,) = json.loads(told("status", "--json"))["pools"]
+    assert [lease["gpus_expected"] for lease in pool["leases"]] == ["2026-11-20T20:05:00Z"]
+    assert pool["next"]["gpus_expected"] == "2026-11-21T10:00:00Z"
+    text = told("status")
+    assert "expected Fri 20 Nov 20:05 UTC" in text
+    assert "class Sat 21 Nov 09:50 UTC, GPUs 10:00" in text
