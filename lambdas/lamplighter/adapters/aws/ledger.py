@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_calendar import LedgerCalendar
 from lamplighter.adapters.aws.ledger_charges import LedgerCharges
+from lamplighter.adapters.aws.ledger_courses import LedgerCourses
 from lamplighter.adapters.aws.ledger_guard import LedgerGuard
 from lamplighter.adapters.aws.ledger_prices import LedgerPrices
 from lamplighter.adapters.aws.ledger_table import Conflict
@@ -28,7 +29,7 @@ LOCK_LASTS = timedelta(seconds=60)
 __all__ = ["Conflict", "Ledger"]
 
 
-class Ledger(LedgerCalendar, LedgerCharges, LedgerGuard, LedgerPrices):
+class Ledger(LedgerCalendar, LedgerCharges, LedgerCourses, LedgerGuard, LedgerPrices):
     """The ledger of one lab, in the DynamoDB table of that name."""
 
     @contextmanager
