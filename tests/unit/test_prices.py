@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,8 +12,11 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from handlers.leases_granting import admitted
 from handlers.prices import known, refresh
 from lamplighter.adapters.aws.price_list import PriceList
+from lamplighter.domain.commands import Command
+from lamplighter.domain.money import Money
 from lamplighter.domain.price import Price, Source, best
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab import Lab
@@ -143,3 +146,20 @@ def test_a_stated_price_and_another_currency_ask_nobody(lab: LabOnMoto) -> None:
 
 def _as_list(listed: Listed) -> Any:
     return listed
+
+
+def test_a_price_that_nobody_knows_refuses_admission_until_the_lab_states_one(lab: LabOnMoto) -> None:
+    desk = lab.watch.desk
+    euros = {"name": "lab", "guard": {"budget": {"amount": "50", "currency": "EUR"}}}
+    command = Command.from_json(lab.command(lease=None, for_seconds=3600))
+    unknown = replace(desk, capacity=replace(desk.capacity, lab=Lab.model_validate(euros)))
+    stated = Lab.model_validate({**euros, "pools": {"gpu": {"price_per_hour": "1.10"}}})
+    known_ = replace(desk, capacity=replace(desk.capacity, lab=stated))
+
+    refused = admitted(command, unknown)
+    granted = admitted(replace(command, id="open-2"), known_)
+
+    assert refused["outcome"] == "refused"
+    assert str(refused["reason"]).startswith("pools.gpu.price_per_hour: no price of g5.xlarge is known")
+    assert granted["outcome"] == "granted"
+    assert lab.capacity.ledger.budget("2026-11", "EUR").held == Money.of("1.10", "EUR")

@@ -49,17 +49,19 @@ def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
             window = fitted(window, lab, room.most, room.stays(begins))  # noqa: PLW2901
         period = tariff.period(window.opening)
         hold = tariff.hold(window)
+        limit = tariff.owners.get(window.owner)
         if taken + window.nodes > room.most:
             admission.refused.append(_refused(window, Code.POOL_FULL, _full(window, taken, room.most)))
         elif held[period] + hold > tariff.budget:
             reason = tariff.too_dear(hold, held[period], period)
             admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
-        elif owned[window.owner, period] + hold > tariff.budget_of(window.owner):
+        elif limit is not None and owned[window.owner, period] + hold > limit:
             reason = tariff.too_dear(hold, owned[window.owner, period], period, window.owner)
             admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
         else:
             held[period] += hold
-            owned[window.owner, period] += hold
+            if limit is not None:
+                owned[window.owner, period] += hold
             room.take(window)
             if early:
                 room.remember(window)
@@ -111,11 +113,7 @@ class _Tariff:
         self._steady = zones.steady_days(lab.time_zone)
         self._name = cache(_PERIODS[self._per])
         self.budget = int(budget * self._unit) * SECONDS_AN_HOUR
-        self._owners = {name: int(amount * self._unit) * SECONDS_AN_HOUR for name, amount in owners.items()}
-
-    def budget_of(self, owner: str) -> int:
-        """What an owner may have of a period: all of it, unless the lab says less."""
-        return self._owners.get(owner, self.budget)
+        self.owners = {name: int(amount * self._unit) * SECONDS_AN_HOUR for name, amount in owners.items()}
 
     def hold(self, window: PlannedWindow) -> int:
         return window.nodes * (window.closing - window.opening) * self._prices[window.pool]
@@ -124,7 +122,7 @@ class _Tariff:
         return self._name(self._steady.local_day(opening))
 
     def too_dear(self, hold: int, held: int, period: str, owner: str | None = None) -> str:
-        budget = self.budget if owner is None else self.budget_of(owner)
+        budget = self.budget if owner is None else self.owners[owner]
         has = "" if owner is None else f" that {owner} has"
         return (
             f"it would cost {self._money(hold)}, but of the {self._money(budget)}{has}"
