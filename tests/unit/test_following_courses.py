@@ -3,13 +3,18 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
 
+from handlers.leases import STEPS
+from handlers.planner import Office, plan_all
 from handlers.planner_courses import follow_courses
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain.course_calendar import Course
+from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.schedule import open_command
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
@@ -182,3 +187,50 @@ def test_a_window_that_follows_no_calendar_any_more_leaves_no_copy(hours: Hours)
     )
     hours.plan()
     assert list(hours.ledger.course_copies()) == ["other"]
+
+
+def test_the_planner_makes_leases_of_events_moves_them_and_shortens_none_unannounced(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with lab_on_moto(monkeypatch, tmp_path) as world:
+        school = School()
+        school.answer = calendar(
+            "DTSTART:20261120T203000|DURATION:PT3H", "DTSTART:20261121T100000|DURATION:PT1H"
+        )
+        document = {"name": "lab", "time_zone": "UTC", "windows": [{"name": "course", "calendar": ADDRESS}]}
+        world.capacity.lab = Lab.model_validate(document)
+        notices = Notices(boto3.client("sns").create_topic(Name="notices")["TopicArn"])
+        office = Office(
+            world.watch.desk, world.watch.workflows, notices, extend_lease=world.close_lab, fetch=school
+        )
+        ledger = world.capacity.ledger
+
+        plan_all(office)
+        first, second = ledger.leases("gpu")
+        assert [f"{each.opens:%d. %H:%M}" for each in (first, second)] == ["20. 20:30", "21. 10:00"]
+        names = {
+            each["Name"] for each in boto3.client("scheduler").list_schedules(GroupName="lab")["Schedules"]
+        }
+        assert {f"open-{first.id}", f"close-{first.id}", f"open-{second.id}"} <= names
+
+        world.at(30)
+        run = {"command": open_command(first).to_json(), "results": {}}
+        assert STEPS["Admit"](run, office.desk)["outcome"] == "granted"
+        school.answer = calendar(
+            "DTSTART:20261120T203000|DURATION:PT2H", "DTSTART:20261121T120000|DURATION:PT1H"
+        )
+        world.at(61)
+        done = plan_all(office)
+
+        # The running lease is as it was: a command moves its end, announced and with notice. The other has moved.
+        running, moved = ledger.leases("gpu")
+        assert (running.state, running.closes) == (LeaseState.ADMITTED, first.closes)
+        started: Any = done["started"]
+        assert [name for name in started if name.startswith(f"follow-{first.id}-")]
+        assert (moved.id, f"{moved.opens:%d. %H:%M}") == (second.id, "21. 12:00")
+
+        # An address that is lost takes nothing away.
+        school.answer = OutsideFailed("school.example answers 500")
+        world.at(130)
+        plan_all(office)
+        assert [lease.id for lease in ledger.leases("gpu")] == [first.id, second.id]
