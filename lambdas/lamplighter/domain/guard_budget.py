@@ -14,7 +14,6 @@ from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.guard_facts import NOTICE, PoolFacts
 from lamplighter.domain.guard_leases import warned_first
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
 from lamplighter.domain.overdraft import Overdraft
@@ -72,7 +71,7 @@ def overdrafts(
             runs = sum((each.so_far for each in sharing), Money.zero(purse.limit.currency))
             found[one.lease.id] = Overdraft(
                 at,
-                f"{purse.whose} is used up at {clock_time(max(at, now))}: "
+                f"{purse.whose} is used up at {terms.clock(max(at, now))}: "
                 f"{purse.account.spent} is spent and {runs} more has run so far",
             )
     return found
