@@ -160,7 +160,10 @@ class Cloud:
         As `cdk deploy --all` does, it stops at a stack that fails, and takes up what an earlier deploy
         left behind only when told to with `import_existing`.
         """
-        assembly = synthesise(lab_path)
+        return self.deploy_assembly(synthesise(lab_path), import_existing=import_existing)
+
+    def deploy_assembly(self, assembly: Assembly, *, import_existing: bool = False) -> list[Stack]:
+        """As `deploy`, of what was synthesised already: by another release, for instance."""
         self.aws.assets.read(assembly.folder)
         ended: list[Stack] = []
         for template in assembly.stacks():

@@ -1,4 +1,7 @@
-"""One embedded cloud with the scenarios' lab for all of them, one after the other."""
+"""Which scenario goes before which, and the one embedded cloud of those that deploy and wreck.
+
+There is one cloud a process: whoever starts a cloud of their own goes before the one that stays.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,14 +13,11 @@ from local.cloud import Cloud
 from tests.scenarios.lab_day import LabDay
 
 LAB = Path(__file__).with_name("lab.yaml")
-#: When the day begins, by what is about windows in it; else after all of them.
-BEGINS = {
-    "test_killed_functions": datetime(2026, 12, 1, 7, 50, tzinfo=UTC),
-    "test_hand_over": datetime(2026, 12, 1, 12, 20, tzinfo=UTC),
-}
-AFTERNOON = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
-#: What needs the machine for itself comes first, what wrecks the lab last.
-FIRST, WRECKS = "test_day", ("test_deploys", "test_all_functions_deleted")
+#: A day before the first window of that lab.
+BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
+#: What needs the machine for itself comes first; of those on one cloud, what wrecks the lab last.
+FIRST = "test_day"
+ON_ONE_CLOUD = ("test_dead_for_a_day", "test_upgrade", "test_deploys", "test_all_functions_deleted")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -32,21 +32,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _turn(item: pytest.Item) -> int:
-    """Whoever starts a cloud of their own goes before the one that stays: there is one a process."""
     name = item.path.stem
-    if "started" not in getattr(item, "fixturenames", ()):
-        return 0 if name == FIRST else 1
-    if name in BEGINS:
-        return 2 + list(BEGINS).index(name)
-    return 11 + WRECKS.index(name) if name in WRECKS else 10
+    return 2 + ON_ONE_CLOUD.index(name) if name in ON_ONE_CLOUD else name != FIRST
 
 
 @pytest.fixture(scope="session")
-def started(request: pytest.FixtureRequest) -> Iterator[LabDay]:
-    """The lab, deployed; its day begins before the windows where a scenario is about them."""
-    selected = {item.path.stem for item in request.session.items}
-    begins = min((instant for name, instant in BEGINS.items() if name in selected), default=AFTERNOON)
-    with Cloud(LAB, rate=1, start=begins, progress=print) as cloud:
+def started() -> Iterator[LabDay]:
+    """The lab, deployed."""
+    with Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud:
         cloud.up()
         cloud.aws.functions.warm_up()
         yield LabDay(cloud)

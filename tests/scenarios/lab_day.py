@@ -148,6 +148,13 @@ class LabDay:
         """Instances of the pool that EC2 still has."""
         return self.look().instances
 
+    def code(self) -> str:
+        """Which code the leases function runs."""
+        found = self.api("lambda").get_function(FunctionName=f"{self.lab.name}-leases")
+        return str(
+            found["Code"]["Location"] if "Location" in found["Code"] else found["Configuration"]["CodeSha256"]
+        )
+
     def running(self) -> list[str]:
         """Executions that have not ended."""
         stepfunctions = self.api("stepfunctions")

@@ -1,0 +1,33 @@
+"""The day of misfortunes: one cloud, one clock, every selected story played once before the first is judged."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from local.cloud import Cloud
+from tests.scenarios.misfortunes.day import Day
+from tests.scenarios.misfortunes.story import STORY
+
+LAB = Path(__file__).with_name("lab.yaml")
+BEGINS = datetime(2026, 12, 1, 7, 58, tzinfo=UTC)
+
+
+@pytest.fixture(scope="package")
+def day(request: pytest.FixtureRequest) -> Iterator[Day]:
+    """The day, played; its outcomes are asked for by the tests."""
+    stories: dict[str, Callable] = {}
+    for item in request.session.items:
+        play = getattr(getattr(item, "function", None), STORY, None)
+        if play is not None:
+            pool, tell = play
+            assert pool not in stories, f"two stories are told of pool {pool}"
+            stories[pool] = tell
+    with Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud:
+        cloud.up()
+        cloud.aws.functions.warm_up()
+        played = Day(cloud)
+        played.lose_events()
+        played.play(stories)
+        yield played

@@ -1,0 +1,158 @@
+"""One virtual day in which every pool of a lab has a story of its own, all at the same time.
+
+A story is a generator: it acts, and yields what it waits for. The day looks at everything from outside once
+a virtual minute, and lets each story go on whose wait is over. Hurry runs all along, so the day takes as
+long as the functions and Kubernetes really need. What stories can do and see is in pool.py.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import boto3
+
+from lamplighter.adapters.aws.ledger import Ledger
+from local.aws.refusals import FunctionCall, Refusal
+from local.cloud import Cloud
+from local.demo.observations import Sample
+from tests.scenarios.misfortunes.looks import Looks
+from tests.scenarios.misfortunes.pool import Pool, Story, Until
+
+LOOK_EVERY = timedelta(minutes=1)
+#: While functions are at it: what takes them a second takes the lab so many. Fewer on a machine that is
+#: busy with other things, by how many seconds a look takes: its slowness is no slowness of AWS.
+RATE, SLOWEST, QUICK_LOOK = 30.0, 5.0, 0.25
+#: No story may wait longer, however long it says: the day must end.
+LONGEST = timedelta(hours=8)
+
+
+@dataclass
+class Outcome:
+    """What became of a story: `error` is None where all that it says is so."""
+
+    error: BaseException | None = None
+    told: bool = False
+
+
+@dataclass
+class _Told:
+    pool: Pool
+    story: Story
+    waits: Until
+    deadline: datetime
+
+
+@dataclass
+class Day:
+    """A cloud with its lab, and the stories that are played in it."""
+
+    cloud: Cloud
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        endpoints = self.cloud.endpoints()
+        self._session = boto3.session.Session(
+            aws_access_key_id=endpoints.access_key_id,
+            aws_secret_access_key=endpoints.secret_access_key,
+            region_name=endpoints.region,
+        )
+        self._endpoint = endpoints.endpoint
+        self._clients: dict[str, Any] = {}
+        lab = self.cloud.lab
+        self.ledger = Ledger(f"{lab.name}-ledger", self.api("dynamodb"))
+        groups = {pool: lab.nodegroup_name(pool) for pool in lab.pools}
+        self._looks = Looks(lab, groups, self.api, self.ledger, self.cloud.control_plane.admin())
+        self.pools = {name: Pool(self, name, groups[name]) for name in lab.pools}
+        self.refused: dict[str, Callable[[FunctionCall], Refusal | None]] = {}
+        self.cloud.aws.refusals.judge = self._judge
+
+    def api(self, service: str) -> Any:
+        """AWS with the account's own key."""
+        if service not in self._clients:
+            self._clients[service] = self._session.client(service, endpoint_url=self._endpoint)  # type: ignore[call-overload]
+        return self._clients[service]
+
+    @property
+    def now(self) -> datetime:
+        return self.cloud.clock.now()
+
+    def lose_events(self) -> None:
+        """From now on no event of Auto Scaling reaches the guard: only its sweeps are left."""
+        self.api("events").disable_rule(Name=f"{self.cloud.lab.name}-instances")
+
+    def play(self, stories: dict[str, Callable[[Pool], Story]]) -> None:
+        """Tell all stories to their ends, each on the pool it is named after."""
+        clock = self.cloud.clock
+        with clock.busy():
+            clock.hurry(True)
+            self._look(stories)
+            told = [self._begun(pool, tell) for pool, tell in stories.items()]
+            going = [each for each in told if each is not None]
+            while going:
+                with clock.idle():
+                    clock.sleep(LOOK_EVERY.total_seconds())
+                self._look([each.pool.name for each in going])
+                going = [each for each in going if self._goes_on(each)]
+            clock.hurry(False)
+        clock.set_rate(1)
+
+    def _look(self, pools: Iterable[str]) -> None:
+        begun = time.monotonic()
+        for name, sample in self._looks.at(self.now, pools).items():
+            self.pools[name].samples.append(sample)
+        took = time.monotonic() - begun
+        self.cloud.clock.set_rate(min(RATE, max(SLOWEST, RATE * QUICK_LOOK / took)))
+
+    def _begun(self, pool: str, tell: Callable[[Pool], Story]) -> _Told | None:
+        self.outcomes[pool] = Outcome()
+        told = _Told(self.pools[pool], tell(self.pools[pool]), Until("it begins", lambda: True), self.now)
+        return told if self._advanced(told) else None
+
+    def _goes_on(self, told: _Told) -> bool:
+        """Whether the story is still being told after this look."""
+        waits = told.waits
+        with self._kept(told.pool.name) as failed:
+            if waits.holds():
+                return self._advanced(told)
+            if self.now < told.deadline:
+                return True
+            late = AssertionError(f"{waits.what}: not within {waits.within}\n{told.pool.story()}")
+            told.story.throw(late)
+        if failed:
+            told.story.close()
+        return False
+
+    def _advanced(self, told: _Told) -> bool:
+        """Whether there is something to wait for again."""
+        with self._kept(told.pool.name):
+            try:
+                told.waits = next(told.story)
+            except StopIteration:
+                self.outcomes[told.pool.name].told = True
+                return False
+            told.deadline = self.now + min(told.waits.within, LONGEST)
+            return True
+        return False
+
+    @contextmanager
+    def _kept(self, pool: str) -> Iterator[list[BaseException]]:
+        """What a story fails with is its own outcome, the others go on."""
+        failed: list[BaseException] = []
+        try:
+            yield failed
+        except Exception as error:  # noqa: BLE001 -- the test of this story raises it
+            self.outcomes[pool].error = error
+            failed.append(error)
+
+    def _judge(self, call: FunctionCall) -> Refusal | None:
+        judge = self.refused.get(call.pool or "")
+        return judge(call) if judge else None
+
+
+def interval(samples: list[Sample]) -> timedelta:
+    """The longest time between two looks."""
+    return max((after.at - before.at for before, after in pairwise(samples)), default=LOOK_EVERY)

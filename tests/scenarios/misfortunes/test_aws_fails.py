@@ -1,0 +1,164 @@
+"""AWS slows down, fails, has no room, takes an order back or never ends an update: the pool's day goes on."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from local.aws.refusals import FunctionCall, Refusal, failed, throttled
+from tests.scenarios.misfortunes.pool import Pool, Story
+from tests.scenarios.misfortunes.story import story
+
+SERVICES = {"dynamodb", "eks", "ec2", "autoscaling", "scheduler"}
+#: Which service a step cannot do without; more are asked along the way.
+ASKED = {
+    ("Admit", "dynamodb"),
+    ("Admit", "scheduler"),
+    ("ArmFailsafe", "scheduler"),
+    ("ArmFailsafe", "eks"),
+    ("Scale", "dynamodb"),
+    ("Scale", "eks"),
+    ("Scale", "autoscaling"),
+    ("AwaitNodes", "ec2"),
+    ("AwaitNodes", "autoscaling"),
+    ("RestoreExperiments", "dynamodb"),
+    ("ProveZero", "ec2"),
+    ("ProveZero", "eks"),
+    ("Settle", "dynamodb"),
+    ("Settle", "autoscaling"),
+    ("Disarm", "scheduler"),
+    ("Receipt", "dynamodb"),
+}
+FAILSAFE_RAIL = timedelta(minutes=30)
+
+
+class OnceEachStep:
+    """Refuses, for every step and service, all calls of the first invocation that makes any."""
+
+    def __init__(self, how: Callable[[str], Refusal]) -> None:
+        self._how = how
+        self.refused: dict[tuple[str | None, str], str] = {}
+
+    def __call__(self, call: FunctionCall) -> Refusal | None:
+        if call.service not in SERVICES:
+            return None
+        first = self.refused.setdefault((call.step, call.service), call.invocation)
+        return self._how(call.service) if first == call.invocation else None
+
+
+@story("throttled")
+def test_aws_asks_every_step_to_slow_down_once_for_every_service(pool: Pool) -> Story:
+    yield from refused_once(pool, throttled)
+
+
+@story("failing")
+def test_aws_fails_once_at_every_step_and_service(pool: Pool) -> Story:
+    yield from refused_once(pool, failed)
+
+
+def refused_once(pool: Pool, how: Callable[[str], Refusal]) -> Story:
+    # given that every step meets a refusal of every service it calls
+    refusals = OnceEachStep(how)
+    pool.day.refused[pool.name] = refusals
+
+    # when a lease comes and goes
+    lease = yield from pool.open(1, minutes=40)
+    yield pool.opened(lease)
+    yield pool.closed(lease)
+    yield pool.zero()
+
+    # then each of them was met, and it opened, was paid for and closed as on any day
+    assert set(refusals.refused) >= ASKED
+    assert pool.receipt(lease.id)["proof_of_zero"]["instances"] == []
+    assert [verdict["verdict"] for verdict in pool.receipt(lease.id)["verdicts"]].count("passed") >= 1
+    pool.no_node_after(lease.closes + timedelta(minutes=10))
+    pool.verdicts(1, 5, 7, 8)
+    pool.failsafe_stood()
+    pool.within_budget()
+
+
+@story("endless")
+def test_an_update_that_never_ends_does_not_keep_a_pool_open(pool: Pool) -> Story:
+    # given an open pool on which EKS is at an update that it does not end
+    faults = pool.day.cloud.aws.behaviours.faults
+    lease = yield from pool.open(1, minutes=30)
+    yield pool.opened(lease)
+    faults.endless_updates(pool.group)
+    yield from pool.by_hand(maxSize=1)
+
+    # when the lease ends, then the Auto Scaling group itself is brought to zero after a quarter of an hour
+    yield pool.reached(lease.closes)
+    yield pool.until("nothing runs", lambda: not pool.seen.instances, minutes=30)
+    assert pool.updating(), "EKS ended its update"
+    assert pool.now - lease.closes < FAILSAFE_RAIL, "before the failsafe's own way around EKS"
+    leased = [sample for sample in pool.samples if lease.opens < sample.at < lease.closes]
+    assert all(sample.instances for sample in leased if sample.at > lease.opens + timedelta(minutes=5))
+
+    # and when EKS is done at last, zero is proven and settled
+    faults.clear(pool.group)
+    yield pool.closed(lease)
+    yield pool.zero()
+    assert pool.receipt(lease.id)["proof_of_zero"]["desired"] == 0
+    pool.verdicts(5, 7, 8)
+
+
+@story("reverted")
+def test_a_scale_up_that_eks_takes_back_is_asked_for_again(pool: Pool) -> Story:
+    # given that EC2 has no room and EKS takes a scale-up back that fails
+    faults, begun = pool.day.cloud.aws.behaviours.faults, pool.now
+    faults.no_capacity("g4dn.xlarge")
+    faults.revert_scale_up(pool.group)
+
+    # when a node is asked for, then that is said, and nothing is ordered any more
+    lease = yield from pool.open(1, minutes=60)
+    yield pool.until("the shortage is said", lambda: pool.entries(begun, "degraded"), minutes=10)
+    (said, *_) = pool.entries(begun, "degraded")
+    assert "1 of 1 nodes" in said.what
+    assert "capacity" in said.why
+    yield pool.until("EKS took it back", lambda: pool.seen.desired == 0, minutes=10)
+    assert pool.lease(lease.id).granted
+
+    # when there is room again, then it is asked for again and opens
+    faults.clear("g4dn.xlarge")
+    yield pool.opened(lease, minutes=20)
+    yield pool.closed(lease)
+    yield pool.zero()
+
+    # and a lease for which no room ever comes costs nothing and leaves nothing behind
+    faults.no_capacity("g4dn.xlarge")
+    poor = yield from pool.open(1, minutes=20)
+    yield pool.closed(poor)
+    yield pool.zero()
+    assert pool.receipt(poor.id)["node_seconds"] == 0
+    faults.clear("g4dn.xlarge")
+    pool.verdicts(1, 5, 7, 8)
+
+
+@story("short")
+def test_one_of_two_nodes_has_no_capacity_until_it_has(pool: Pool) -> Story:
+    # given capacity for one node
+    faults, begun = pool.day.cloud.aws.behaviours.faults, pool.now
+    faults.few("g6.xlarge", 1)
+
+    # when two are asked for, then the cause is named
+    lease = yield from pool.open(2, minutes=60)
+    yield pool.until("the shortage is said", lambda: pool.entries(begun, "degraded"), minutes=25)
+    (said, *_) = pool.entries(begun, "degraded")
+    assert "1 of 2 nodes" in said.what
+    assert "capacity" in said.why
+    # and it is open with one, and what the other would cost is free until it is asked for again
+    yield pool.opened(lease)
+    first = pool.seen.instances
+    assert len(first) == 1
+    less = lease.hold.amount * 3 / 4
+    yield pool.until("half the hold is free", lambda: pool.lease(lease.id).hold.amount < less, minutes=10)
+
+    # when there is capacity again, then it is whole, with the first node still the same
+    faults.clear("g6.xlarge")
+    yield pool.until("both nodes are there", lambda: len(pool.seen.instances) == 2, minutes=15)
+    yield pool.until("none is missing", lambda: not pool.lease(lease.id).missing, minutes=15)
+    assert set(first) <= set(pool.seen.instances)
+
+    # and it closes like any other
+    yield pool.closed(lease)
+    yield pool.zero()
+    assert pool.receipt(lease.id)["proof_of_zero"]["desired"] == 0
+    pool.verdicts(1, 5, 7, 8)

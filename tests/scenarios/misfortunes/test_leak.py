@@ -1,0 +1,42 @@
+"""An instance that will not go: the pool is leaked, somebody is paged, and it is closed again until it is."""
+
+from datetime import timedelta
+
+from lamplighter.domain.lease import LeaseState
+from tests.scenarios.misfortunes.pool import Pool, Story
+from tests.scenarios.misfortunes.story import story
+
+
+@story("stuck")
+def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(pool: Pool) -> Story:
+    # given a node whose instance will stay in shutting-down
+    faults, begun = pool.day.cloud.aws.behaviours.faults, pool.now
+    lease = yield from pool.open(1, minutes=20)
+    yield pool.opened(lease)
+    (stuck,) = pool.seen.instances
+    faults.stuck_termination("g6e.xlarge")
+
+    # when the lease ends, the pool is leaked half an hour after the order to zero, and no sooner
+    yield pool.until("the pool is leaked", lambda: pool.leaked, minutes=90)
+    (ordered, *_) = pool.entries(begun, "drained") or pool.entries(begun, "scaled")[-1:]
+    assert timedelta(minutes=30) <= pool.now - ordered.at <= timedelta(minutes=40)
+    assert pool.seen.instances == (stuck,)
+    (page, *_) = pool.entries(begun, "leaked")
+    assert stuck in page.why
+    assert pool.lease(lease.id).state is LeaseState.CLOSING
+
+    # then it is closed again, and nobody may believe it is closed
+    yield pool.until("it is closed again", lambda: len(pool.entries(begun, "leaked")) > 1, minutes=40)
+    assert pool.leaked
+
+    # when the instance goes at last
+    faults.clear("g6e.xlarge")
+    yield pool.until("the leak is over", lambda: not pool.leaked, minutes=30)
+    yield pool.closed(lease, minutes=120)
+    yield pool.zero()
+
+    # then zero is proven, and the receipt counts until AWS took it into shutting-down, which costs nothing
+    receipt = pool.receipt(lease.id)
+    assert receipt["proof_of_zero"]["instances"] == []
+    assert abs(receipt["node_seconds"] - timedelta(minutes=20).total_seconds()) < 240
+    pool.verdicts(5, 7, 8)

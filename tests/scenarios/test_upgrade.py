@@ -1,0 +1,61 @@
+"""Another release is deployed while pools are leased: back to the previous one, and up to this one again."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from lamplighter.domain.lease import Lease, LeaseState
+from local.assembly import synthesise
+from tests.scenarios import release
+from tests.scenarios.conftest import LAB
+from tests.scenarios.lab_day import LabDay
+
+PREVIOUS = "0.1.0"
+COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
+
+
+def test_back_to_the_previous_release_and_up_again_disturbs_no_lease(lab: LabDay, tmp_path: Path) -> None:
+    # given alice's lease, granted by this release
+    hers = lab.open(1, "3h", "--owner", "alice")
+    lab.until_state(hers.id, LeaseState.OPEN)
+    (node,) = lab.live()
+
+    # when the previous release is deployed over it
+    previous = release.load(PREVIOUS, tmp_path / PREVIOUS, synthesise(LAB))
+    code = lab.code()
+    ended = lab.cloud.deploy_assembly(previous)
+
+    # then that goes through, its functions are in charge, and the lease goes on
+    assert {stack.status for stack in ended} <= COMPLETE, [stack.failure() for stack in ended]
+    assert lab.code() != code
+    undisturbed(lab, hers, node)
+
+    # when bob gets a node from the previous release, and this one is deployed again
+    his = lab.open(1, "2h", "--owner", "bob", "--add")
+    lab.until_state(his.id, LeaseState.OPEN)
+    ended = lab.cloud.redeploy(LAB)
+
+    # then that goes through as well, and both leases go on
+    assert {stack.status for stack in ended} <= COMPLETE, [stack.failure() for stack in ended]
+    assert lab.code() == code
+    both = lab.live()
+    undisturbed(lab, hers, node)
+    undisturbed(lab, his, *both)
+
+    # and each closes with its own receipt, and then nothing is left
+    for lease in (his, hers):
+        closed = lab.command("close", lease.id, "--yes", "--json")
+        assert closed.code == 0, closed
+        lab.until_state(lease.id, LeaseState.CLOSED)
+    end = lab.until_quiet()
+    assert lab.receipt(hers.id)["node_seconds"] > lab.receipt(his.id)["node_seconds"] > 0
+    assert end.failsafe == ()
+
+
+def undisturbed(lab: LabDay, lease: Lease, *instances: str) -> None:
+    """Over more than one sweep: the lease has the same end, and its nodes are still there."""
+    then, begun = lab.now + timedelta(minutes=6), len(lab.samples)
+    lab.until("a sweep passed", lambda sample: sample.at >= then, timedelta(minutes=10))
+    now = lab.lease(lease.id)
+    assert (now.state, now.closes) == (LeaseState.OPEN, lease.closes)
+    assert all(set(instances) <= set(sample.instances) for sample in lab.samples[begun:])
+    assert min(lab.look().failsafe) >= lease.closes + timedelta(minutes=10)
