@@ -177,6 +177,14 @@ def test_watching_says_what_it_would_do_and_does_nothing() -> None:
     )
 
 
+def test_a_lease_past_its_end_is_closed_on_a_watched_pool_too() -> None:
+    ended = pool(lease(closes=-5), running=["i-1"])
+
+    found = sweep(replace(ended, enforcing=False))
+
+    assert [breach.action for breach in found if breach.rule is Rule.LEASE_PAST_ITS_END] == [Action.CLOSE]
+
+
 def test_an_instance_with_the_pools_tags_outside_its_group_is_ended() -> None:
     [breach] = sweep(pool(strays=[instance("i-stray", group=None)]))
 

@@ -14,7 +14,7 @@ handlers/guard_acts.py. Then a line in docs/reference/guard-rules.md, and in doc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from lamplighter.domain.breach import Action, Breach
+from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.guard_budget import reached
 from lamplighter.domain.guard_cluster import claims, unprotected
 from lamplighter.domain.guard_curfew import curfew
@@ -57,6 +57,8 @@ OURS = frozenset(
     }
 )
 """What is done in watch mode too: a lease there needs its failsafe, and no node is touched."""
+OF_LEASES = frozenset({Rule.LEASE_PAST_ITS_END, Rule.OPENING_ABANDONED, Rule.CLOSING_ABANDONED})
+"""Ending a lease is ours on a watched pool too: we opened it, and its nodes came with it."""
 
 
 def sweep(facts: PoolFacts) -> tuple[Breach, ...]:
@@ -67,6 +69,8 @@ def sweep(facts: PoolFacts) -> tuple[Breach, ...]:
 
 def _only_said(breach: Breach, facts: PoolFacts) -> Breach:
     if breach.action in OURS or breach.action is Action.SAY:
+        return breach
+    if breach.rule in OF_LEASES and facts.claimed_by is None:
         return breach
     why = "watching only" if facts.claimed_by is None else f"lab {facts.claimed_by} claims it too"
     return replace(
