@@ -40,6 +40,15 @@ STORIES = {
             Step("by-hand", "gpu", number=3, minutes=15),
         )
     ),
+    # The step that ends a lease failed for good, and the guard of a watched pool only spoke of it.
+    "a lease ends on a watched pool while nothing can end it": History(
+        (
+            Step("open", "gpu", number=1, minutes=15),
+            Step("wait", minutes=7),
+            Step("dead", "gpu", minutes=40, name="leases"),
+        ),
+        variant="watch",
+    ),
     "a person opens, extends, closes": History(
         (
             Step("open", "gpu", number=2, minutes=60),

@@ -7,7 +7,7 @@ what is broken.
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,8 +32,13 @@ LAB: Json = {
         {"name": "late", "pool": "gpu", "days": "daily", "start": "22:00", "end": "23:30", "nodes": 1},
         {"name": "proof", "pool": "big", "days": "daily", "start": "19:00", "end": "20:30", "nodes": 1},
     ],
-    "guard": {"budget": {"amount": "60", "period": "day"}, "longest_lease": "5h"},
+    "guard": {"budget": {"amount": "30", "period": "day"}, "longest_lease": "5h"},
 }
+NIGHT: list[Json] = [
+    {"name": "early", "pool": "gpu", "days": "daily", "start": "00:30", "end": "01:30", "nodes": 2},
+    {"name": "gap", "pool": "gpu", "days": "daily", "start": "02:30", "end": "03:30", "nodes": 1},
+    {"name": "twice", "pool": "big", "days": "daily", "start": "01:30", "end": "02:30", "nodes": 1},
+]
 
 
 @dataclass(frozen=True)
@@ -53,21 +58,35 @@ class History:
 
     steps: tuple[Step, ...]
     seed: int = 0
-    lab: Json = field(default_factory=lambda: LAB, hash=False, compare=False)
-    start: datetime = START
+    variant: str = "plain"
+
+    def lab(self) -> Json:
+        return {**LAB, **VARIANTS[self.variant][0]}
+
+    @property
+    def start(self) -> datetime:
+        return VARIANTS[self.variant][1]
 
 
+# Hours around which every window lies: a night in which the clock changes, and one in which it does not.
+VARIANTS: dict[str, tuple[Json, datetime]] = {
+    "plain": ({}, START),
+    "watch": ({"guard": {**LAB["guard"], "mode": "watch"}}, START),
+    "autumn": ({"time_zone": "America/New_York", "windows": NIGHT}, datetime(2026, 11, 1, 3, 40, tzinfo=UTC)),
+    "spring": ({"time_zone": "Europe/Berlin", "windows": NIGHT}, datetime(2027, 3, 27, 23, 10, tzinfo=UTC)),
+}
 KINDS_OF_STEPS = (
     "wait", "wait", "wait", "open", "open", "open", "extend", "close", "replay", "by-hand", "stray",
     "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
-    "dead", "working", "stubborn", "broken", "garbled", "cold",
+    "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
 )  # fmt: skip
 
 
 def history(chance: random.Random, most: int = 12) -> History:
     """Any history of up to so many steps."""
     steps = [_step(chance) for _ in range(chance.randint(1, most))]
-    return History(tuple(steps), chance.randint(0, 9999))
+    variant = chance.choice(("plain", "plain", "plain", "plain", "watch", "autumn", "spring"))
+    return History(tuple(steps), chance.randint(0, 9999), variant)
 
 
 def _step(chance: random.Random) -> Step:
@@ -121,6 +140,47 @@ class Play:
         self._give("open", self._command("open", step, nodes=max(1, step.number), for_seconds=step.minutes * 120,
                                          add=step.number != 1))  # fmt: skip
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
+
+    def _late(self, step: Step) -> None:
+        """A command that comes after it was good for."""
+        command = self._command("open", step, nodes=1, for_seconds=3600, add=True)
+        self._wait(Step("wait", minutes=15 + step.minutes))
+        self._give("open", command)
+        self._wait(Step("wait", minutes=2))
+
+    def _skip(self, step: Step) -> None:
+        """Somebody takes the next opening of a window out of the calendar, or puts it back."""
+        verb = "skip" if step.number < 3 else "unskip"
+        window = self.world.document["windows"][step.number % len(self.world.document["windows"])]
+        command = self._command(verb, Step("skip", "*"), window=window["name"])
+        self._give("change", command)
+        self._wait(step)
+
+    def _pause(self, step: Step) -> None:
+        """Nothing opens for a while."""
+        until = _written(self.world.now + timedelta(minutes=step.minutes))
+        self._give(
+            "change", self._command("pause", Step("pause", "*"), closes=until if step.number else None)
+        )
+        self.laws.paused.append((self.world.now, None))
+        self._wait(step)
+        self._give("change", self._command("resume", Step("resume", "*")))
+        self.laws.paused[-1] = (self.laws.paused[-1][0], self.world.now)
+        self._wait(Step("wait", minutes=2))
+
+    def _deploy(self, step: Step) -> None:
+        """CloudFormation reads the size of a pool, and sets it some moments later; windows change."""
+        sizes = {pool: self.world.desired_size(pool) for pool in self.world.lab.pools}
+        self.world.run(timedelta(seconds=self.chance.choice((0, 1, 5, 20))))
+        for pool, size in sizes.items():
+            self.world.set_by_deploy(pool, size)
+        windows = [dict(window) for window in self.world.document["windows"]]
+        if windows and step.number:
+            moved = windows[step.number % len(windows)]
+            moved["end"] = ("21:15", "22:45", "23:45", "20:00")[step.number]
+            self.laws.moved.add(moved["name"])
+        self.world.deploy({**self.world.document, "windows": windows})
+        self._wait(step)
 
     def _extend(self, step: Step) -> None:
         self._give(
@@ -290,7 +350,7 @@ class Play:
 
 def play(told: History) -> list[str]:
     """What is broken at the end of a history."""
-    world = World(told.lab, told.start, told.seed)
+    world = World(told.lab(), told.start, told.seed)
     played = Play(world, told.seed)
     with world:
         world.agenda.every(120.0, played.laws.look, 60.0)

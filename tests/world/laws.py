@@ -20,6 +20,7 @@ ORDERED_WITHIN = timedelta(minutes=7)
 NODES_WITHIN = timedelta(minutes=10)
 LOST_SCHEDULE = timedelta(minutes=65)
 """What a lost schedule should have begun, the planner begins within its hour."""
+HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 ONE_CALL = timedelta(seconds=10)
 """A lease that was granted so lately cannot be known to a call that is under way."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
@@ -42,6 +43,9 @@ class Laws:
         """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
         self.excused: dict[str, list[datetime]] = {}
         """By pool: when somebody raised a size by hand, so that its surplus began anew."""
+        self.moved: set[str] = set()
+        """Windows that a deploy moved: what was planned for them before is older than the lab."""
+        self.paused: list[tuple[datetime, datetime | None]] = []
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody took its nodes or its schedules away by hand."""
         self.expiries: dict[str, datetime] = {}
@@ -76,6 +80,7 @@ class Laws:
             self._windows_are_wall_clock(pool)
             self._closed_is_zero(pool)
             self._leases_have_their_nodes(pool)
+            self._nobody_is_bounced(pool)
         self._money()
         self._every_word_has_a_reason()
         self._steps_in_order()
@@ -91,6 +96,9 @@ class Laws:
             where = self.excused if after > before else self.meddled
             where.setdefault(pool, []).append(order.at)
             return
+        watched = self.world.lab.mode(pool) == "watch"
+        if watched and order.by == "guard" and after < before:
+            self._break(1, f"the guard took nodes from {pool}, which it only watches")
         if order.by == "scheduler" and after > 0:
             self._break(2, f"the failsafe ordered {after} nodes on {pool}")
         if after > before:
@@ -176,6 +184,7 @@ class Laws:
         if len(versions) == 1:
             if versions[0].granted:
                 self._fits(pool, name, versions[0])
+                self._moved_before(pool, name)
             return
         was, now = versions[-2:]
         if now.state not in AFTER[was.state]:
@@ -184,8 +193,18 @@ class Laws:
             self._break(3, f"lease {name} was closed, and is something else now")
         if now.granted and not was.granted:
             self._fits(pool, name, now)
+        if now.granted and now.closes > (was.closes if was.granted else was.opens):
+            self._moved_before(pool, name)
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
             self._break(3, f"lease {name} lasts {now.closes - now.opens}")
+
+    def _moved_before(self, pool: str, name: str) -> None:
+        """Before a lease that runs is granted or extended, the failsafe is where its end wants it."""
+        at = self.world.now
+        ends = [version.closes for version in self.truth.known(pool).values() if version.justifies(at)]
+        fault = self.failsafe_fault(pool, max(ends)) if ends else None
+        if fault:
+            self._break(2, f"lease {name} was granted or extended, and {fault}")
 
     def _longest(self) -> timedelta:
         return self.world.lab.guard.longest_lease
@@ -238,6 +257,8 @@ class Laws:
         return until - since
 
     def _no_lease_no_node(self, pool: str) -> None:
+        if self.world.lab.mode(pool) == "watch":
+            return
         for since, until in self.truth.exposed(pool, self.world.now):
             began = max([at for at in self.excused.get(pool, []) if since <= at <= until], default=since)
             took = self.late(began, until)
@@ -255,9 +276,26 @@ class Laws:
                 self._break(5, f"leases on {pool} had too few nodes from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
 
+    def _nobody_is_bounced(self, pool: str) -> None:
+        """What runs when one lease ends and another begins is kept for it."""
+        for order in self.truth.orders:
+            if order.pool != pool or order.by == "outside" or order.after >= order.before:
+                continue
+            if any(begin - HOUR <= order.at <= (end or order.at) + HOUR for begin, end in self.troubled):
+                continue
+            for name, versions in self.truth.leases.get(pool, {}).items():
+                granted = next((v for v in versions if v.granted), None)
+                if granted is None or granted.at <= order.at or versions[0].at > order.at:
+                    continue
+                away = granted.opens - order.at
+                if -HAND_OVER < away <= HAND_OVER and order.after < min(order.before, granted.nodes):
+                    self._break(5, f"{order.by} took nodes of {pool} at {order.at:%H:%M:%S}, as {name} began")
+
     def _every_lease_ended(self, pool: str) -> None:
         for name, version in self.truth.known(pool).items():
-            if version.granted or version.state == "closing":
+            # What only a person may take from a watched pool keeps its close from being proven.
+            unproven = version.state == "closing" and self.world.lab.mode(pool) != "watch"
+            if version.granted or unproven:
                 self._break(3, f"lease {name} is {version.state} for ever")
             if version.state == "planned" and version.closes < self.world.now - timedelta(hours=2):
                 self._break(9, f"lease {name} was planned, and nothing became of it")
@@ -269,7 +307,7 @@ class Laws:
         for name, versions in self.truth.leases.get(pool, {}).items():
             first = versions[0]
             window = windows.get(first.window or "")
-            if window is None or name in self.world.moved:
+            if window is None or window["name"] in self.moved:
                 continue
             day = datetime.fromisoformat(name[-10:]).date()
             opens, closes = opening(window, day, window.get("time_zone") or document["time_zone"])
@@ -281,12 +319,16 @@ class Laws:
     def _closed_is_zero(self, pool: str) -> None:
         left = [machine.id for machine in self.world.machines.of_pool(pool)]
         group = next(g for g in self.world.machines.groups.values() if g.pool == pool)
+        if self.world.lab.mode(pool) == "watch":
+            return
         if left or group.desired:
             self._break(1, f"at the end {left} are left on {pool}, {group.desired} ordered")
 
     def _money(self) -> None:
         """What was spent is what ran; nothing is held for what is over."""
         totals = [item for sort, item in self.truth.budgets.items() if sort.count("#") == 1]
+        if any(self.world.lab.mode(pool) == "watch" for pool in self.truth.pools()):
+            return
         held = sum((amount(item["held"]) for item in totals), start=amount(_ZERO))
         spent = sum((amount(item["spent"]) for item in totals), start=amount(_ZERO))
         if held:

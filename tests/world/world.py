@@ -24,6 +24,7 @@ import boto3
 import kubernetes.client
 import kubernetes.dynamic
 from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
 from botocore.hooks import HierarchicalEmitter
 from botocore.model import ServiceId
 
@@ -54,8 +55,6 @@ class World:
         self.chance = random.Random(seed)
         self.agenda = Agenda(start)
         self.document = lab
-        self.moved: set[str] = set()
-        """Leases whose window was changed after they were planned."""
         self.lab = Lab.model_validate(lab)
         self.dynamodb = DynamoDB()
         self.machines = Machines(self.agenda, self.chance)
@@ -70,7 +69,8 @@ class World:
         self.said: list[tuple[datetime, str, str]] = []
         self.claims: dict[str, str] = {}
         """Claims on node groups by parameter, where another lab has them."""
-        self._by_scheduler = False
+        self._by_scheduler = self._deploying = False
+        self._deployed: dict[str, int] = {}
         self._stack = ExitStack()
         self._services: dict[str, object] = {
             "dynamodb": self.dynamodb,
@@ -113,6 +113,8 @@ class World:
         """Who is at it at this moment: a function, `scheduler`, or `outside` for everybody else."""
         if self._by_scheduler:
             return "scheduler"
+        if self._deploying:
+            return "deploy"
         return self.functions.current.function if self.functions.current else "outside"
 
     def deploy(self, lab: Json) -> None:
@@ -123,6 +125,28 @@ class World:
         for pool in self.lab.pools:
             if self.lab.nodegroup_name(pool) not in self.eks.nodegroups:
                 self._create(pool)
+
+    def desired_size(self, pool: str) -> int:
+        """What the custom resource of a deploy reads of a pool."""
+        return self.eks.nodegroups[self.lab.nodegroup_name(pool)].sizes["desiredSize"]
+
+    def set_by_deploy(self, pool: str, size: int) -> None:
+        """CloudFormation writes a node group, where its template says something else than the last time."""
+        if self._deployed.get(pool, 0) == size:
+            return
+        name = self.lab.nodegroup_name(pool)
+        sizes = {"minSize": 0, "maxSize": self.lab.pools[pool].max_nodes, "desiredSize": size}
+        self._deploying = True
+        try:
+            self.eks.update_nodegroup_config(
+                clusterName=self.eks.cluster, nodegroupName=name, scalingConfig=sizes
+            )
+            self._deployed[pool] = size
+        except ClientError:
+            # EKS is busy: the deploy fails and is rolled back.
+            pass
+        finally:
+            self._deploying = False
 
     def arn(self, service: str, what: str) -> str:
         return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{what}"
