@@ -33,14 +33,16 @@ STEPS = {"ProveZero": prove_zero, "MarkLeaked": mark_leaked}
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: a step of CloseLab (`{"step", "run"}`), or an event of any kind, which is a sweep."""
+    watch = _watch()
+    watch.kubernetes_silent = False
     if "step" not in event:
-        return sweep_all(_watch())
+        return sweep_all(watch)
     step, run = STEPS.get(str(event["step"])), event.get("run")
     if step is None or not isinstance(run, Mapping):
         raise BadInput(
             f"step: the guard has no step {event['step']!r} or was given no run; it has {', '.join(STEPS)}"
         )
-    return step(run, _watch())
+    return step(run, watch)
 
 
 def sweep_all(watch: Watch) -> dict[str, object]:

@@ -16,6 +16,7 @@ from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.guard_facts import MEMORY, PoolFacts
 from lamplighter.domain.guard_failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.incident import PAGES_EVERY, QUIET, pages_again, retry_after
+from lamplighter.domain.pool import Phase
 from lamplighter.domain.schedule import Start
 from lamplighter.errors import OutsideFailed, TryLater
 
@@ -163,7 +164,8 @@ def _mark_leaked(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
 
 
 def _recover(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
-    return watch.capacity.ledger.clear_leaked(facts.pool)
+    phase = Phase.OPEN if facts.target.nodes else Phase.CLOSED
+    return watch.capacity.ledger.clear_leaked(facts.pool, phase)
 
 
 def _only_write_down(_watch: Watch, _facts: PoolFacts, _breach: Breach) -> bool:

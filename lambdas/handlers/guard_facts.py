@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from handlers.capacity import Capacity, Seen
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Said
 from lamplighter.domain.capacity import Group, NodeGroup, Update
@@ -21,7 +21,7 @@ from lamplighter.domain.curfew import schedule_names as curfew_names
 from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.guard_facts import MEMORY, PoolFacts
 from lamplighter.domain.guard_nodes import raised_by
-from lamplighter.domain.guard_runs import OPENING_PATIENCE
+from lamplighter.domain.guard_runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.overdraft import Overdraft
@@ -58,13 +58,23 @@ class Watch:
         """What is granted, and what runs."""
         return self.desk.capacity
 
+    kubernetes_silent: bool = False
+    """It did not answer in this sweep: waiting for it once is enough, other pools wait for their turn."""
+
     def kubernetes(self) -> "Connection | None":
         """The cluster, or None where it does not answer."""
+        if self.kubernetes_silent:
+            return None
         try:
             return self.connect()
         except OutsideFailed as error:
-            _logger.warning("the sweep goes on without Kubernetes: %s", error)
+            self.without_kubernetes(error)
             return None
+
+    def without_kubernetes(self, error: Exception) -> None:
+        """Go on without it for the rest of the sweep."""
+        self.kubernetes_silent = True
+        _logger.warning("the sweep goes on without Kubernetes: %s", error)
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,7 @@ class LabFacts:
 def gather_lab(watch: Watch) -> LabFacts:
     """The schedules and the claims; a sweep goes on without what does not answer, and says so."""
     lab = watch.capacity.lab
+    watch.kubernetes_silent = False
     failures: list[str] = []
     listed: tuple[Listed, ...] | None = None
     claims: Mapping[str, str] = {}
@@ -137,6 +148,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         claimed_by=claimed if claimed != lab.name else None,
         longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(watch, leases),
+        extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
         opening_ended=_opening_ended(watch, leases, now),
         overdrafts=_overdrafts(watch, pool, leases, now),
     )
@@ -188,7 +200,7 @@ def pool_nodes(watch: Watch, pool: str) -> "Sequence[NodeFacts] | None":
     try:
         return nodes.pool_nodes(connection, watch.capacity.lab.nodegroup_name(pool))
     except (OutsideFailed, TryLater) as error:
-        _logger.warning("the sweep goes on without Kubernetes: %s", error)
+        watch.without_kubernetes(error)
         return None
 
 
@@ -254,6 +266,8 @@ def _opening_ended(watch: Watch, leases: Iterable[Lease], now: datetime) -> dict
             ended = watch.workflows.ended(watch.open_lab, lease.run)
         except (OutsideFailed, TryLater) as error:
             _logger.warning("how %s is opened is not known: %s", lease.id, error)
+            continue
+        if ended == NEVER_STARTED and now < lease.opens + STARTING_PATIENCE:
             continue
         if ended is not None:
             found[lease.id] = ended

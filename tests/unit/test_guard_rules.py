@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.domain.breach import Action, Rule, Said
-from lamplighter.domain.capacity import Activity, Group, NodeGroup
+from lamplighter.domain.capacity import Activity, Group, NodeGroup, Update
 from lamplighter.domain.guard import sweep
 from lamplighter.domain.guard_nodes import raised_by
 from lamplighter.domain.incident import Incident, pages_again
@@ -59,6 +59,26 @@ def test_a_lease_is_idle_from_when_its_gpus_were_ready() -> None:
     )
 
     assert sweep(facts) == ()
+
+
+def test_who_extends_a_lease_that_was_warned_about_means_to_use_it() -> None:
+    facts = replace(
+        pool(lease(opens=-120, closes=120), running=["i-1"]),
+        idle_since=EIGHT - 90 * MINUTE,
+        idle_after={"evening": HOUR},
+        said=(warned(Rule.IDLE_LEASE, -20),),
+        extended_at={"evening": EIGHT - 10 * MINUTE},
+    )
+
+    assert sweep(facts) == ()
+
+
+def test_an_update_that_replaces_leased_nodes_is_waited_for_longer() -> None:
+    rolling = Update("u", "VersionUpdate", "InProgress", EIGHT - 40 * MINUTE)
+    leased = replace(pool(lease(nodes=1), running=["i-1", "i-2"]), rolling=rolling)
+
+    assert sweep(leased) == ()
+    assert sweep(replace(pool(running=["i-1"]), rolling=rolling)) != ()
 
 
 def test_an_opening_that_nobody_carries_on_is_closed() -> None:

@@ -23,6 +23,8 @@ UNCLOSED_PATIENCE = timedelta(minutes=7)
 """How long after a lease's end its own close is waited for; then the guard gives the order itself."""
 UPDATE_PATIENCE = timedelta(minutes=15)
 """How long EKS may be at an update of its own before the guard stops waiting for it."""
+ROLLING_PATIENCE = timedelta(hours=1)
+"""The same under a lease: replacing nodes with a drain each takes its time, and surplus is part of it."""
 STRAY_PATIENCE = timedelta(minutes=2)
 """A new instance may be in EC2 before its group lists it."""
 NOTICE = timedelta(minutes=15)
@@ -63,6 +65,8 @@ class PoolFacts:
     """Since when no pod has held a GPU of this pool; asked only where a lease is to end for it."""
     idle_after: Mapping[str, timedelta] = field(default_factory=dict)
     """By lease: how long it may be idle; without an entry for ever."""
+    extended_at: Mapping[str, datetime] = field(default_factory=dict)
+    """By lease: when it was extended in the last hour. Who extends a lease means to use it."""
     opening_ended: Mapping[str, str] = field(default_factory=dict)
     """By lease: how the run that should open it ended, where it did."""
     overdrafts: Mapping[str, Overdraft] = field(default_factory=dict)
@@ -129,11 +133,11 @@ def waited_for(facts: PoolFacts) -> bool:
         return True
     if facts.nodegroup is not None and facts.nodegroup.status in {"CREATING", "DELETING"}:
         return True
-    rolling = facts.rolling
+    rolling, patience = facts.rolling, ROLLING_PATIENCE if facts.target.nodes else UPDATE_PATIENCE
     return (
         rolling is not None
         and rolling.in_progress
-        and (rolling.created is None or facts.now - rolling.created < UPDATE_PATIENCE)
+        and (rolling.created is None or facts.now - rolling.created < patience)
     )
 
 

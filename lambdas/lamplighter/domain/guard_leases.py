@@ -37,7 +37,8 @@ def idle(facts: PoolFacts) -> Iterator[Breach]:
         allowed = facts.idle_after.get(lease.id)
         if allowed is None or lease.kept or not lease.in_force(facts.now):
             continue
-        since = max(each for each in (facts.idle_since, lease.opens, lease.ready) if each)
+        extended = facts.extended_at.get(lease.id)
+        since = max(each for each in (facts.idle_since, lease.opens, lease.ready, extended) if each)
         if facts.now - since < allowed:
             continue
         why = f"no pod has held a GPU of pool {facts.pool} since {clock_time(since)}"

@@ -13,6 +13,8 @@ from lamplighter.domain.lease import LeaseState
 
 OPENING_PATIENCE = timedelta(minutes=10)
 """A run is started within a minute; asking for it earlier would only ask about one that is at work."""
+STARTING_PATIENCE = timedelta(minutes=25)
+"""A run that was not started at all may still be: the planner starts what is overdue."""
 SETTLING_PATIENCE = timedelta(minutes=20)
 """From an empty pool to the receipt it is a few steps; their retries are over by then."""
 PROVING_PATIENCE = timedelta(minutes=75)

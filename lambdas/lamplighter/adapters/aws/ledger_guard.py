@@ -35,15 +35,15 @@ class LedgerGuard(LedgerChanges):
             return False
         return True
 
-    def clear_leaked(self, pool: str) -> bool:
+    def clear_leaked(self, pool: str, phase: Phase = Phase.CLOSED) -> bool:
         """The pool is at zero after all, or leased again; True when it was leaked."""
         try:
             self._table.update(
                 items.pool_key(pool),
                 items.STATE,
-                "SET #phase = :closed REMOVE #leaked_since, #leaked_because, #acked_until",
+                "SET #phase = :phase REMOVE #leaked_since, #leaked_because, #acked_until",
                 "attribute_exists(#leaked_since)",
-                closed=Phase.CLOSED.value,
+                phase=phase.value,
             )
         except Conflict:
             return False

@@ -8,6 +8,7 @@ from lamplighter.domain.schedule import Start
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
+NEVER_STARTED = "was never started"
 ENDED = {"FAILED": "failed", "TIMED_OUT": "took too long and was ended", "ABORTED": "was stopped by somebody"}
 
 
@@ -41,6 +42,6 @@ class Workflows:
                 status = self._sfn.describe_execution(executionArn=run)["status"]
             except self._sfn.exceptions.ClientError as error:
                 if error_code(error) == "ExecutionDoesNotExist":
-                    return "was never started"
+                    return NEVER_STARTED
                 raise
         return ENDED.get(status)
