@@ -17,6 +17,7 @@ from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Said
 from lamplighter.domain.capacity import Group, NodeGroup, Update
+from lamplighter.domain.changes import Pause
 from lamplighter.domain.curfew import schedule_names as curfew_names
 from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.guard_facts import MEMORY, PoolFacts
@@ -24,6 +25,7 @@ from lamplighter.domain.guard_nodes import raised_by
 from lamplighter.domain.guard_runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.lease_schedules import opens_at, unopened
 from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import Schedule
@@ -85,6 +87,8 @@ class LabFacts:
     """Every schedule in the lab's group; None where Scheduler did not say."""
     claims: Mapping[str, str] = field(default_factory=dict)
     """By node group: the lab that claims it."""
+    pauses: tuple[Pause, ...] | None = None
+    """What keeps leases from opening, by people's word; None where the ledger did not say."""
     failures: tuple[str, ...] = ()
 
     @property
@@ -108,7 +112,12 @@ def gather_lab(watch: Watch) -> LabFacts:
         claims = watch.claims.of([lab.nodegroup_name(pool) for pool in lab.pools])
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
-    return LabFacts(listed, claims, tuple(failures))
+    pauses: tuple[Pause, ...] | None = None
+    try:
+        pauses = tuple(watch.capacity.ledger.pauses())
+    except (OutsideFailed, TryLater) as error:
+        failures.append(str(error))
+    return LabFacts(listed, claims, pauses, tuple(failures))
 
 
 def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
@@ -149,7 +158,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(watch, leases),
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
-        opening_ended=_opening_ended(watch, leases, now),
+        opening_ended=_opening_ended(watch, leases, lab_facts.pauses, now),
         overdrafts=_overdrafts(watch, pool, leases, now),
     )
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
@@ -255,12 +264,18 @@ def _idle_after(watch: Watch, leases: Iterable[Lease]) -> dict[str, timedelta]:
     return {name: length for name, length in found.items() if length is not None}
 
 
-def _opening_ended(watch: Watch, leases: Iterable[Lease], now: datetime) -> dict[str, str]:
+def _opening_ended(
+    watch: Watch, leases: Iterable[Lease], pauses: Sequence[Pause] | None, now: datetime
+) -> dict[str, str]:
     """How the runs ended that should have opened these leases by now."""
     found: dict[str, str] = {}
     for lease in leases:
         opening = lease.state in {LeaseState.ADMITTED, LeaseState.OPENING} and lease.ready is None
-        if not opening or lease.run is None or now < lease.opens + OPENING_PATIENCE or now >= lease.closes:
+        # What a pause keeps closed is opened when that is over.
+        opens = _opens(lease, pauses, now)
+        if not opening or lease.run is None or opens is None:
+            continue
+        if now < opens + OPENING_PATIENCE or now >= lease.closes:
             continue
         try:
             ended = watch.workflows.ended(watch.open_lab, lease.run)
@@ -272,6 +287,13 @@ def _opening_ended(watch: Watch, leases: Iterable[Lease], now: datetime) -> dict
         if ended is not None:
             found[lease.id] = ended
     return found
+
+
+def _opens(lease: Lease, pauses: Sequence[Pause] | None, now: datetime) -> datetime | None:
+    """When a lease was to open; None while a pause keeps it closed, or while nobody knows."""
+    if not unopened(lease):
+        return lease.opens
+    return None if pauses is None else opens_at(lease, pauses, now)
 
 
 def _over_since(watch: Watch, facts: PoolFacts, state: PoolState) -> datetime | None:

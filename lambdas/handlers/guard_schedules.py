@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 def reconcile(watch: Watch, lab_facts: LabFacts, leases: Mapping[str, Sequence[Lease]]) -> Drift | None:
     """Start the planner where the schedules are not what the leases ask for; None where nobody could tell."""
     lab = watch.capacity.lab
-    if lab_facts.listed is None or set(leases) != set(lab.pools):
+    if lab_facts.listed is None or lab_facts.pauses is None or set(leases) != set(lab.pools):
         # What could not be read is no reason to call a schedule strange.
         return None
     ledger, now = watch.capacity.ledger, watch.capacity.now()
@@ -26,7 +26,7 @@ def reconcile(watch: Watch, lab_facts: LabFacts, leases: Mapping[str, Sequence[L
         lab_facts.listed,
         [lease for of_pool in leases.values() for lease in of_pool],
         watch.desk.doors,
-        ledger.pauses(),
+        lab_facts.pauses,
         planned_at=ledger.planned_at(),
         now=now,
     )

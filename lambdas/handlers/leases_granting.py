@@ -151,6 +151,7 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     ahead = answer.lease.opens > now + SOON
     lease = replace(answer.lease, run=f"open-{answer.lease.id}" if ahead else command.id)
     if any(known.id == lease.id and known.granted for known in leases):
+        desk.ledger.opened_by(command.pool, lease.id, command.id)
         desk.ledger.decide(command.pool, decision)
         return decision
     shot = None if ahead else about_to_fire(pool.failsafe_at, now)

@@ -89,7 +89,7 @@ def plan_all(office: Office) -> dict[str, object]:
         _write(made, known[pool], calendar.notes, voice, office, now)
         _schedule(pool, made, known[pool], voice, office, now)
         planned += [lease.id for lease in made.write]
-        started += [start.name for start in made.start if office.workflows.start(start)]
+        started += [start.name for start in made.start if _start(start, known[pool], office)]
         started += _follow(known[pool], ends, office, now)
     stale = [name for name in present if name not in wanted_names and not kept(name)]
     office.desk.windows.delete(stale)
@@ -128,6 +128,15 @@ def _ends(
 
     before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
     return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
+
+
+def _start(start: Start, known: Iterable[Lease], office: Office) -> bool:
+    """Start what is due, unless the run that is at it already only waits for something."""
+    lease = next((one for one in known if one.id == start.command.lease), None)
+    at_work = lease is not None and lease.granted and start.workflow == office.desk.doors.open_lab
+    if at_work and lease is not None and lease.run and office.workflows.running(start.workflow, lease.run):
+        return False
+    return office.workflows.start(start)
 
 
 def _follow(known: Iterable[Lease], ends: Mapping[str, datetime], office: Office, now: datetime) -> list[str]:

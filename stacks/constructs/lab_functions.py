@@ -125,6 +125,7 @@ class LabFunctions(Construct):
                 p.reading_templates(),
                 p.reading_prices(),
                 p.starting("open", "close", "extend"),
+                p.seeing_runs("open"),
                 telling,
             ],
             timeout=Duration.minutes(2),

@@ -12,6 +12,7 @@ import pytest
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain import instant
 from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import Lease, LeaseState
@@ -272,6 +273,14 @@ def test_a_lease_far_ahead_gives_way_to_the_windows_of_that_day(world: LabOnMoto
     assert (granted["outcome"], granted["later"]) == ("granted", True)
 
 
+def test_nobody_is_promised_nodes_for_the_year_after_next(world: LabOnMoto) -> None:
+    deployed(world)
+
+    refused = walks_in(world, opens=instant.written(EIGHT + timedelta(days=400)))
+
+    assert refused["reason"].endswith("no lease is granted more than a year ahead")
+
+
 def test_a_pause_that_comes_between_reading_and_granting_is_not_overlooked(
     world: LabOnMoto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,3 +386,24 @@ def test_a_lease_that_a_person_extended_does_not_follow_its_window(world: LabOnM
 def follow(world: LabOnMoto) -> dict[str, Any]:
     """The last command that the planner gave to move a lease's end."""
     return [command for command in world.closes if command["verb"] == "extend"][-1]
+
+
+def test_a_lease_whose_run_only_waits_is_not_opened_a_second_time(world: LabOnMoto) -> None:
+    office = deployed(world)
+    ahead = walks_in(world, opens=instant.written(EIGHT + timedelta(minutes=30)), for_seconds=7200)
+    mine = lease(world, ahead["lease"]["id"])
+    world.at(40)
+    waiting = replace(office, workflows=Waiting())
+
+    assert plan_all(waiting)["started"] == []
+    assert plan_all(office)["started"] == [f"open-{mine.id}-20261120T2030Z"]
+    late = {**open_command(mine).to_json(), "id": f"open-{mine.id}-20261120T2030Z"}
+    assert admit(world, late)["outcome"] == "granted"
+    assert lease(world, mine.id).run == f"open-{mine.id}-20261120T2030Z"
+
+
+class Waiting(Workflows):
+    """A Step Functions in which every run is still at work."""
+
+    def running(self, workflow: str, name: str) -> bool:
+        return bool(workflow and name)

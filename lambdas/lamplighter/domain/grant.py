@@ -18,6 +18,8 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.terms import Terms
 
+FURTHEST_AHEAD = timedelta(days=366)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -159,6 +161,8 @@ def _never(lease: Lease, terms: Terms, now: datetime) -> str | None:
     """What no waiting would change."""
     if lease.closes <= max(lease.opens, now):
         return f"it would end at {terms.clock(lease.closes)}, and that has passed"
+    if lease.opens - now > FURTHEST_AHEAD:
+        return f"it would open at {terms.clock(lease.opens)}, and no lease is granted more than a year ahead"
     if lease.nodes > terms.max_nodes:
         return f"{lease.nodes} nodes were asked for, and pool {terms.pool} has at most {terms.max_nodes}"
     # A window's length was compared on the clock on the wall when the lab was read.

@@ -71,4 +71,6 @@ def _late(lease: Lease, doors: Doors, opens: datetime) -> Schedule:
 
 
 def _late_start(lease: Lease, doors: Doors, at: datetime) -> Start:
-    return Start(doors.open_lab, f"open-{lease.id}-{at:%Y%m%dT%H%MZ}"[:80], open_command(lease))
+    # The lease remembers its run by the command that opened it.
+    name = f"open-{lease.id}-{at:%Y%m%dT%H%MZ}"[:80]
+    return Start(doors.open_lab, name, replace(open_command(lease), id=name))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import OVER, Lease, LeaseState
-from lamplighter.domain.lease_schedules import wanted_schedules
+from lamplighter.domain.lease_schedules import MISSED_AFTER, opens_at, unopened, wanted_schedules
 from lamplighter.domain.schedule import Doors, names_of
 
 KEPT = ("failsafe-", "curfew-")
@@ -38,6 +38,8 @@ class Drift(NamedTuple):
     disabled: tuple[str, ...]
     touched: tuple[str, ...]
     """Written since the planner last looked: by one of ours, or by somebody else."""
+    overdue: tuple[str, ...] = ()
+    """Leases that should have begun to open by now: nobody has come to them, or their run waits for something."""
 
     @property
     def reason(self) -> str:
@@ -95,7 +97,15 @@ def drift(
                 if planned_at is not None and one.written is not None and one.written > planned_at
             )
         ),
+        overdue=tuple(lease.id for lease in leases if _overdue(lease, pauses, now)),
     )
+
+
+def _overdue(lease: Lease, pauses: Sequence[Pause], now: datetime) -> bool:
+    if not unopened(lease) or lease.closes <= now:
+        return False
+    opens = opens_at(lease, pauses, now)
+    return opens is not None and opens + MISSED_AFTER < now
 
 
 def _settling(lease: Lease, now: datetime) -> bool:

@@ -5,11 +5,13 @@ is the domain's.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_changes import LedgerChanges
+from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Pause, Skip
@@ -110,6 +112,18 @@ class LedgerCalendar(LedgerChanges):
     def end_last_close(self) -> None:
         """The lab is deployed (again): what a destroy before it kept closed may open."""
         self._table.delete(items.LAB, items.BY_DESTROY)
+
+    def opened_by(self, pool: str, lease_id: str, run: str) -> None:
+        """Another run opens a lease that was granted before: late, after a pause or a lost schedule."""
+        with suppress(Conflict):  # nobody opens it any more, or its nodes are ordered
+            self._table.update(
+                items.pool_key(pool),
+                items.LEASE + lease_id,
+                "SET #run = :run",
+                "#state = :admitted",
+                run=run,
+                admitted=LeaseState.ADMITTED.value,
+            )
 
     def planned_at(self) -> datetime | None:
         """When the planner last began to look at the schedules, or None."""

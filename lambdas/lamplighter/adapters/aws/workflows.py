@@ -34,14 +34,21 @@ class Workflows:
                 raise
         return True
 
+    def running(self, workflow: str, name: str) -> bool:
+        """Whether a run of that name is at work."""
+        return self._status(workflow, name) == "RUNNING"
+
     def ended(self, workflow: str, name: str) -> str | None:
         """How a run ended or that it is not there, in words; None while it runs or where it did its work."""
+        status = self._status(workflow, name)
+        return NEVER_STARTED if status is None else ENDED.get(status)
+
+    def _status(self, workflow: str, name: str) -> str | None:
         run = f"{workflow.replace(':stateMachine:', ':execution:')}:{name}"
         with outside("states:DescribeExecution", run):
             try:
-                status = self._sfn.describe_execution(executionArn=run)["status"]
+                return self._sfn.describe_execution(executionArn=run)["status"]
             except self._sfn.exceptions.ClientError as error:
                 if error_code(error) == "ExecutionDoesNotExist":
-                    return NEVER_STARTED
+                    return None
                 raise
-        return ENDED.get(status)
