@@ -70,7 +70,8 @@ def _instance(found: "InstanceTypeDef") -> Instance:
         launched=found["LaunchTime"],
         ended=(
             datetime.strptime(ended[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-            if ended and state in {"terminated", "stopped"}
+            # From shutting-down on an instance costs nothing, however long it stays there.
+            if ended and state in {"shutting-down", "terminated", "stopped"}
             else None
         ),
         group=tags.get("aws:autoscaling:groupName"),
