@@ -54,7 +54,10 @@ def document(account: Account, receipts: list[dict[str, Any]]) -> dict[str, obje
         "left": (account.limit - account.budget.used).to_json(),
         "forecast": {
             **account.forecast.to_json(),
-            "refused": [{"lease": name, "reason": why} for name, why in coming.refused.items()],
+            "refused": [
+                {"lease": lease.id, "code": why.code.value, "reason": why.reason}
+                for lease, why in coming.refused
+            ],
         },
         "today": _ran(account.today),
         "running": [{"lease": lease.id, "pool": lease.pool, **_ran(ran)} for lease, ran in account.running],

@@ -7,8 +7,10 @@ from typing import Any
 from cli import printing
 from cli.cost_account import Account
 from lamplighter.data import standing
+from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
-from lamplighter.domain.statement import Row
+from lamplighter.domain.outlook import Refusal
+from lamplighter.domain.statement import Ahead, Row
 from lamplighter.domain.unguarded import CURRENCY, unguarded
 
 
@@ -34,8 +36,7 @@ def show(account: Account, receipts: Sequence[dict[str, Any]]) -> None:
         f"Forecast for {printing.local(account.period.ends, zone)}: {account.forecast}, with "
         f"{coming.cost(account.currency)} for {_counted(len(coming.leases), 'window')} to come."
     )
-    for name, why in coming.refused.items():
-        printing.say(f"As things stand {name} will not open: {why}.")
+    _refused(coming)
     _rows("owner", account.owners)
     _rows("window", account.windows)
     _receipts(receipts, account)
@@ -51,6 +52,17 @@ def summary(account: Account) -> str:
         f"{account.period.key}: {account.limit} budget, {budget.spent} spent{past}, {budget.held} held, "
         f"{account.limit - budget.used} left until {ends}"
     )
+
+
+def _refused(coming: Ahead) -> None:
+    """Windows that will not open, a line each with the first date; it is the same reason that comes again."""
+    of_window: dict[tuple[str, str], list[tuple[Lease, Refusal]]] = {}
+    for lease, why in coming.refused:
+        of_window.setdefault((lease.window or lease.id, why.code.value), []).append((lease, why))
+    for (window, _), dates in of_window.items():
+        lease, why = dates[0]
+        more = f" nor on {_counted(len(dates) - 1, 'later date')}" if len(dates) > 1 else ""
+        printing.say(f"As things stand {window} will not open on {lease.date}{more}: {why.reason}.")
 
 
 def _rows(what: str, rows: Sequence[Row]) -> None:
@@ -99,7 +111,7 @@ def _prices(account: Account) -> None:
             [
                 item.what,
                 item.counted,
-                "not known here" if item.price is None else f"{item.price:f} {CURRENCY} a {item.per}",
+                "not known here" if item.price is None else f"{item.price:f} {CURRENCY} per {item.per}",
             ]
             for item in unguarded(account.found.lab)
         ],

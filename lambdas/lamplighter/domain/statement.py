@@ -10,6 +10,7 @@ from lamplighter.domain import outlook
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
+from lamplighter.domain.outlook import Refusal
 from lamplighter.domain.terms import Terms
 
 BY_PEOPLE = "(by people)"
@@ -44,8 +45,7 @@ class Ahead(NamedTuple):
     """The windows still to open in the period: those that will get their money, and why others will not."""
 
     leases: list[Lease]
-    refused: dict[str, str]
-    """By lease."""
+    refused: list[tuple[Lease, Refusal]]
 
     def cost(self, currency: str) -> Money:
         """What those come to that will open."""
@@ -63,7 +63,10 @@ def ahead(
     planned = [lease for lease in wanted if lease.id not in decided and lease.period == budget.period]
     granted = [lease for lease in known if lease.granted]
     refused = outlook.refusals(planned, granted, terms, {budget.period: budget})
-    return Ahead([lease for lease in planned if lease.id not in refused], refused)
+    return Ahead(
+        [lease for lease in planned if lease.id not in refused],
+        [(lease, refused[lease.id]) for lease in planned if lease.id in refused],
+    )
 
 
 def owners(budget: Budget, coming: Ahead, limits: Mapping[str, Money]) -> list[Row]:
