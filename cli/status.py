@@ -70,7 +70,7 @@ def command(
                 "now": written(found.now),
                 "budget": _money(account),
                 "paused": pause.reason(clock_of(found.zone)) if pause else None,
-                "pools": [_document(view) for view in views],
+                "pools": [{**_document(view), "mode": _mode(view, found)} for view in views],
             }
         )
         return
@@ -98,8 +98,18 @@ def command(
         if view.state.leaked_since is not None:
             since = printing.local(view.state.leaked_since, found.zone)
             printing.say(f"LEAKED: pool {view.name} since {since}: {view.state.leaked_because}")
+        if _mode(view, found) == "watch":
+            printing.say(
+                f"WATCHING: on pool {view.name} what has no lease is said, not closed; "
+                f"`lamplighter arm {view.name}` closes it"
+            )
         for unmet in view.unmet:
             printing.say(f"pool {view.name}: {unmet.reason_by(partial(printing.local, zone=found.zone))}")
+
+
+def _mode(view: View, found: Deployment) -> str:
+    """What a person said last, or the lab."""
+    return view.state.mode or found.lab.mode(view.name)
 
 
 def views_of(found: Deployment, pool: str | None) -> list[View]:
