@@ -15,7 +15,7 @@ from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
 from lamplighter.adapters.aws.nodegroups import NodeGroups
-from lamplighter.adapters.calendars.kept import warm_up
+from lamplighter.adapters.calendars.kept import kept_courses, warm_up
 from lamplighter.domain.changes import clock_of, paused_at
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
@@ -116,7 +116,8 @@ def views_of(found: Deployment, pool: str | None) -> list[View]:
     """What is said of each pool that was asked for, from the ledger and from EKS."""
     leases = {name: found.ledger.leases(name) for name in found.pools(pool)}
     most = {name: found.lab.pools[name].max_nodes for name in leases}
-    stands = standings(Timetable(found.lab), leases, most, found.now)
+    timetable = Timetable(found.lab, kept_courses(found.lab, found.ledger))
+    stands = standings(timetable, leases, most, found.now, found.ledger.skips())
     return [_view(found, name, leases[name], stands[name]) for name in leases]
 
 

@@ -9,6 +9,7 @@ import typer
 from cli import deployment, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
+from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.domain import instant
 from lamplighter.domain.timetable import Timetable
 from lamplighter.domain.why import Explanation, explain
@@ -38,13 +39,15 @@ def command(
     found = deployment.find(lab_name)
     name = found.pool(pool)
     when = asked or found.now
+    timetable = Timetable(found.lab, kept_courses(found.lab, found.ledger))
     explanation = explain(
         found.ledger.leases(name),
         # What came later tells what was not known at a past instant.
         found.ledger.audit(name, when - REACHES_BACK, max(when, found.now)),
         when,
         found.lab.pools[name].max_nodes,
-        windows=Timetable(found.lab).open_at(when).get(name, ()),
+        windows=timetable.open_at(when).get(name, ()),
+        skips=found.ledger.skips(),
     )
     if as_json:
         clock = partial(printing.local, zone=found.zone)

@@ -1,10 +1,13 @@
 """What a pool's leases justify, and which of its windows are open by the calendar and have none."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lamplighter.domain.changes import Skip
+from lamplighter.domain.course_calendar import Event
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.standing import Standing, standings
@@ -37,6 +40,17 @@ LEASE = Lease(
 )
 
 
+@dataclass(frozen=True)
+class Lectures:
+    """A course calendar with these events."""
+
+    known: tuple[Event, ...]
+
+    def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
+        assert zone == "Asia/Seoul"
+        return [event for event in self.known if event.opening < end and event.closing > start]
+
+
 def stands(*leases: Lease, at: datetime = IN_IT) -> Standing:
     most = {name: pool.max_nodes for name, pool in LAB.pools.items()}
     return standings(Timetable(LAB), {"gpu": leases}, most, at)["gpu"]
@@ -60,7 +74,7 @@ def test_every_pool_is_told_of_the_one_without_windows_and_leases_too() -> None:
 @pytest.mark.parametrize(
     ("lease", "why"),
     [
-        (None, "has no lease: it was skipped, or nothing has planned it yet"),
+        (None, "has no lease: nothing has planned it yet"),
         (
             replace(LEASE, state=LeaseState.REFUSED, because="only 1 USD are left"),
             "was refused: only 1 USD are left",
@@ -86,6 +100,29 @@ def test_a_window_without_a_lease_in_force_justifies_nothing_and_says_why(
     assert [unmet.reason for unmet in found.unmet] == [
         f"window evening asks for 2 nodes until 14:00 UTC on 2026-12-01 and {why}"
     ]
+
+
+def test_a_window_that_somebody_skipped_names_them() -> None:
+    skip = Skip("evening", "2026-12-01", "alice", OPENS - timedelta(days=1), "a holiday")
+
+    (unmet,) = standings(Timetable(LAB), {}, {"gpu": 2}, IN_IT, [skip])["gpu"].unmet
+
+    assert unmet.reason.endswith("and was skipped by alice: a holiday")
+
+
+def test_an_event_of_a_course_calendar_is_a_window_too() -> None:
+    lab = Lab.model_validate(
+        {"name": "x", "windows": [{"name": "course", "calendar": "https://example.org/c.ics"}]}
+    )
+    event = Event(
+        "ab12", "Lecture", OPENS.date(), int(OPENS.timestamp()), int(OPENS.timestamp()) + 3600, 3600
+    )
+
+    timetable = Timetable(lab, {"course": Lectures((event,))})
+
+    assert [window.lease for window in timetable.open_at(IN_IT)["gpu"]] == ["course-2026-12-01-ab12"]
+    assert timetable.open_at(OPENS - timedelta(seconds=1)) == {}
+    assert Timetable(lab).open_at(IN_IT) == {}
 
 
 def test_outside_its_hours_a_window_asks_for_nothing() -> None:

@@ -136,14 +136,23 @@ def expand(
         if window.timed:
             _expand(lab, window, order, reach, found)
         elif course is not None:
-            for event in course.events(lab.zone_of(window), reach.start, reach.end):
-                if reach.meets(event.opening, event.closing):
-                    _add_event(lab, window, order, event, found)
+            events = expand_course(lab, window, order, course, reach)
+            found.windows.extend(events.windows)
+            found.skipped.extend(events.skipped)
         if lead:
             zone = lab.zone_of(window)
             expansion.windows.extend(early_opening.planned(late, lead, zone) for late in found.windows)
         else:
             expansion.windows.extend(found.windows)
+    return expansion
+
+
+def expand_course(lab: Lab, window: Window, order: int, course: Course, wanted: Range) -> Expansion:
+    """Every event of a window's course calendar that meets a range."""
+    expansion = Expansion([], [])
+    for event in course.events(lab.zone_of(window), wanted.start, wanted.end):
+        if wanted.meets(event.opening, event.closing):
+            _add_event(lab, window, order, event, expansion)
     return expansion
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lamplighter.domain import instant
 from lamplighter.domain.calendar import PlannedWindow
+from lamplighter.domain.changes import Skip, said
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.target import Target, target_at
 from lamplighter.domain.timetable import Timetable
@@ -22,6 +23,8 @@ class Unmet(NamedTuple):
     lease: Lease | None
     """What the ledger has of it."""
     at: datetime
+    skip: Skip | None = None
+    """Who took it out of the calendar."""
 
     @property
     def reason(self) -> str:
@@ -50,15 +53,17 @@ class Unmet(NamedTuple):
 
     def _state(self, clock: Callable[[datetime], str]) -> str:
         lease = self.lease
+        if self.skip is not None:
+            return f"was skipped by {self.skip.by}{said(self.skip.because)}"
         if lease is None:
-            return "has no lease: it was skipped, or nothing has planned it yet"
+            return "has no lease: nothing has planned it yet"
         if lease.state is LeaseState.REFUSED:
-            return f"was refused{_because(lease)}"
+            return f"was refused{said(lease.because)}"
         if lease.state is LeaseState.PLANNED:
             return "is planned, but nobody has decided on it yet"
         if lease.granted and self.at < lease.opens:
             return f"opens at {clock(lease.opens)}"
-        return f"was closed before its end{_because(lease)}"
+        return f"was closed before its end{said(lease.because)}"
 
 
 class Standing(NamedTuple):
@@ -70,29 +75,37 @@ class Standing(NamedTuple):
 
 
 def standing(
-    windows: Sequence[PlannedWindow], leases: Sequence[Lease], at: datetime, max_nodes: int
+    windows: Sequence[PlannedWindow],
+    leases: Sequence[Lease],
+    at: datetime,
+    max_nodes: int,
+    skips: Sequence[Skip] = (),
 ) -> Standing:
-    """How one pool stands; `windows` are those that the calendar has open there."""
+    """How one pool stands; `windows` are those that the calendar has open there, whoever skipped them."""
     target = target_at(leases, at, max_nodes)
     met = target.leases
     unmet = [window for window in windows if window.lease not in met]
-    return Standing(target, tuple(_found(window, leases, at) for window in unmet) if unmet else ())
+    return Standing(target, tuple(_found(window, leases, at, skips) for window in unmet) if unmet else ())
 
 
 def standings(
-    timetable: Timetable, leases: Mapping[str, Sequence[Lease]], most: Mapping[str, int], at: datetime
+    timetable: Timetable,
+    leases: Mapping[str, Sequence[Lease]],
+    most: Mapping[str, int],
+    at: datetime,
+    skips: Sequence[Skip] = (),
 ) -> dict[str, Standing]:
     """How every pool of `most`, which has their maxima, stands at an instant."""
     open_now = timetable.open_at(at)
     return {
-        pool: standing(open_now.get(pool, ()), leases.get(pool, ()), at, max_nodes)
+        pool: standing(open_now.get(pool, ()), leases.get(pool, ()), at, max_nodes, skips)
         for pool, max_nodes in most.items()
     }
 
 
-def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime) -> Unmet:
-    return Unmet(window, next((lease for lease in leases if lease.id == window.lease), None), at)
-
-
-def _because(lease: Lease) -> str:
-    return f": {lease.because}" if lease.because else ""
+def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime, skips: Sequence[Skip]) -> Unmet:
+    lease = next((lease for lease in leases if lease.id == window.lease), None)
+    taken_out = (window.window, window.date.isoformat())
+    return Unmet(
+        window, lease, at, next((skip for skip in skips if (skip.window, skip.date) == taken_out), None)
+    )

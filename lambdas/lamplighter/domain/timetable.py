@@ -10,7 +10,14 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from lamplighter.domain import zones
-from lamplighter.domain.calendar import FIRST_DATE, LAST_DATE, PlannedWindow
+from lamplighter.domain.calendar import (
+    FIRST_DATE,
+    LAST_DATE,
+    PlannedWindow,
+    Range,
+    expand_course,
+)
+from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.wall_clock import opening
 from lamplighter.domain.zones import DAY, EPOCH, EPOCH_ORDINAL, SteadyDays
 from lamplighter.lab import Lab
@@ -25,22 +32,33 @@ EVERY_DAY = 0b1111111
 
 
 class Timetable:
-    """The windows of a lab that have times of their own, worked out once, to be asked about any instant."""
+    """The windows of a lab, worked out once, to be asked about any instant.
 
-    def __init__(self, lab: Lab) -> None:
+    `courses` are the calendars that windows follow, by window; one that is not there has no events.
+    """
+
+    def __init__(self, lab: Lab, courses: Mapping[str, Course] | None = None) -> None:
+        self._lab = lab
+        self._following: list[tuple[int, Window, Course]] = []
         self._by_zone: defaultdict[str, _Zone] = defaultdict(_Zone)
         for order, window in enumerate(lab.windows):
             if window.timed:
                 self._by_zone[lab.zone_of(window)].add(_Row(lab, window, order))
+            elif courses and window.name in courses:
+                self._following.append((order, window, courses[window.name]))
 
     def open_at(self, at: datetime) -> Mapping[str, list[PlannedWindow]]:
         """The windows that are open at an instant, by pool, in the file's order; pools without one are left out."""
         seconds = (at.astimezone(UTC) - EPOCH) // SECOND
         found: defaultdict[str, list[PlannedWindow]] = defaultdict(list)
         for name, windows in self._by_zone.items():
-            for window in windows.open_at(name, seconds):
-                found[window.pool].append(window)
-        if len(self._by_zone) > 1:
+            for one in windows.open_at(name, seconds):
+                found[one.pool].append(one)
+        for order, window, course in self._following:
+            now = Range(seconds, seconds, seconds + 1)
+            for one in expand_course(self._lab, window, order, course, now).windows:
+                found[one.pool].append(one)
+        if len(self._by_zone) > 1 or self._following:
             for of_pool in found.values():
                 of_pool.sort(key=lambda window: (window.order, window.opening))
         return found

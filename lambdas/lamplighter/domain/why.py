@@ -10,6 +10,7 @@ from datetime import datetime
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.calendar import PlannedWindow
+from lamplighter.domain.changes import Skip
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.standing import Unmet, standing
 from lamplighter.domain.target import Target
@@ -63,6 +64,7 @@ def explain(
     *,
     steps: int = 10,
     windows: Sequence[PlannedWindow] = (),
+    skips: Sequence[Skip] = (),
 ) -> Explanation:
     """The explanation for an instant, past or present; `entries` may reach beyond it.
 
@@ -72,7 +74,8 @@ def explain(
     entries = sorted(entries, key=lambda entry: entry.at)
     before = [entry for entry in entries if entry.at <= at]
     after = [entry for entry in entries if entry.at > at]
-    target, unmet = standing(windows, [_as_of(lease, at, after) for lease in leases], at, max_nodes)
+    then = [_as_of(lease, at, after) for lease in leases]
+    target, unmet = standing(windows, then, at, max_nodes, skips)
     decisions = [entry for entry in before if entry.kind in DECIDES]
     return Explanation(at, target, decisions[-1] if decisions else None, tuple(before[-steps:]), unmet)
 
