@@ -26,6 +26,7 @@ NEVER_IMPORTED = (
     "kubernetes/aio",
     *("aiohappyeyeballs", "aiohttp", "aiohttp_retry", "aiosignal", "frozenlist"),
     *("multidict", "propcache", "yarl"),
+    "recurring_ical_events/test",
     "bin",
 )
 
