@@ -31,8 +31,6 @@ from stacks.constructs.schedules import Schedules
 from stacks.constructs.workflows import accept_invocations
 from stacks.names import Names
 
-CLAIM = "/lamplighter/claims/{cluster}/{nodegroup}"
-
 
 class ControllerStack(Stack):
     """Everything that opens, guards and closes the pools of one lab."""
@@ -178,7 +176,7 @@ class ControllerStack(Stack):
         return ssm.CfnParameter(
             self,
             f"Claim-{pool}",
-            name=CLAIM.format(cluster=names.cluster, nodegroup=lab.nodegroup_name(pool)),
+            name=names.claim(lab.nodegroup_name(pool)),
             type="String",
             value=lab.name,
             description="The lab that guards this node group",

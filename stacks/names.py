@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from aws_cdk import Aws
 
+from lamplighter.adapters.aws.claims import CLAIM
+
 # IAM allows 64 characters for a role; a lab's name may have 40.
 ROLE_NAME_LENGTH = 64
 
@@ -79,7 +81,7 @@ class Names:
 
     def claim(self, nodegroup: str) -> str:
         """The parameter that says which lab guards a node group: a second claim fails on the name."""
-        return f"/lamplighter/claims/{self.cluster}/{nodegroup}"
+        return CLAIM.format(cluster=self.cluster, nodegroup=nodegroup)
 
     def claim_arn(self, nodegroup: str) -> str:
         return self.arn("ssm", f"parameter{self.claim(nodegroup)}")
