@@ -59,9 +59,14 @@ def values(rule: Rule, part: str) -> Sequence[Any]:
     return found if isinstance(found, Sequence) and not isinstance(found, str) else [found]
 
 
+def interval(rule: Rule) -> int:
+    """Every how many days, weeks, months or years it comes."""
+    return numbers(rule, "INTERVAL", 1)[0]
+
+
 def most_a_day(rule: Rule) -> float:
     """How often a day a rule that is read comes at most, on average."""
-    every = numbers(rule, "INTERVAL", 1)[0]
+    every = interval(rule)
     weekdays = len(values(rule, "BYDAY"))
     match frequency_of(rule):
         case "DAILY":
@@ -89,7 +94,7 @@ def _comes_again(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
 
 def _steps(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
     """Leaving days or months out must not miss all that it is narrowed to."""
-    every = numbers(rule, "INTERVAL", 1)[0]
+    every = interval(rule)
     if not 1 <= every <= LONGEST_INTERVAL:
         return False
     missed = {"DAILY": {"BYDAY", "BYMONTH"}, "WEEKLY": {"BYMONTH"}, "MONTHLY": {"BYMONTH"}}
@@ -112,7 +117,7 @@ def _weekdays(rule: Rule, frequency: str, narrowed: set[str]) -> bool:
 
 
 def _day_of_month(day: int, rule: Rule) -> bool:
-    return 1 <= abs(day) <= ALWAYS_THERE or _long(day, rule, numbers(rule, "INTERVAL", 1)[0])
+    return 1 <= abs(day) <= ALWAYS_THERE or _long(day, rule, interval(rule))
 
 
 def _long(day: int, rule: Rule, every: int) -> bool:
