@@ -2,19 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.arm import would_touch
+from cli.deployment import Deployment
 from handlers.guard import sweep_all
 from handlers.leases_changes import change
 from lamplighter.domain import closing
 from lamplighter.domain.commands import Command
 from lamplighter.domain.idleness import allowed
 from lamplighter.domain.lease import LeaseState
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
 
 @pytest.fixture
@@ -71,6 +73,36 @@ def test_a_pool_that_is_watched_is_closed_once_it_is_armed(lab: LabOnMoto) -> No
         "alice",
         "what runs on pool gpu without a lease is closed from now on, because the old cron job is gone",
     )
+
+
+class Now:
+    """The clock of a deployment that was just found."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+
+    def last(self) -> datetime:
+        return self._now
+
+
+def deployment(lab: LabOnMoto) -> Any:
+    lab.capacity.ledger.put_document(lab.lab.to_json(), EIGHT)
+    return Deployment("lab", {"LedgerTable": LEDGER}, Now(lab.at(0)))  # type: ignore[arg-type]
+
+
+def test_arm_shows_what_it_would_close_and_leaves_out_what_is_leased(lab: LabOnMoto) -> None:
+    say(lab, "watch")
+    lab.lease(nodes=1)
+    lab.scale(2)
+
+    shown = would_touch(deployment(lab), "gpu")
+
+    assert [(breach.action.value, breach.target) for breach in shown] == [("close", 1)]
+    assert shown[0].reason.startswith("pool gpu has 2 nodes, 1 more than its leases justify")
+
+
+def test_arm_shows_nothing_where_all_is_well(lab: LabOnMoto) -> None:
+    assert would_touch(deployment(lab), "gpu") == []
 
 
 def test_an_order_that_changes_nothing_says_so(lab: LabOnMoto) -> None:
