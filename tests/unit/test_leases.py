@@ -264,6 +264,19 @@ def test_the_close_of_an_end_that_was_moved_closes_nothing(lab: LabOnMoto) -> No
     assert kept.in_force(lab.capacity.now())
 
 
+def test_an_extension_leaves_planned_windows_their_money(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    state, ledger_ = ledger(lab).pool("gpu"), ledger(lab)
+    later = planned(lab, "evening", 600, 720)
+    rest = desk(lab).terms("gpu").budget - lease.hold - later.hold
+    spent(lab, rest, state, ledger_.budget("2026-11", "USD"))
+
+    refused = step(lab, "Extend", {**lab.command("extend", lease=lease.id), "for_seconds": 60})
+
+    assert refused["outcome"] == "refused"
+    assert "4.95 USD planned for windows, until" in refused["reason"]
+
+
 def test_a_lease_is_not_extended_beyond_the_longest(lab: LabOnMoto) -> None:
     lease = opened(lab)
 

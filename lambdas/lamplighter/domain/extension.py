@@ -11,7 +11,7 @@ from datetime import datetime
 from lamplighter.domain import following, spending
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.occupancy import crowded_at, others
 from lamplighter.domain.terms import Terms
 
@@ -111,7 +111,9 @@ def _refusal(lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], 
         )
     # Everybody who is granted or planned over the added time goes first.
     walk_in = replace(after, window=None)
-    crowded = crowded_at(others(leases, walk_in), lease.nodes, lease.closes, after.closes, terms.max_nodes)
+    first = others(leases, walk_in)
+    crowded = crowded_at(first, lease.nodes, lease.closes, after.closes, terms.max_nodes)
     if crowded is not None:
         return f"pool {terms.pool} is promised to others from {terms.clock(crowded)}"
-    return spending.refusal_of_more(after.hold - lease.hold, lease, terms, budget)
+    promised = (other for other in first if other.state is LeaseState.PLANNED)
+    return spending.refusal_of_more(after.hold - lease.hold, lease, terms, budget, promised)

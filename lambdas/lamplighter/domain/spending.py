@@ -62,14 +62,17 @@ def refusal(lease: Lease, terms: Terms, budget: Budget, promised: Iterable[Lease
     return None
 
 
-def refusal_of_more(more: Money, lease: Lease, terms: Terms, budget: Budget) -> str | None:
+def refusal_of_more(
+    more: Money, lease: Lease, terms: Terms, budget: Budget, promised: Iterable[Lease] = ()
+) -> str | None:
     """Why there is no money for so much more of a lease that runs."""
     ends = terms.clock(terms.period(lease.opens).ends)
-    for purse in purses(lease.owner, terms, budget):
+    for purse in purses(lease.owner, terms, budget, promised):
         if more > purse.left:
+            planned = f", with {purse.promised} planned for windows," if purse.promised.amount else ""
             return (
                 f"it would cost {more} more, and of {purse.whose} "
-                f"{_at_least_nothing(purse.left)} is left until {ends}"
+                f"{_at_least_nothing(purse.left)} is left{planned} until {ends}"
             )
     return None
 
