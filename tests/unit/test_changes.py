@@ -9,6 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
+from handlers.guard import sweep_all
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
@@ -407,3 +408,16 @@ class Waiting(Workflows):
 
     def running(self, workflow: str, name: str) -> bool:
         return bool(workflow and name)
+
+
+def test_the_guard_takes_no_paused_lease_for_an_abandoned_one(world: LabOnMoto) -> None:
+    office = deployed(world)
+    ahead = walks_in(world, opens=instant.written(EIGHT + timedelta(minutes=30)), for_seconds=7200)
+    change(world, "pause")
+    plan_all(office)
+    world.at(60)
+
+    sweep_all(world.watch)
+
+    assert lease(world, ahead["lease"]["id"]).state is LeaseState.ADMITTED
+    assert world.closes == []
