@@ -138,7 +138,7 @@ def test_the_early_opening_is_the_first_from_which_there_is_room(
         ([14.2], timedelta(minutes=15)),
         ([6.1, 6.4, 7.9], timedelta(minutes=8)),
         ([0.1, 6.1, 6.4, 0.0, 7.9], timedelta(minutes=8)),  # handed-over nodes were warm already
-        ([1.5] * 5, SHORTEST),
+        ([2.5] * 5, SHORTEST),
         ([45.0] * 5, LONGEST),
         ([7.0, 7.2, 45.0, 7.1, 7.3], timedelta(minutes=15)),  # an hour without capacity is no warm-up
         ([6.0] * 18 + [9.0, 11.0], timedelta(minutes=6)),

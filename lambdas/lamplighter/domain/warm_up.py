@@ -23,7 +23,7 @@ MOST_TIMES_THE_MIDDLE = 2
 """... and no more than double the middle one: an hour without capacity is no warm-up."""
 ENOUGH = 3
 """With fewer than this the stated figure holds, unless the pool was slower."""
-WARM = timedelta(minutes=1)
+WARM = timedelta(minutes=2)
 """Ready sooner than this: the nodes were there already, handed over by the lease before."""
 
 
