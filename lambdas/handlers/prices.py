@@ -3,10 +3,10 @@
 A price list that cannot be read changes nothing: the last price it gave is used, and its age is shown.
 """
 
+import logging
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from handlers.logs import logger
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.price_list import CURRENCY, PriceList
 from lamplighter.domain.audit import Entry
@@ -15,6 +15,8 @@ from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
     from lamplighter.lab import Lab
+
+_logger = logging.getLogger(__name__)
 
 
 def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
@@ -34,10 +36,10 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: PriceList, now: d
     try:
         found = price_list.on_demand(lab.region, kind)
     except LamplighterError as error:
-        logger().warning("the price of %s stays as it was: %s", kind, error)
+        _logger.warning("the price of %s stays as it was: %s", kind, error)
         return
     if found is None:
-        logger().warning("the price list has no %s in %s", kind, lab.region)
+        _logger.warning("the price list has no %s in %s", kind, lab.region)
         return
     price = Price(found, currency, Source.PRICE_LIST, now)
     ledger.keep_price(lab.region, kind, price)
