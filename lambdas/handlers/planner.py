@@ -169,11 +169,12 @@ def _terms(office: Office) -> tuple["Lab", dict[str, Terms], list[str]]:
     """
     capacity = office.desk.capacity
     lab, found, unknown = capacity.lab, dict[str, Terms](), list[str]()
+    prices = office.prices
     for pool in lab.pools:
         try:
             lab = capacity.as_found(pool, lab)
-            if office.prices is not None:
-                refresh(lab, pool, capacity.ledger, office.prices, office.desk.now())
+            if prices is not None and not refresh(lab, pool, capacity.ledger, prices, office.desk.now()):
+                prices = None
             found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger))
         except BadInput as error:
             logger().warning("pool %s is not planned: %s", pool, error)

@@ -24,23 +24,26 @@ def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
     return known_price(lab, pool, ledger.price(lab.region, lab.pools[pool].instance_type))
 
 
-def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: PriceList, now: datetime) -> None:
-    """Ask the price list for a pool's price where the lab states none and the kept one is a day old."""
+def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: PriceList, now: datetime) -> bool:
+    """Ask the price list for a pool's price where the lab states none and the kept one is a day old.
+
+    False when it did not answer: it is not worth another wait in the same run.
+    """
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
     if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
-        return
+        return True
     kept = ledger.price(lab.region, kind)
     if kept is not None and not kept.is_due(now):
-        return
+        return True
     before = known(lab, pool, ledger)
     try:
         found = price_list.on_demand(lab.region, kind)
     except LamplighterError as error:
         _logger.warning("the price of %s stays as it was: %s", kind, error)
-        return
+        return False
     if found is None:
         _logger.warning("the price list has no %s in %s", kind, lab.region)
-        return
+        return True
     price = Price(found, currency, Source.PRICE_LIST, now)
     ledger.keep_price(lab.region, kind, price)
     if before is None or before.per_hour != found:
@@ -48,3 +51,4 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: PriceList, now: d
         what = f"a node of pool {pool} costs {found:f} {currency} an hour{was}"
         why = f"AWS's price list says so for {kind} in {lab.region}; leases granted before keep their price"
         ledger.append_audit(Entry(now, pool, "priced", "planner", what, why))
+    return True

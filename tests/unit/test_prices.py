@@ -124,13 +124,15 @@ def test_a_price_is_asked_for_once_a_day_and_kept_with_its_instant(lab: LabOnMot
 
 def test_without_an_answer_the_last_price_stays_however_old(lab: LabOnMoto) -> None:
     ledger, plan = lab.capacity.ledger, lab.capacity.lab
-    refresh(plan, "gpu", ledger, _as_list(Listed(Decimal("1.5"))), EIGHT)
-    refresh(plan, "gpu", ledger, _as_list(Listed(OutsideFailed("no answer"))), EIGHT + timedelta(days=40))
+    answered = refresh(plan, "gpu", ledger, _as_list(Listed(Decimal("1.5"))), EIGHT)
+    later = EIGHT + timedelta(days=40)
+    silent = refresh(plan, "gpu", ledger, _as_list(Listed(OutsideFailed("no answer"))), later)
 
     price = known(plan, "gpu", ledger)
 
+    assert (answered, silent) == (True, False)
     assert price is not None
-    assert price.said(EIGHT + timedelta(days=40)) == "1.5 USD an hour, from AWS's price list 40 days ago"
+    assert price.said(later) == "1.5 USD an hour, from AWS's price list 40 days ago"
 
 
 def test_a_stated_price_and_another_currency_ask_nobody(lab: LabOnMoto) -> None:
