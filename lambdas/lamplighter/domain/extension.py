@@ -39,7 +39,7 @@ def furthest(lease: Lease, terms: Terms) -> datetime:
     """The latest end that the lab's rules leave a lease, room and money apart; its own, where that is it."""
     if terms.curfew_at(lease.closes):
         return lease.closes
-    return max(lease.closes, terms.ends(lease.closes, lease.opens + terms.longest))
+    return max(lease.closes, terms.ends(lease.closes, lease.begins + terms.longest))
 
 
 def decide(
@@ -103,8 +103,9 @@ def _refusal(lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], 
         return f"{lease.called()} ends at {terms.until(lease.closes)}: no lease runs across it"
     if after.closes <= lease.closes:
         return f"{lease.called()} ends at {terms.clock(lease.closes)} anyway"
-    if after.closes - after.opens > terms.longest:
-        last = after.opens + terms.longest
+    # Minutes in which a window is opened early, to be ready, are no part of its length.
+    if after.closes - after.begins > terms.longest:
+        last = after.begins + terms.longest
         return (
             f"{lease.called()} would last longer than guard.longest_lease allows; it can be extended "
             f"until {terms.clock(last)} at most"
