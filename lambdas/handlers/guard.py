@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from handlers.capacity import Seen
 from handlers.environment import ENVIRONMENT
 from handlers.guard_acts import act
-from handlers.guard_facts import Watch, gather, gather_lab
+from handlers.guard_facts import gather
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from handlers.guard_schedules import reconcile
+from handlers.guard_watch import Watch, gather_lab
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.notices import Notices

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from handlers.guard_facts import Watch, said_of
+from handlers.guard_trail import said_of
+from handlers.guard_watch import Watch
 from handlers.sizes import Direction, Order, write
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Breach, Rule, Said
 from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.guard_facts import MEMORY, PoolFacts
+from lamplighter.domain.guard_facts import MEMORY, NOTICE, PoolFacts
 from lamplighter.domain.guard_failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.pool import Phase
@@ -152,10 +153,18 @@ def _protect(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
     return True
 
 
-def _warn(watch: Watch, _facts: PoolFacts, breach: Breach) -> bool:
+def _warn(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     """Say on the lab's own topic what will happen, so that people can still do something about it."""
-    subject = f"{watch.capacity.lab.name}: {breach.lease or 'a lease'} ends early"
-    watch.notices.say(subject, f"{breach.reason[:1].upper()}{breach.reason[1:]}.")
+    from lamplighter.domain import zones  # noqa: PLC0415 -- only where people are told
+    from lamplighter.domain.changes import clock_of  # noqa: PLC0415
+    from lamplighter.domain.guard_leases import early_end  # noqa: PLC0415
+
+    lab = watch.capacity.lab
+    lease = next((each for each in facts.leases if each.id == breach.lease), None)
+    if lease is not None:
+        clock = clock_of(zones.zone(lab.time_zone))
+        subject, text = early_end(lease, breach.reason, facts.now + NOTICE, clock)
+        watch.notices.say(f"{lab.name}: {subject}", text)
     return True
 
 

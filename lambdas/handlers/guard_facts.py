@@ -1,21 +1,19 @@
 """What one sweep knows of one pool: EKS, Auto Scaling, EC2, the failsafe, the ledger, and Kubernetes.
 
 Reads, and keeps in the ledger how long the pool is over or idle. What costs a call is asked only where a
-rule needs it; Kubernetes, Scheduler's list and the claims may fail to answer.
+rule needs it; Kubernetes is guard_kubernetes.py's, what was said before guard_trail.py's.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from handlers.capacity import Capacity, Seen
-from lamplighter.adapters.aws.claims import Claims
-from lamplighter.adapters.aws.notices import Notices
-from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.breach import Action, Said
+from handlers.guard_kubernetes import with_kubernetes
+from handlers.guard_trail import closing_since, incident, said_in
+from handlers.guard_watch import LabFacts, Watch
+from lamplighter.adapters.aws.workflows import NEVER_STARTED
 from lamplighter.domain.capacity import Group, NodeGroup, Update
 from lamplighter.domain.changes import Pause
 from lamplighter.domain.curfew import schedule_names as curfew_names
@@ -23,101 +21,14 @@ from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, sc
 from lamplighter.domain.guard_facts import MEMORY, PoolFacts
 from lamplighter.domain.guard_nodes import raised_by
 from lamplighter.domain.guard_runs import OPENING_PATIENCE, STARTING_PATIENCE
-from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.lease_schedules import opens_at, unopened
 from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import Schedule
-from lamplighter.domain.schedule_drift import Listed
 from lamplighter.errors import OutsideFailed, TryLater
 
-if TYPE_CHECKING:
-    from handlers.desk import Desk
-    from lamplighter.adapters.kubernetes.connection import Connection
-    from lamplighter.domain.nodes import NodeFacts
-
 _logger = logging.getLogger(__name__)
-
-
-@dataclass
-class Watch:
-    """All that the guard works with, for one lab."""
-
-    desk: "Desk"
-    workflows: Workflows
-    pages: Notices
-    notices: Notices
-    claims: Claims
-    close_lab: str
-    open_lab: str
-    connect: Callable[[], "Connection"]
-    wake_planner: Callable[[], None] = lambda: None
-    """Lets the planner run, without waiting for it."""
-
-    @property
-    def capacity(self) -> Capacity:
-        """What is granted, and what runs."""
-        return self.desk.capacity
-
-    kubernetes_silent: bool = False
-    """It did not answer in this sweep: waiting for it once is enough, other pools wait for their turn."""
-
-    def kubernetes(self) -> "Connection | None":
-        """The cluster, or None where it does not answer."""
-        if self.kubernetes_silent:
-            return None
-        try:
-            return self.connect()
-        except OutsideFailed as error:
-            self.without_kubernetes(error)
-            return None
-
-    def without_kubernetes(self, error: Exception) -> None:
-        """Go on without it for the rest of the sweep."""
-        self.kubernetes_silent = True
-        _logger.warning("the sweep goes on without Kubernetes: %s", error)
-
-
-@dataclass(frozen=True)
-class LabFacts:
-    """What one sweep reads once for all pools."""
-
-    listed: tuple[Listed, ...] | None = None
-    """Every schedule in the lab's group; None where Scheduler did not say."""
-    claims: Mapping[str, str] = field(default_factory=dict)
-    """By node group: the lab that claims it."""
-    pauses: tuple[Pause, ...] | None = None
-    """What keeps leases from opening, by people's word; None where the ledger did not say."""
-    failures: tuple[str, ...] = ()
-
-    @property
-    def schedules(self) -> frozenset[str] | None:
-        """Every name in the lab's schedule group; None where Scheduler did not say."""
-        return None if self.listed is None else frozenset(one.name for one in self.listed)
-
-
-def gather_lab(watch: Watch) -> LabFacts:
-    """The schedules and the claims; a sweep goes on without what does not answer, and says so."""
-    lab = watch.capacity.lab
-    watch.kubernetes_silent = False
-    failures: list[str] = []
-    listed: tuple[Listed, ...] | None = None
-    claims: Mapping[str, str] = {}
-    try:
-        listed = tuple(watch.desk.failsafes.listed())
-    except (OutsideFailed, TryLater) as error:
-        failures.append(str(error))
-    try:
-        claims = watch.claims.of([lab.nodegroup_name(pool) for pool in lab.pools])
-    except (OutsideFailed, TryLater) as error:
-        failures.append(str(error))
-    pauses: tuple[Pause, ...] | None = None
-    try:
-        pauses = tuple(watch.capacity.ledger.pauses())
-    except (OutsideFailed, TryLater) as error:
-        failures.append(str(error))
-    return LabFacts(listed, claims, pauses, tuple(failures))
 
 
 def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
@@ -143,7 +54,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         ours=lab.pools[pool].existing is None,
         max_nodes=capacity.max_nodes(pool, seen.nodegroup),
         leases=leases,
-        closing_since=_closing_since(trail),
+        closing_since=closing_since(trail),
         nodegroup=seen.nodegroup,
         rolling=_rolling(capacity, seen),
         group=seen.group,
@@ -152,8 +63,8 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         failsafe_wanted=wanted,
         failsafe_found=failsafe,
         curfew=_curfew(watch, pool, lab_facts),
-        incident=_incident(watch, state),
-        said=tuple(map(said_of, filter(_is_breach, trail))),
+        incident=incident(watch.capacity.ledger, state),
+        said=said_in(trail),
         claimed_by=claimed if claimed != lab.name else None,
         longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(watch, leases),
@@ -164,7 +75,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
     if not (seen.existing or state.leaked_since or failsafe):
         return facts
-    return _with_kubernetes(watch, facts, state)
+    return with_kubernetes(watch, facts, state)
 
 
 def _overdrafts(watch: Watch, pool: str, leases: Iterable[Lease], now: datetime) -> Mapping[str, Overdraft]:
@@ -184,77 +95,6 @@ def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool |
         return {}
     enabled = {one.name: one.enabled for one in lab_facts.listed}
     return {name: enabled.get(name) for name in curfew_names(pool)}
-
-
-def _with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
-    nodes = pool_nodes(watch, facts.pool)
-    if nodes is None:
-        return replace(facts, kubernetes_nodes=None)
-    leased = nodes if facts.target.nodes else ()
-    return replace(
-        facts,
-        kubernetes_nodes=tuple(node.name for node in nodes),
-        unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
-        idle_since=_idle_since(watch, facts, state, nodes),
-    )
-
-
-def pool_nodes(watch: Watch, pool: str) -> "Sequence[NodeFacts] | None":
-    """The pool's nodes in Kubernetes, or None where it does not answer."""
-    from lamplighter.adapters.kubernetes import nodes  # noqa: PLC0415 -- only where it matters
-
-    connection = watch.kubernetes()
-    if connection is None:
-        return None
-    try:
-        return nodes.pool_nodes(connection, watch.capacity.lab.nodegroup_name(pool))
-    except (OutsideFailed, TryLater) as error:
-        watch.without_kubernetes(error)
-        return None
-
-
-def node_names(watch: Watch, pool: str) -> tuple[str, ...] | None:
-    """Their names, or None where Kubernetes does not answer."""
-    nodes = pool_nodes(watch, pool)
-    return None if nodes is None else tuple(node.name for node in nodes)
-
-
-def _idle_since(
-    watch: Watch, facts: PoolFacts, state: PoolState, nodes: "Sequence[NodeFacts]"
-) -> datetime | None:
-    """Since when no pod has held a GPU of the pool; None where one does, or nobody needs to know."""
-    from lamplighter.domain.idleness import idle_since  # noqa: PLC0415 -- only where a lease may be idle
-
-    limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
-    if not limited or not nodes:
-        return None
-    held = _holds_a_gpu(watch, nodes)
-    if held is None:
-        return None
-    ledger, since = watch.capacity.ledger, idle_since(state, facts.now, held=held)
-    if since is not None:
-        ledger.note_idle(facts.pool, since, facts.now)
-    elif state.idle_since is not None:
-        ledger.note_busy(facts.pool, facts.now)
-    return since
-
-
-def _holds_a_gpu(watch: Watch, nodes: "Sequence[NodeFacts]") -> bool | None:
-    """Whether any pod on these nodes holds one; asks node by node, and no further than the first."""
-    from lamplighter.adapters.kubernetes import pods  # noqa: PLC0415
-
-    connection = watch.kubernetes()
-    if connection is None:
-        return None
-    try:
-        return any(
-            pod.accelerated and not pod.finished
-            for node in nodes
-            for pod in pods.on_node(connection, node.name)
-        )
-    except (OutsideFailed, TryLater) as error:
-        _logger.warning("whether GPUs are held is not known: %s", error)
-        return None
 
 
 def _idle_after(watch: Watch, leases: Iterable[Lease]) -> dict[str, timedelta]:
@@ -342,52 +182,3 @@ def _rolling(capacity: Capacity, seen: Seen) -> Update | None:
     if seen.nodegroup is None or seen.nodegroup.status != "UPDATING" or not seen.alive:
         return None
     return capacity.nodegroups.rolling(seen.nodegroup.name)
-
-
-def _closing_since(entries: Iterable[Entry]) -> datetime | None:
-    """When the close began that has not given its order yet; None when there is no such close."""
-    since = None
-    for entry in entries:
-        # A pool without any lease gets its order from the sweep itself: there is nothing to wait for.
-        began = entry.details.get("action") == Action.CLOSE and (entry.lease or entry.nodes)
-        if entry.kind == "closing":
-            since = entry.at
-        elif began:
-            # Started again because it came to nothing: that is no reason to wait anew.
-            since = since or entry.at
-        elif entry.kind == "scaled":
-            since = None
-    return since
-
-
-def _is_breach(entry: Entry) -> bool:
-    return "rule" in entry.details
-
-
-def said_of(entry: Entry) -> Said:
-    """An audit entry of an earlier sweep as what it said."""
-    details = entry.details
-    return Said(
-        details["rule"],
-        details.get("action", ""),
-        entry.lease,
-        entry.at,
-        paged=details.get("paged") == "yes",
-    )
-
-
-def _incident(watch: Watch, state: PoolState) -> Incident | None:
-    """A leaked pool's history, out of the audit trail."""
-    since = state.leaked_since
-    if since is None:
-        return None
-    entries = watch.capacity.ledger.audit(state.name, since)
-    closed = [entry.at for entry in entries if entry.details.get("action") == Action.CLOSE]
-    pages = sum(1 for entry in entries if entry.details.get("action") in {Action.PAGE, Action.MARK_LEAKED})
-    return Incident(
-        since,
-        closed_at=max(closed, default=None),
-        tries=len(closed),
-        pages=pages,
-        silenced_until=state.acked_until,
-    )

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from handlers.capacity import Seen, drained, pool_of, result
-from handlers.guard_facts import Watch, node_names
+from handlers.guard_kubernetes import node_names
+from handlers.guard_watch import Watch
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Rule

@@ -7,7 +7,7 @@ which is started and not waited for.
 import logging
 from collections.abc import Mapping, Sequence
 
-from handlers.guard_facts import LabFacts, Watch
+from handlers.guard_watch import LabFacts, Watch
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.schedule_drift import Drift, drift

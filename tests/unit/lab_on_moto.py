@@ -18,7 +18,7 @@ from moto import mock_aws
 
 from handlers.capacity import Capacity
 from handlers.desk import Desk
-from handlers.guard_facts import Watch
+from handlers.guard_watch import Watch
 from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.instances import Instances

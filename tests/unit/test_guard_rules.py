@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from lamplighter.domain.breach import Action, Rule, Said
 from lamplighter.domain.capacity import Activity, Group, NodeGroup, Update
+from lamplighter.domain.changes import clock_of
 from lamplighter.domain.guard import sweep
+from lamplighter.domain.guard_leases import early_end
 from lamplighter.domain.guard_nodes import raised_by
 from lamplighter.domain.incident import Incident, pages_again
 from lamplighter.domain.lease import LeaseState
@@ -31,6 +34,18 @@ def test_a_lease_that_would_outlast_the_longest_is_warned_about_and_then_closed(
     assert warning.reason == (
         "alice's lease on pool gpu runs since 16:15 UTC on 2026-11-20, and guard.longest_lease allows 4h: "
         "it is closed at 20:15 UTC on 2026-11-20"
+    )
+
+
+def test_people_are_told_by_their_own_clock() -> None:
+    seoul = clock_of(ZoneInfo("Asia/Seoul"))
+
+    subject, text = early_end(lease(), "no pod has held a GPU since 20:00", EIGHT + 15 * MINUTE, seoul)
+
+    assert subject == "the evening lease on pool gpu ends early, at 05:15 on 2026-11-21 (Asia/Seoul)"
+    assert text == (
+        "evening, alice: no pod has held a GPU since 20:00. "
+        "It would have ended at 07:00 on 2026-11-21 (Asia/Seoul)."
     )
 
 

@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
-from handlers.guard_facts import Watch
+from handlers.guard_watch import Watch
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain.lease import Lease, LeaseState

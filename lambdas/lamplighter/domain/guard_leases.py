@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from lamplighter.domain.breach import Action, Breach, Rule
+from lamplighter.domain.changes import Clock
 from lamplighter.domain.guard_facts import NOTICE, PoolFacts
 from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease
 
-CLOCK_CHANGE = timedelta(hours=1)
-"""A window that a clock change lengthens is admitted whole."""
+WINDOW_MARGIN = timedelta(minutes=90)
+"""A window that a clock change lengthens is admitted whole, and one that must be ready opens early."""
 
 
 def too_long(facts: PoolFacts) -> Iterator[Breach]:
@@ -20,7 +21,7 @@ def too_long(facts: PoolFacts) -> Iterator[Breach]:
     if facts.longest_lease is None:
         return
     for lease in facts.leases:
-        last = lease.opens + facts.longest_lease + (CLOCK_CHANGE if lease.window else timedelta())
+        last = lease.opens + facts.longest_lease + (WINDOW_MARGIN if lease.window else timedelta())
         if lease.in_force(facts.now) and facts.now >= last - NOTICE and lease.closes > last:
             why = (
                 f"{lease.called()} on pool {facts.pool} runs since {clock_time(lease.opens)}, and "
@@ -70,8 +71,15 @@ def warned_first(
             f"{why}, as was said at {clock_time(told)}",
             Action.CLOSE,
             lease=lease.id,
-            target=facts.target.nodes - lease.nodes,
+            target=max(0, facts.target.nodes - lease.nodes),
         )
+
+
+def early_end(lease: Lease, reason: str, at: datetime, clock: Clock) -> tuple[str, str]:
+    """Subject and text of what its people are told, by their own clock."""
+    subject = f"{lease.called()} on pool {lease.pool} ends early, at {clock(at)}"
+    ends = f"It would have ended at {clock(lease.closes)}."
+    return subject, f"{lease.id}, {lease.owner}: {reason}. {ends}"
 
 
 def _length(length: timedelta) -> str:
