@@ -15,9 +15,17 @@ from tests.scenarios.lab_day import LabDay
 LAB = Path(__file__).with_name("lab.yaml")
 #: A day before the first window of that lab.
 BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
-#: What needs the machine for itself comes first; of those on one cloud, what wrecks the lab last.
-FIRST = "test_day"
-ON_ONE_CLOUD = ("test_dead_for_a_day", "test_upgrade", "test_deploys", "test_all_functions_deleted")
+#: The longest comes first; of those on one cloud, what wrecks the lab last.
+FIRST = "misfortunes"
+ON_ONE_CLOUD = (
+    "test_dead_for_a_day",
+    "test_calendar_changes",
+    "test_upgrade",
+    "test_deploys",
+    "test_all_functions_deleted",
+)
+#: Their cloud, while it runs.
+_STARTED: list[Cloud] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
