@@ -16,6 +16,7 @@ from lamplighter.domain.breach import Action, Breach, Rule, Said
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.guard_facts import MEMORY, NOTICE, PoolFacts
 from lamplighter.domain.guard_failsafe import FAILSAFE_MARGIN
+from lamplighter.domain.guard_leak import left
 from lamplighter.domain.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.pool import Phase
 from lamplighter.domain.schedule import Start
@@ -168,8 +169,8 @@ def _warn(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     return True
 
 
-def _mark_leaked(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
-    return watch.capacity.ledger.mark_leaked(facts.pool, watch.capacity.now(), breach.reason)
+def _mark_leaked(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+    return watch.capacity.ledger.mark_leaked(facts.pool, watch.capacity.now(), left(facts))
 
 
 def _recover(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:

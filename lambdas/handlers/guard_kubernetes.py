@@ -60,7 +60,7 @@ def _idle_since(
     from lamplighter.domain.idleness import idle_since  # noqa: PLC0415 -- only where a lease may be idle
 
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
-    if not limited or not nodes:
+    if not limited:
         return None
     held = _holds_a_gpu(watch, nodes)
     if held is None:

@@ -16,6 +16,7 @@ from lamplighter.domain import closing
 from lamplighter.domain.commands import Command
 from lamplighter.domain.idleness import allowed
 from lamplighter.domain.lease import LeaseState
+from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
 
@@ -127,6 +128,22 @@ def test_an_idle_lease_is_warned_about_and_then_closed(lab: LabOnMoto) -> None:
     )
     [close] = lab.closes
     assert (close["lease"], close["closes"]) == ("cli-1", "2026-11-21T01:00:00Z")
+
+
+def test_nodes_that_never_joined_the_cluster_are_idle_too(lab: LabOnMoto) -> None:
+    running(lab)
+
+    assert [(minutes, action) for minutes, action, _ in idle(lab, until=75)] == [(60, "warn"), (75, "close")]
+
+
+def test_a_cluster_that_does_not_answer_calls_nothing_idle(lab: LabOnMoto) -> None:
+    def unreachable() -> Any:
+        raise OutsideFailed("eks:DescribeCluster on lab got no answer")
+
+    running(lab)
+    lab.watch.connect = unreachable
+
+    assert idle(lab, until=90) == []
 
 
 def test_a_pod_that_holds_part_of_a_gpu_keeps_a_lease(lab: LabOnMoto) -> None:
