@@ -67,9 +67,9 @@ class Voice:
         self._ledger.append_audit(Entry(self._now, lease.pool, "unplanned", WHO, what, why, lease.id))
 
     def put_right(self, pool: str, names: Sequence[str]) -> None:
-        """For the trail alone: schedules that somebody changed or took away."""
-        what = f"put back {', '.join(names)}"
-        why = "Scheduler had it otherwise than the leases of the ledger ask for"
+        """For the trail alone: schedules that somebody changed or took away, or that a pause moves."""
+        what = f"put right {', '.join(names)}"
+        why = "Scheduler had it otherwise than leases and pauses ask for now"
         self._ledger.append_audit(Entry(self._now, pool, "rescheduled", WHO, what, why))
 
     def _once(self, key: str, outcome: str, why: Entry) -> None:

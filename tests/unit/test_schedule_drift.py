@@ -112,6 +112,6 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
     said = [entry for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "rescheduled"]
     assert [(entry.who, entry.what) for entry in said] == [
         ("guard", "has the schedules put right"),
-        ("planner", "put back close-evening-2026-11-20"),
+        ("planner", "put right close-evening-2026-11-20"),
     ]
     assert "close-evening-2026-11-20" in desk.windows.names("close-")
