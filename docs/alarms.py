@@ -39,6 +39,10 @@ to `notify.email` of the lab. `<lab>` is the lab's name.
 FOUND = {
     Rule.NODE_WITHOUT_LEASE: "Somebody started nodes that no lease justifies; they are being closed. Ask who did it.",
     Rule.MORE_NODES_THAN_LEASES: "More nodes run than the leases justify; the rest is being closed.",
+    Rule.FEWER_NODES_THAN_LEASES: (
+        "Somebody, or a Cluster Autoscaler, lowered a pool under a lease. The guard never grows a pool: close and open"
+        " again if the nodes are needed."
+    ),
     Rule.STRAY_INSTANCE: "An instance has a pool's tags, is not in its group, no lease justifies it; it is ended.",
     Rule.LEASE_PAST_ITS_END: "A lease was not closed when it ended; it is now. `lamplighter why POOL` says why.",
     Rule.LEASE_TOO_LONG: (

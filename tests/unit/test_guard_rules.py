@@ -68,12 +68,29 @@ def test_between_the_warning_and_the_close_nothing_is_done_or_said_again() -> No
 
 
 def test_a_lease_is_idle_from_when_its_gpus_were_ready() -> None:
-    ready = replace(lease(opens=-120, closes=120), ready=EIGHT - 30 * MINUTE)
+    ready = replace(lease(nodes=1, opens=-120, closes=120), ready=EIGHT - 30 * MINUTE)
     facts = replace(
         pool(ready, running=["i-1"]), idle_since=EIGHT - 110 * MINUTE, idle_after={"evening": HOUR}
     )
 
     assert sweep(facts) == ()
+
+
+def test_a_pool_that_somebody_lowered_under_a_lease_is_said_and_never_raised() -> None:
+    ready = replace(lease(), ready=EIGHT - 30 * MINUTE)
+
+    [breach] = sweep(pool(ready, running=["i-1"]))
+
+    assert (breach.rule, breach.action) == (Rule.FEWER_NODES_THAN_LEASES, Action.SAY)
+    assert breach.reason.startswith("somebody lowered pool gpu to 1 node, and its leases justify 2")
+
+
+def test_nodes_that_are_still_to_come_or_are_known_to_be_missing_are_no_shortfall() -> None:
+    opening = lease(state=LeaseState.OPENING)
+    short = replace(lease(), ready=EIGHT - 30 * MINUTE, missing=1)
+
+    assert sweep(pool(opening, running=["i-1"])) == ()
+    assert sweep(pool(short, running=["i-1"])) == ()
 
 
 def test_who_extends_a_lease_that_was_warned_about_means_to_use_it() -> None:

@@ -13,6 +13,7 @@ class Rule(StrEnum):
 
     NODE_WITHOUT_LEASE = "node-without-lease"
     MORE_NODES_THAN_LEASES = "more-nodes-than-leases"
+    FEWER_NODES_THAN_LEASES = "fewer-nodes-than-leases"
     STRAY_INSTANCE = "stray-instance"
     LEASE_PAST_ITS_END = "lease-past-its-end"
     LEASE_TOO_LONG = "lease-too-long"

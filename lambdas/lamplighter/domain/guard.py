@@ -22,7 +22,7 @@ from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.guard_failsafe import failsafe
 from lamplighter.domain.guard_leak import leak
 from lamplighter.domain.guard_leases import idle, too_long
-from lamplighter.domain.guard_nodes import leases_past_their_end, strays, surplus
+from lamplighter.domain.guard_nodes import leases_past_their_end, shortfall, strays, surplus
 from lamplighter.domain.guard_runs import closings, openings
 from lamplighter.domain.guard_sizes import sizes
 
@@ -41,6 +41,7 @@ RULES: tuple[GuardRule, ...] = (
     openings,
     closings,
     sizes,
+    shortfall,
     unprotected,
     leak,
 )

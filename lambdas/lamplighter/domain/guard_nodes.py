@@ -9,6 +9,7 @@ from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.capacity import Activity, Group, NodeGroup
 from lamplighter.domain.guard_facts import END_PATIENCE, PoolFacts, count, waited_for
 from lamplighter.domain.instant import clock_time
+from lamplighter.domain.lease import LeaseState
 
 # What Auto Scaling writes for SetDesiredCapacity; EKS changes the group's sizes by UpdateAutoScalingGroup.
 _SET_DIRECTLY = "explicitly set group desired capacity"
@@ -65,6 +66,23 @@ def strays(facts: PoolFacts) -> Iterator[Breach]:
             Action.TERMINATE,
             target=facts.target.nodes,
             instances=taken,
+        )
+
+
+def shortfall(facts: PoolFacts) -> Iterator[Breach]:
+    """Nodes of an open lease that are not even ordered any more: said, for the guard never grows a pool."""
+    target = facts.target
+    settled = all(
+        lease.state is LeaseState.OPEN and lease.ready is not None and not lease.missing
+        for lease in facts.leases
+        if lease.in_force(facts.now)
+    )
+    if settled and facts.group is not None and facts.staying < target.nodes and not waited_for(facts):
+        yield Breach(
+            Rule.FEWER_NODES_THAN_LEASES,
+            f"somebody lowered pool {facts.pool} to {count(facts.staying)}, and its leases justify "
+            f"{target.nodes}: {target.reason}",
+            Action.SAY,
         )
 
 
