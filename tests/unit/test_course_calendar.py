@@ -215,6 +215,29 @@ def test_a_zone_that_would_cost_hours_to_work_out_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    "rule", ["FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=YEARLY", "FREQ=YEARLY;BYHOUR=2", "x"]
+)
+def test_a_zone_whose_clocks_may_never_change_again_is_refused(rule: str) -> None:
+    content = calendar("DTSTART;TZID=Campus:20260302T200000|DURATION:PT1H", head=CUSTOM.format(rule=rule))
+    assert refused(content).startswith("defines a time zone whose clocks")
+
+
+def test_a_zone_may_say_the_second_sunday_the_long_way() -> None:
+    rule = "FREQ=YEARLY;BYMONTH=11;BYDAY=SU;BYMONTHDAY=1,2,3,4,5,6,7"
+    content = calendar("DTSTART;TZID=Campus:20261102T200000|DURATION:PT1H", head=CUSTOM.format(rule=rule))
+    assert hours(events(content)) == ["11-03 01:00-02:00"]
+
+
+def test_of_a_zone_only_its_clocks_are_kept() -> None:
+    hidden = "BEGIN:VEVENT\nDESCRIPTION:secret\nEND:VEVENT\nX-NOTE:secret\nEND:VTIMEZONE\n"
+    head = CUSTOM.format(rule=AUTUMN).replace("END:VTIMEZONE\n", hidden)
+    nameless = CUSTOM.format(rule=AUTUMN).replace("TZID:Campus\n", "")
+    text = read(calendar("DTSTART;TZID=Campus:20261102T200000|DURATION:PT1H", head=head + nameless)).text
+    assert "secret" not in text
+    assert text.count("BEGIN:VTIMEZONE") == 1
+
+
+@pytest.mark.parametrize(
     "rule",
     [
         "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",

@@ -34,7 +34,7 @@ class CourseCalendar:
 
     def __init__(self, text: str) -> None:
         self._calendar = parse(text)
-        events: list[Component] = list(self._calendar.walk("VEVENT"))
+        events: list[Component] = list(self._calendar.events)
         self._rules = [(event, rule) for event in events for rule in listed(event.get("RRULE"))]
         self._untils = [rule.get("UNTIL") for _, rule in self._rules]
         self._series = {

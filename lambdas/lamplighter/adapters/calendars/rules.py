@@ -22,7 +22,8 @@ NARROWED_BY = {
     "MONTHLY": {"BYDAY", "BYMONTH", "BYMONTHDAY", "BYSETPOS"},
     "YEARLY": {"BYDAY", "BYMONTH", "BYMONTHDAY"},
 }
-_DAY = re.compile(r"([+-]?[0-9]{1,2})?(MO|TU|WE|TH|FR|SA|SU)")
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_DAY = re.compile(rf"([+-]?[0-9]{{1,2}})?({'|'.join(WEEKDAYS)})")
 Rule = Mapping[str, Any]
 """A recurrence as icalendar reads it: each part a list of values."""
 
@@ -41,6 +42,21 @@ def fault(rule: Rule) -> str | None:
     if not _comes_again(rule, frequency, narrowed):
         return "recurs in a way of which no next date is certain, so it is not read"
     return None
+
+
+def is_of_a_zone(text: str) -> bool:
+    """Whether clocks that follow this rule surely change again: once a year, on a weekday of a week or on a date."""
+    parts = dict(part.split("=", 1) for part in text.upper().split(";") if "=" in part)
+    rule = {name: value.split(",") for name, value in parts.items()}
+    if rule.get("FREQ") != ["YEARLY"] or len(parts) != text.count("=") or "BYMONTH" not in rule:
+        return False
+    # "A Sunday from the 8th to the 14th" is the second Sunday.
+    if "BYDAY" in rule and len(rule.get("BYMONTHDAY", ())) >= len(WEEKDAYS):
+        del rule["BYMONTHDAY"]
+    try:
+        return fault(rule) is None
+    except ValueError:
+        return False
 
 
 def frequency_of(rule: Rule) -> str:

@@ -32,7 +32,9 @@ KEPT = (
 )
 SERIES = ("RRULE", "RDATE", "EXDATE")
 MOST_ZONE_RULES = 200
-ZONE_RULES = {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTHDAY", "BYMONTH", "WKST"}
+ALWAYS = "FREQ=YEARLY;BYMONTH=1"
+CLOCKS = {"STANDARD", "DAYLIGHT"}
+ZONE_KEPT = {"DTSTART", "TZOFFSETFROM", "TZOFFSETTO", "RRULE", "RDATE", "TZNAME"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +180,38 @@ def _calendar(calendar: Component, events: Sequence[Component]) -> str:
     made.add("prodid", "-//lamplighter//course calendar//EN")
     if "X-WR-TIMEZONE" in calendar:
         made.add("x-wr-timezone", str(calendar["X-WR-TIMEZONE"])[:LONGEST_TITLE])
-    for part in (*calendar.walk("VTIMEZONE"), *events):
+    for part in (*map(_zone, filter(_is_named, calendar.walk("VTIMEZONE"))), *events):
         made.add_component(part)
     text: bytes = made.to_ical()
     return text.decode()
 
 
+def _is_named(zone: Component) -> bool:
+    return "TZID" in zone and any(part.name in CLOCKS for part in zone.subcomponents)
+
+
+def _zone(zone: Component) -> Component:
+    """The zone with its changes of clocks and nothing else."""
+    from icalendar import Timezone  # noqa: PLC0415
+
+    made = Timezone()
+    made["TZID"] = zone["TZID"]
+    for part in zone.subcomponents:
+        if part.name in CLOCKS:
+            for name in set(map(str.upper, part)) - ZONE_KEPT:
+                part.pop(name)
+            part.subcomponents = []
+            made.add_component(part)
+    return made
+
+
 def _check_zones(text: str) -> None:
     """Zones that a calendar defines itself are worked out at every look: only small and plain ones are."""
-    rules = list(_zone_rules(text.splitlines()))
-    if len(rules) > MOST_ZONE_RULES:
+    found = list(_zone_rules(text.splitlines()))
+    if len(found) > MOST_ZONE_RULES:
         raise BadInput("defines too many time zones, export a smaller calendar")
-    for rule in rules:
-        parts = dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part)
-        if parts.get("FREQ") != "YEARLY" or set(parts) - ZONE_RULES:
-            raise BadInput("defines a time zone whose clocks do not change once a year, export it anew")
+    if not all(rules.is_of_a_zone(rule) for rule in found):
+        raise BadInput("defines a time zone whose clocks do not change once a year, export it anew")
 
 
 def _zone_rules(lines: Iterable[str]) -> Iterator[str]:
@@ -210,6 +229,6 @@ def _zone_rules(lines: Iterable[str]) -> Iterator[str]:
         elif said == "END:VTIMEZONE":
             inside = False
         elif inside and said.startswith(("RRULE", "RDATE")):
-            rule = said.partition(":")[2] if said.startswith("RRULE") else "FREQ=YEARLY"
+            rule = said.partition(":")[2] if said.startswith("RRULE") else ALWAYS
     if rule:
         yield rule
