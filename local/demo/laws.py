@@ -147,7 +147,8 @@ def _leased_nodes_stay(day: Day) -> LawVerdict:
     lost: list[str] = []
     looks = 0
     for before, after in zip(day.samples, day.samples[1:], strict=False):
-        if before.justified() and after.justified() and len(before.instances) <= before.justified():
+        # What a lease that ended in between had is not taken.
+        if 0 < len(before.instances) <= min(before.justified(), after.justified()):
             looks += 1
             lost += [
                 f"{gone} at {after.at:%H:%M:%S} UTC" for gone in set(before.instances) - set(after.instances)

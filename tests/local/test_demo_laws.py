@@ -123,6 +123,15 @@ def test_law_5_is_broken_by_a_leased_node_that_went_away() -> None:
     assert not law(5, replace(GOOD, samples=[sample(1, ["a", "b"]), sample(2, ["a"])])).held
 
 
+def test_law_5_is_not_broken_by_a_lease_that_ended_between_two_looks() -> None:
+    mine = replace(LEASE, id="mine", nodes=1, closes=CLOSES + timedelta(hours=1))
+    theirs = replace(LEASE, id="theirs", nodes=1)
+    both = (mine, theirs)
+    samples = [replace(sample(59, ["a", "b"]), leases=both), replace(sample(62, ["a"]), leases=both)]
+    after = [*samples, replace(sample(63, ["a"]), leases=both)]
+    assert law(5, replace(GOOD, samples=after)).held is True
+
+
 def test_law_7_is_broken_by_a_receipt_that_the_cloud_does_not_bear_out() -> None:
     still_there = [*GOOD.samples[:4], sample(65, ["b"])]
     assert not law(7, replace(GOOD, samples=still_there)).held
