@@ -42,3 +42,15 @@ def test_what_a_killed_synthesis_left_is_removed_and_one_under_way_is_not(tmp_pa
     assembly._forget_old(tmp_path)
 
     assert list(tmp_path.iterdir()) == [under_way]
+
+
+def test_a_lab_whose_calendar_file_changed_is_another_one(tmp_path: Path) -> None:
+    lab = tmp_path / "lab.yaml"
+    lab.write_text("name: x\nwindows:\n- {name: course, calendar: course.ics}\n")
+    digests = []
+    for start in ("20260302T200000Z", "20260302T210000Z"):
+        event = f"BEGIN:VEVENT\nUID:1\nDTSTART:{start}\nDURATION:PT1H\nEND:VEVENT\n"
+        (tmp_path / "course.ics").write_text(f"BEGIN:VCALENDAR\n{event}END:VCALENDAR\n")
+        digests.append(assembly._digest(lab))
+
+    assert digests[0] != digests[1]
