@@ -67,12 +67,16 @@ unit: setup control-plane
 	@$(BIN)/pytest -q -n 2 --dist worksteal tests/unit tests/properties tests/infra tests/local
 
 scenarios: setup control-plane
-	@$(BIN)/pytest -q tests/scenarios
+	@$(BIN)/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder tests/scenarios
 
 # --- what maintainers run ---------------------------------------------------------------------
 
 docs: setup
 	@$(BIN)/python -m docs.generate
+
+.PHONY: mutations
+mutations: setup
+	@$(BIN)/python -m tests.mutations
 
 lock: .venv/.ready
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes requirements/dev.in -o requirements/dev.txt

@@ -32,11 +32,12 @@ LAB: Json = {
         {"name": "late", "pool": "gpu", "days": "daily", "start": "22:00", "end": "23:30", "nodes": 1},
         {"name": "proof", "pool": "big", "days": "daily", "start": "19:00", "end": "20:30", "nodes": 1},
     ],
-    "guard": {"budget": {"amount": "30", "period": "day"}, "longest_lease": "5h"},
+    "guard": {"budget": {"amount": "30", "period": "day"}, "longest_lease": "3h30m"},
 }
 NIGHT: list[Json] = [
     {"name": "early", "pool": "gpu", "days": "daily", "start": "00:30", "end": "01:30", "nodes": 2},
     {"name": "gap", "pool": "gpu", "days": "daily", "start": "02:30", "end": "03:30", "nodes": 1},
+    {"name": "short", "pool": "gpu", "days": "daily", "start": "01:35", "end": "01:55", "nodes": 1},
     {"name": "twice", "pool": "big", "days": "daily", "start": "01:30", "end": "02:30", "nodes": 1},
 ]
 
@@ -117,6 +118,7 @@ class Play:
 
     def settle(self) -> None:
         """Everything that went wrong is over; all leases end; then nothing happens any more."""
+        self.laws.settles = self.world.now
         self.world.deploy({**self.world.document, "windows": []})
         self.world.run(timedelta(minutes=30))
         ends = [
@@ -169,11 +171,9 @@ class Play:
         self._wait(Step("wait", minutes=2))
 
     def _deploy(self, step: Step) -> None:
-        """CloudFormation reads the size of a pool, and sets it some moments later; windows change."""
-        sizes = {pool: self.world.desired_size(pool) for pool in self.world.lab.pools}
-        self.world.run(timedelta(seconds=self.chance.choice((0, 1, 5, 20))))
-        for pool, size in sizes.items():
-            self.world.set_by_deploy(pool, size)
+        """CloudFormation reads the size of every pool and sets it; windows change."""
+        for pool in self.world.lab.pools:
+            self.world.set_by_deploy(pool, self.world.desired_size(pool))
         windows = [dict(window) for window in self.world.document["windows"]]
         if windows and step.number:
             moved = windows[step.number % len(windows)]
@@ -234,7 +234,7 @@ class Play:
         if names:
             for pool in self.truth.pools():
                 self.laws.meddled.setdefault(pool, []).append(self.world.now)
-            self.world.scheduler.delete_schedule(GroupName="any", Name=names[step.number % len(names)])
+            self.world.scheduler.delete_schedule(GroupName="any", Name=self.chance.choice(names))
         self._wait(step)
 
     def _capacity(self, step: Step) -> None:

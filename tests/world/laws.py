@@ -5,7 +5,7 @@ Each law says what is broken as a sentence; an empty list is a law that held. So
 """
 
 import json
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -39,6 +39,10 @@ class Laws:
     def __init__(self, world: World, truth: Truth) -> None:
         self.world, self.truth = world, truth
         self.broken: list[str] = []
+        self.begun = world.now
+        self.settles: datetime | None = None
+        """When the lab lost its windows, so that everything comes to its end."""
+        self.first_lab = json.loads(world.lab.to_json())
         self.troubled: list[tuple[datetime, datetime | None]] = []
         """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
         self.excused: dict[str, list[datetime]] = {}
@@ -81,6 +85,7 @@ class Laws:
             self._closed_is_zero(pool)
             self._leases_have_their_nodes(pool)
             self._nobody_is_bounced(pool)
+        self._every_window_is_planned()
         self._money()
         self._every_word_has_a_reason()
         self._steps_in_order()
@@ -114,11 +119,12 @@ class Laws:
         return min(self.truth.justified(pool, now), self.truth.justified(pool, now, now - ONE_CALL))
 
     def _retired(self, group: Group, machine: Machine) -> None:
-        """A node with work goes last, as long as any lease is there."""
-        idle = [each for each in group.counted() if each.machine is not machine and not each.machine.working]
+        """A node on which people work goes last, as long as any lease is there."""
+        idle = sum(1 for each in group.counted() if not each.machine.working)
         ours = self.truth.orders and self.truth.orders[-1].by != "outside"
-        if ours and machine.working and idle and self._surely_justified(group.pool) >= len(idle):
-            self._break(5, f"{machine.id} was taken, on which people work, and {len(idle)} idle ones stayed")
+        enough = 0 < len(group.counted()) - group.desired <= idle
+        if ours and machine.working and enough and self._surely_justified(group.pool):
+            self._break(5, f"{machine.id} was taken, on which people work, and {idle} idle ones stayed")
 
     def _terminated(self, *, InstanceIds: list[str]) -> Any:
         machines = self.world.machines.machines
@@ -309,12 +315,27 @@ class Laws:
             window = windows.get(first.window or "")
             if window is None or window["name"] in self.moved:
                 continue
-            day = datetime.fromisoformat(name[-10:]).date()
+            day = date.fromisoformat(name[-10:])
             opens, closes = opening(window, day, window.get("time_zone") or document["time_zone"])
             if (first.opens, first.closes) != (opens, closes):
                 self._break(
                     9, f"{name} was planned for {first.opens} to {first.closes}, not {opens} to {closes}"
                 )
+
+    def _every_window_is_planned(self) -> None:
+        """What the lab's calendar names between start and end became a lease, granted or not."""
+        known = {name for leases in self.truth.leases.values() for name in leases}
+        document = self.first_lab
+        for window in document["windows"]:
+            zone = window.get("time_zone") or document["time_zone"]
+            for away in range(-1, 3):
+                day = self.begun.date() + timedelta(days=away)
+                opens, closes = opening(window, day, zone)
+                ahead = self.begun < opens < closes and opens < (self.settles or opens)
+                if ahead and window["name"] not in self.moved and f"{window['name']}-{day}" not in known:
+                    self._break(
+                        9, f"window {window['name']} opens at {opens} on {day}, and nobody planned it"
+                    )
 
     def _closed_is_zero(self, pool: str) -> None:
         left = [machine.id for machine in self.world.machines.of_pool(pool)]

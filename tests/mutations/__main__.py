@@ -1,0 +1,85 @@
+"""Makes every breakage in a copy of the sources, one after the other, and tells which law's test saw it.
+
+Exits 1 where one was seen by none. With numbers as arguments only these are tried, and nothing is written.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.mutations.breakages import BREAKAGES, Breakage
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "mutations.md"
+SOURCES = ("lambdas", "local", "stacks", "cli", "tests", "lab.yaml", "pyproject.toml", "cdk.json")
+HEAD = """\
+# What the laws' test sees when a mechanism is gone
+
+Each line is a breakage made by hand in one file (tests/mutations/breakages.py). Histories were played in the broken
+product (tests/properties/test_laws.py) until its law was found broken; the number says how many it took.
+Made by `make mutations`.
+
+| law | taken out | seen after | what the test said |
+|---|---|---|---|
+"""
+
+
+def broken_copy(breakage: Breakage, folder: Path) -> None:
+    """The sources with the breakage in them."""
+    for name in SOURCES:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(
+                source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules")
+            )
+        else:
+            shutil.copy(source, folder / name)
+    file = folder / breakage.file
+    text = file.read_text("utf-8")
+    if text.count(breakage.text) != 1:
+        raise SystemExit(f"{breakage.file}: {breakage.text!r} stands there {text.count(breakage.text)} times")
+    file.write_text(text.replace(breakage.text, breakage.instead), "utf-8")
+
+
+def seen(breakage: Breakage) -> tuple[int, str]:
+    """After how many histories the breakage was seen, and as what; an empty text where it was not."""
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        broken_copy(breakage, folder)
+        environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'lambdas'}"}
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.mutations.hunt", str(breakage.law)],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        return 0, f"the product does not start: {done.stderr.strip().splitlines()[-1]}"
+    found = json.loads(done.stdout)
+    return int(found["histories"]), str(found["broken"])
+
+
+def main(chosen: list[int]) -> int:
+    rows, unseen = [], 0
+    for number, breakage in enumerate(BREAKAGES):
+        if chosen and number not in chosen:
+            continue
+        histories, what = seen(breakage)
+        unseen += not what
+        said = what.partition(": ")[2] or "nothing"
+        rows.append(f"| {breakage.law} | {breakage.what} | {histories} | {said} |")
+        sys.stdout.write(f"{number:2} law {breakage.law}: {breakage.what}: {histories}, {said}\n")
+        sys.stdout.flush()
+    if not chosen:
+        PAGE.write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
+    return 1 if unseen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main([int(each) for each in sys.argv[1:]]))

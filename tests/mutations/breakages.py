@@ -1,0 +1,191 @@
+"""The breakages: which mechanism of which law is taken out, as a replacement in one file.
+
+Each text stands exactly once in its file; `law` is the law that must be found broken.
+"""
+
+from dataclasses import dataclass
+
+HANDLERS, DOMAIN = "lambdas/handlers", "lambdas/lamplighter/domain"
+
+
+@dataclass(frozen=True)
+class Breakage:
+    """`instead` takes the place of `text` in `file`."""
+
+    law: int
+    what: str
+    file: str
+    text: str
+    instead: str
+
+
+BREAKAGES = (
+    Breakage(
+        1,
+        "the guard overlooks nodes without a lease",
+        f"{DOMAIN}/guard_nodes.py",
+        "if facts.staying <= target.nodes or waited_for(facts):",
+        "if True:",
+    ),
+    Breakage(
+        1,
+        "the guard overlooks instances outside the group",
+        f"{DOMAIN}/guard_nodes.py",
+        "taken = tuple(stray.id for stray in facts.strays)[: max(0, surplus)]",
+        "taken = ()",
+    ),
+    Breakage(
+        1,
+        "nobody ends EKS's own wait for a drained node",
+        f"{HANDLERS}/guard_proof.py",
+        "            watch.capacity.autoscaling.end_drain(group.name, member.instance)\n",
+        "",
+    ),
+    Breakage(
+        1,
+        "watching only is not asked before acting",
+        f"{DOMAIN}/guard.py",
+        "breach if facts.acting else _only_said(breach, facts)",
+        "breach",
+    ),
+    Breakage(
+        2,
+        "the failsafe is not put",
+        f"{HANDLERS}/desk.py",
+        "                self.failsafes.put_and_read_back(shot)\n",
+        "                pass\n",
+    ),
+    Breakage(
+        2,
+        "a lease is granted before the failsafe is moved",
+        f"{HANDLERS}/leases_granting.py",
+        "    desk.arm(command.pool, also=lease)\n",
+        "",
+    ),
+    Breakage(
+        2,
+        "a lease is extended before the failsafe is moved",
+        f"{HANDLERS}/leases_extending.py",
+        "    desk.arm(command.pool, also=answer.after)\n",
+        "",
+    ),
+    Breakage(
+        2,
+        "the failsafe orders one node instead of none",
+        f"{DOMAIN}/failsafe.py",
+        '"ScalingConfig": {"MinSize": 0, "DesiredSize": 0}',
+        '"ScalingConfig": {"MinSize": 0, "DesiredSize": 1}',
+    ),
+    Breakage(
+        2,
+        "nobody looks whether the failsafe still stands",
+        f"{DOMAIN}/guard.py",
+        "    failsafe,\n    curfew,",
+        "    curfew,",
+    ),
+    Breakage(
+        3,
+        "a command is never too old",
+        f"{DOMAIN}/commands.py",
+        "if now >= self.expires:",
+        "if False:",
+    ),
+    Breakage(
+        3,
+        "an extension has no bound",
+        f"{DOMAIN}/extension.py",
+        "if after.closes - after.begins > terms.longest:",
+        "if False:",
+    ),
+    Breakage(
+        3,
+        "a pool is promised to more than it has",
+        f"{DOMAIN}/grant.py",
+        "    if at is None:\n        return None\n    there = ",
+        "    if at is None or True:\n        return None\n    there = ",
+    ),
+    Breakage(
+        3,
+        "a lease is not ended by its close",
+        f"{HANDLERS}/leases_closing.py",
+        "            desk.ledger.begin_closing(decided.leases, state, now, why)\n",
+        "            pass\n",
+    ),
+    Breakage(
+        4,
+        "the budget is not asked",
+        f"{DOMAIN}/spending.py",
+        "        if lease.hold <= purse.left:",
+        "        if True:",
+    ),
+    Breakage(
+        4,
+        "the guard counts nothing",
+        f"{HANDLERS}/guard_money.py",
+        '        count_beyond(pool, now, desk, "guard", seen)\n',
+        "        pass\n",
+    ),
+    Breakage(
+        4,
+        "a hold is not given back",
+        "lambdas/lamplighter/domain/budget.py",
+        "held=self.held - hold",
+        "held=self.held",
+    ),
+    Breakage(
+        5,
+        "closing takes everything, not what is too much",
+        f"{HANDLERS}/sizes.py",
+        "else min(target, before)",
+        "else 0",
+    ),
+    Breakage(
+        5,
+        "Auto Scaling chooses which nodes go",
+        f"{HANDLERS}/sizes.py",
+        "    for instance in leaving:\n        capacity.autoscaling.remove(instance)\n",
+        "",
+    ),
+    Breakage(
+        5,
+        "nobody hands the nodes over to the lease that begins",
+        f"{HANDLERS}/leases_closing.py",
+        "    _hand_over(pool, desk)\n",
+        "",
+    ),
+    Breakage(
+        5,
+        "a lease that ended counts until its end was to be",
+        f"{DOMAIN}/lease.py",
+        "return self.granted and self.opens <= at < self.closes",
+        "return self.granted and self.opens <= at",
+    ),
+    Breakage(
+        6,
+        "what a check printed is not read",
+        f"{HANDLERS}/cluster_validate.py",
+        "    return check.judge(printed, pod.exit_code, check.gpus(node, kind), kind)\n",
+        '    return verdict.passed("it ran", {})\n',
+    ),
+    Breakage(
+        7,
+        "zero is believed instead of seen",
+        f"{HANDLERS}/guard_proof.py",
+        '        return f"{desired} nodes are still ordered"\n    if len(seen.existing) > target:',
+        '        return f"{desired} nodes are still ordered"\n    return None\n    if len(seen.existing) > target:',
+    ),
+    Breakage(
+        8,
+        "a decision is kept without its reason",
+        f"{HANDLERS}/leases_granting.py",
+        "        reason=answer.reason,\n        at=now,",
+        '        reason=" ",\n        at=now,',
+    ),
+    Breakage(
+        9,
+        "an ambiguous start is always the second of the two",
+        f"{DOMAIN}/wall_clock.py",
+        "opens = begins.first if closes - begins.first <= wall else begins.second",
+        "opens = begins.second",
+    ),
+)
