@@ -68,13 +68,14 @@ def plan_all(office: Office) -> dict[str, object]:
     ledger, now = office.desk.ledger, office.desk.now()
     lab, terms, unknown = _terms(office)
     ledger.put_document(lab.to_json(), now)
+    # A slow address comes before all that must still be so when it is acted on.
+    courses = follow_courses(lab, ledger, office.notices, now, office.fetch)
+    # Names, then leases: whoever puts a schedule writes its lease before, so a name seen here has its lease.
+    present = [one.name for one in office.desk.windows.listed()]
     pauses = ledger.pauses()
     known = {pool: ledger.leases(pool) for pool in lab.pools}
-    courses = follow_courses(lab, ledger, office.notices, now, office.fetch)
     beside = planner.Beside(courses, early_warm_ups(lab, ledger), known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
-    # Names first: whoever puts a schedule writes its lease before, so a name seen here has its lease.
-    present = [one.name for one in office.desk.windows.listed()]
     # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
     ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
     ends = _ends(lab, terms, calendar, now, beside)

@@ -11,8 +11,10 @@ import pytest
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.domain import instant
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.schedule import open_command
+from lamplighter.domain.schedule_drift import Listed
 from lamplighter.lab import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
@@ -214,3 +216,23 @@ def test_a_pool_whose_node_group_is_not_there_gets_no_windows_and_says_so(world:
 
     assert done["planned"] == []
     assert done["unknown"] == ["pool gpu: node group other is not in cluster lab; was it deleted?"]
+
+
+def test_a_lease_that_is_granted_while_the_planner_runs_keeps_its_schedules(
+    world: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = deployed(world)
+    opens = instant.written(EIGHT + timedelta(hours=1))
+    asked = {**world.command(lease=None), "opens": opens, "for_seconds": 3600, "nodes": 1}
+    listed = office.desk.windows.listed
+
+    def while_it_lists() -> list[Listed]:
+        STEPS["Admit"]({"command": asked, "results": {}}, office.desk)
+        return listed()
+
+    monkeypatch.setattr(office.desk.windows, "listed", while_it_lists)
+    plan_all(office)
+
+    [lease] = world.capacity.ledger.leases("gpu")
+    assert f"open-{lease.id}" in schedules()
+    assert f"close-{lease.id}" in schedules()
