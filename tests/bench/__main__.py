@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from tests.bench import assembly, deciding, imports, local_cloud, windows
+from tests.bench import assembly, deciding, exposure, imports, local_cloud, windows
 from tests.bench.figure import Measurement
 
 MEASUREMENTS: tuple[Measurement, ...] = (
@@ -12,6 +12,7 @@ MEASUREMENTS: tuple[Measurement, ...] = (
     *deciding.MEASUREMENTS,
     *windows.MEASUREMENTS,
     *local_cloud.MEASUREMENTS,
+    *exposure.MEASUREMENTS,
 )
 
 

@@ -11,7 +11,7 @@ import time
 from tests.properties.test_laws import STORIES
 from tests.world.history import history, play
 
-HISTORIES, SECONDS = 400, 150.0
+HISTORIES, SECONDS = 400, 600.0
 
 
 def hunt(law: int) -> dict[str, object]:

@@ -49,6 +49,9 @@ STORIES = {
         ),
         variant="watch",
     ),
+    "a person extends for longer than any lease may last": History(
+        (Step("open", "gpu", number=1, minutes=90), Step("extend", "gpu", minutes=40))
+    ),
     "a person opens, extends, closes": History(
         (
             Step("open", "gpu", number=2, minutes=60),

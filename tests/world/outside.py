@@ -4,6 +4,7 @@ Every call that our code makes outside passes `Border.cross`. A service is a cla
 the operations it knows, named as boto3 names them.
 """
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -59,12 +60,11 @@ class Client:
         if does is None or operation.startswith("_"):
             raise NotInTheWorld(f"the world has no {self._service}.{operation} yet: add it to tests/world")
 
-        parameters = inspect.signature(does).parameters
-        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        known = _parameters(getattr(does, "__func__", does))
 
         def call(**given: Any) -> Any:
-            if not takes_any and not given.keys() <= parameters.keys():
-                strange = ", ".join(sorted(given.keys() - parameters.keys()))
+            if known is not None and not given.keys() <= known:
+                strange = ", ".join(sorted(given.keys() - known))
                 raise NotInTheWorld(
                     f"the world's {self._service}.{operation} does not know {strange} yet: add it to tests/world"
                 )
@@ -81,3 +81,12 @@ class Client:
             yield call(**given)
 
         return SimpleNamespace(paginate=paginate)
+
+
+@functools.cache
+def _parameters(does: Callable[..., Any]) -> frozenset[str] | None:
+    """The names that an operation takes; None where it takes any."""
+    parameters = inspect.signature(does).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return None
+    return frozenset(parameters)

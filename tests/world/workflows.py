@@ -3,7 +3,6 @@
 Paths, templates and choice rules are read by the embedded cloud's own readers (local/aws/stepfunctions_*).
 """
 
-import copy
 import json
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
@@ -148,10 +147,20 @@ class StepFunctions:
             case "Pass":
                 return put(state.get("ResultPath", "$"), data, state.get("Result", data)), following
             case "Task":
-                given = fill(state["Parameters"], data, context) if "Parameters" in state else data
+                # A function gets its input as text: nothing of it need be copied before.
+                template = state["Parameters"]
+                whole = template.keys() == {"step", "run.$"} and template["run.$"] == "$"
+                given = {"step": template["step"], "run": data} if whole else fill(template, data, context)
                 result = yield (state["Resource"], given)
-                return put(state.get("ResultPath", "$"), data, copy.deepcopy(result)), following
+                return _put(state.get("ResultPath", "$"), data, result), following
         raise NotInTheWorld(f"the world plays no {state['Type']} states")
+
+
+def _put(path: str | None, data: Json, result: Json) -> Json:
+    """Where nearly every result goes, without copying all the rest."""
+    if path is not None and path.startswith("$.results."):
+        return {**data, "results": {**data.get("results", {}), path.removeprefix("$.results."): result}}
+    return put(path, data, result)
 
 
 def _delay(state: Json, error: StatesError, used: dict[int, int]) -> float | None:

@@ -11,7 +11,6 @@ import logging
 import os
 import random
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -69,6 +68,9 @@ class World:
         self.said: list[tuple[datetime, str, str]] = []
         self.claims: dict[str, str] = {}
         """Claims on node groups by parameter, where another lab has them."""
+        self.sweeps_at_rest = True
+        """Whether a sweep is played while there is nothing that it could find."""
+        self._rested = (-1, -1)
         self._by_scheduler = self._deploying = False
         self._deployed: dict[str, int] = {}
         self._stack = ExitStack()
@@ -245,9 +247,22 @@ class World:
     # --- what wakes our code, and what AWS does for it -------------------------------------------------
 
     def _rule(self, function: str) -> None:
+        if function == "guard" and not self.sweeps_at_rest and self._at_rest():
+            return
         self.functions.invoke_async(
             self.arn("lambda", f"function:{self.lab.name}-{function}"), {"source": "rule"}
         )
+
+    def _at_rest(self) -> bool:
+        """Nothing is there, nothing runs, and nothing was written since a sweep last looked at that."""
+        now = (self.dynamodb.version, self.scheduler.version)
+        still = now == self._rested and not self.workflows.running and not self.functions.in_flight
+        self._rested = now
+        groups = self.machines.groups.values()
+        there = any(m.exists for m in self.machines.machines.values()) or any(g.desired for g in groups)
+        leased = any(sort.startswith("LEASE#") and item["state"]["S"] in UNFINISHED
+                     for (_, sort), item in self.dynamodb.items.items())  # fmt: skip
+        return still and not there and not leased
 
     def _auto_scaling_event(self, _kind: str, _group: str) -> None:
         if not self.machines.troubles.events_lost:
@@ -305,6 +320,7 @@ class World:
         return {"PriceList": [json.dumps({"terms": {"OnDemand": {"a": {"priceDimensions": {"b": hour}}}}})]}
 
 
+UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
 WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend", "CHANGE_LAB": "change"}
 """By the name in a function's environment."""
 
@@ -315,15 +331,16 @@ def _definitions(lab: str) -> dict[str, Json]:
     return {f"{lab}-{name}": definition for name, definition in definitions(close).items()}
 
 
-def _caches() -> Iterator[Any]:
-    for name, module in list(sys.modules.items()):
-        if name.startswith("handlers."):
-            yield from (each for each in vars(module).values() if hasattr(each, "cache_clear"))
+@functools.cache
+def _caches(_modules: int) -> list[Any]:
+    """What the modules of our functions keep, for so many modules as are loaded."""
+    ours = [module for name, module in list(sys.modules.items()) if name.startswith("handlers.")]
+    return [each for module in ours for each in vars(module).values() if hasattr(each, "cache_clear")]
 
 
 def _forget_workers() -> None:
     """What a function keeps between two events is gone: the next one starts cold."""
-    for each in _caches():
+    for each in _caches(len(sys.modules)):
         each.cache_clear()
 
 
