@@ -14,6 +14,7 @@ from handlers.guard_kubernetes import with_kubernetes
 from handlers.guard_trail import closing_since, incident, said_in
 from handlers.guard_watch import LabFacts, Watch
 from lamplighter.adapters.aws.workflows import NEVER_STARTED
+from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Group, NodeGroup, Update
 from lamplighter.domain.changes import Pause
 from lamplighter.domain.curfew import schedule_names as curfew_names
@@ -69,7 +70,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         longest_lease=lab.guard.longest_lease,
         idle_after=_idle_after(watch, leases),
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
-        opening_ended=_opening_ended(watch, leases, lab_facts.pauses, now),
+        opening_ended=_opening_ended(watch, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(watch, pool, leases, now),
     )
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
@@ -105,14 +106,19 @@ def _idle_after(watch: Watch, leases: Iterable[Lease]) -> dict[str, timedelta]:
 
 
 def _opening_ended(
-    watch: Watch, leases: Iterable[Lease], pauses: Sequence[Pause] | None, now: datetime
+    watch: Watch,
+    leases: Iterable[Lease],
+    pauses: Sequence[Pause] | None,
+    trail: Iterable[Entry],
+    now: datetime,
 ) -> dict[str, str]:
     """How the runs ended that should have opened these leases by now."""
     found: dict[str, str] = {}
+    resumed = [entry.at for entry in trail if entry.kind == "resumed"]
     for lease in leases:
         opening = lease.state in {LeaseState.ADMITTED, LeaseState.OPENING} and lease.ready is None
         # What a pause keeps closed is opened when that is over.
-        opens = _opens(lease, pauses, now)
+        opens = _opens(lease, pauses, resumed, now)
         if not opening or lease.run is None or opens is None:
             continue
         if now < opens + OPENING_PATIENCE or now >= lease.closes:
@@ -122,18 +128,24 @@ def _opening_ended(
         except (OutsideFailed, TryLater) as error:
             _logger.warning("how %s is opened is not known: %s", lease.id, error)
             continue
-        if ended == NEVER_STARTED and now < lease.opens + STARTING_PATIENCE:
+        if ended == NEVER_STARTED and now < opens + STARTING_PATIENCE:
             continue
         if ended is not None:
             found[lease.id] = ended
     return found
 
 
-def _opens(lease: Lease, pauses: Sequence[Pause] | None, now: datetime) -> datetime | None:
-    """When a lease was to open; None while a pause keeps it closed, or while nobody knows."""
+def _opens(
+    lease: Lease, pauses: Sequence[Pause] | None, resumed: Iterable[datetime], now: datetime
+) -> datetime | None:
+    """When a lease was to open, at the end of a pause at the earliest; None in it, or while nobody knows."""
     if not unopened(lease):
         return lease.opens
-    return None if pauses is None else opens_at(lease, pauses, now)
+    opens = None if pauses is None else opens_at(lease, pauses, now)
+    if pauses is None or opens is None:
+        return None
+    over = (pause.until for pause in pauses if pause.until is not None and pause.until <= now)
+    return max([opens, *over, *resumed])
 
 
 def _over_since(watch: Watch, facts: PoolFacts, state: PoolState) -> datetime | None:

@@ -421,3 +421,21 @@ def test_the_guard_takes_no_paused_lease_for_an_abandoned_one(world: LabOnMoto) 
 
     assert lease(world, ahead["lease"]["id"]).state is LeaseState.ADMITTED
     assert world.closes == []
+
+
+@pytest.mark.parametrize("until", [60, None])
+def test_the_guard_gives_a_lease_that_a_pause_held_back_time_to_open(
+    world: LabOnMoto, until: int | None
+) -> None:
+    office = deployed(world)
+    ahead = walks_in(world, opens=instant.written(EIGHT + timedelta(minutes=30)), for_seconds=7200)
+    change(world, "pause", closes=until and instant.written(EIGHT + timedelta(minutes=until)))
+    plan_all(office)
+    world.at(60.2)
+    if until is None:
+        change(world, "resume")
+
+    sweep_all(world.watch)
+
+    assert lease(world, ahead["lease"]["id"]).state is LeaseState.ADMITTED
+    assert world.closes == []
