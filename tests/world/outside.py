@@ -8,7 +8,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
@@ -49,6 +49,8 @@ class Client:
 
     exceptions = SimpleNamespace(ClientError=ClientError)
     meta = SimpleNamespace(region_name=REGION)
+    listeners: ClassVar[list[Callable[[str, str, Any, Any], None]]] = []
+    """Hear of every call that was answered: service, operation, what was given, the answer."""
 
     def __init__(self, service: str, backend: object, cross: Passage) -> None:
         self._service, self._backend, self._cross = service, backend, cross
@@ -68,7 +70,10 @@ class Client:
                 raise NotInTheWorld(
                     f"the world's {self._service}.{operation} does not know {strange} yet: add it to tests/world"
                 )
-            return self._cross(self._service, operation, lambda: does(**given))
+            answer = self._cross(self._service, operation, lambda: does(**given))
+            for listener in self.listeners:
+                listener(self._service, operation, given, answer)
+            return answer
 
         self.__dict__[operation] = call
         return call
