@@ -1,4 +1,4 @@
-"""A simulation as a month calendar: a letter for each window on the days it opens, and what is refused.
+"""A simulation as a month calendar: a letter for each window or lease on the days it opens, and what is refused.
 
 Plain text in seven columns; colour on a terminal only. The tables above it have all the rest.
 """
@@ -30,7 +30,7 @@ Mark = tuple[str, str]
 
 def months(lab: Lab, simulation: Simulation) -> list[Text]:
     """The lines of every month in which something happens, and what the letters mean; the first 24 of them."""
-    letters = _letters(lab)
+    letters = _letters(_named(lab, simulation))
     days = _days(lab, simulation, letters)
     if not days:
         return []
@@ -41,7 +41,7 @@ def months(lab: Lab, simulation: Simulation) -> list[Text]:
             lines += [Text(f"Further months are left out here: {MOST_MONTHS} are drawn."), Text()]
             break
         lines += _month(date(year, month, 1), days)
-    return [*lines, *_legend(lab, letters, simulation)]
+    return [*lines, *_legend(letters, simulation)]
 
 
 def show(lab: Lab, simulation: Simulation) -> None:
@@ -53,20 +53,26 @@ def show(lab: Lab, simulation: Simulation) -> None:
     console.file.write(captured.get())
 
 
-def _letters(lab: Lab) -> dict[str, str]:
-    """A letter for each window in the file's order; none where there are more windows than letters."""
-    names = [window.name for window in lab.windows]
+def _named(lab: Lab, simulation: Simulation) -> list[str]:
+    """The windows in the file's order, then what only a deployed lab has: leases of people, and old windows'."""
+    played = [one.window for one in simulation.windows] + [one.window for one in simulation.skipped]
+    return list(dict.fromkeys([*(window.name for window in lab.windows), *played]))
+
+
+def _letters(names: list[str]) -> dict[str, str]:
+    """A letter for each of them; none where there are more names than letters."""
     return dict(zip(names, LETTERS, strict=False)) if len(names) <= len(LETTERS) else {}
 
 
 def _days(lab: Lab, simulation: Simulation, letters: dict[str, str]) -> dict[date, list[Mark]]:
     """What happens on each date, in the zone of its window, in the order of opening."""
+    ours = zones.zone(lab.time_zone)
     zone_of = {window.name: zones.zone(lab.zone_of(window)) for window in lab.windows}
     opens: defaultdict[date, list[str]] = defaultdict(list)
     refused: defaultdict[date, list[str]] = defaultdict(list)
     left_out: defaultdict[date, list[str]] = defaultdict(list)
     for one in simulation.windows:
-        opens[_date(one.begins, zone_of[one.window], one.date)].append(one.window)
+        opens[_date(one.begins, zone_of.get(one.window, ours), one.date)].append(one.window)
     for other in simulation.skipped:
         (left_out if other.code is Code.EXCEPTED else refused)[other.date].append(other.window)
     return {
@@ -131,11 +137,10 @@ def _line(cells: list[Text], width: int) -> Text:
     return line
 
 
-def _legend(lab: Lab, letters: dict[str, str], simulation: Simulation) -> Iterator[Text]:
+def _legend(letters: dict[str, str], simulation: Simulation) -> Iterator[Text]:
     asked = {one.window for one in simulation.windows} | {one.window for one in simulation.skipped}
     if letters:
-        named = [f"{letters[window.name]} {window.name}" for window in lab.windows if window.name in asked]
-        yield Text(", ".join(named))
+        yield Text(", ".join(f"{letter} {name}" for name, letter in letters.items() if name in asked))
     else:
         yield Text("Numbers are windows that open on the day")
     signs = {one.code is Code.EXCEPTED for one in simulation.skipped}

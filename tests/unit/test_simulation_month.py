@@ -66,3 +66,15 @@ def test_many_windows_are_counted_and_many_months_cut() -> None:
     long = drawn("2026-01-01", "2029-01-01", EVENING)
     assert sum(line[:3].isalpha() and line[-4:].isdigit() for line in long) == MOST_MONTHS
     assert f"Further months are left out here: {MOST_MONTHS} are drawn." in long
+
+
+def test_a_lease_of_a_person_has_a_letter_too_behind_the_windows() -> None:
+    lab = Lab.model_validate({"name": "lab", "time_zone": "Asia/Seoul", "windows": [EVENING]})
+    begins, ends = (datetime.fromisoformat(f"2026-09-{day}T00:00:00+09:00") for day in ("01", "05"))
+    played = simulate(lab, begins, ends)
+    lease = played.windows[0]._replace(window="cli-1a2b3c4d", pool="gpu")
+
+    lines = [line.plain for line in months(lab, played._replace(windows=[*played.windows, lease]))]
+
+    assert lines[2].split()[:3] == ["1", "ab", "2"]
+    assert lines[-2] == "a evening, b cli-1a2b3c4d"
