@@ -67,7 +67,7 @@ unit: setup control-plane
 	@$(BIN)/pytest -q -n 2 --dist worksteal tests/unit tests/properties tests/infra tests/local
 
 scenarios: setup control-plane
-	@$(BIN)/pytest -q -n 2 --dist loadgroup --no-loadscope-reorder tests/scenarios
+	@$(BIN)/pytest -q -n 2 --dist loadscope --no-loadscope-reorder tests/scenarios
 
 # --- what maintainers run ---------------------------------------------------------------------
 

@@ -1,13 +1,14 @@
-"""Which scenario goes before which, and the one embedded cloud of those that deploy and wreck.
+"""Which scenario goes before which, and the embedded cloud of those that deploy and wreck.
 
-There is one cloud a process: whoever starts a cloud of their own goes before the one that stays.
+There is one cloud at a time in a process, so those that share one run together, and it ends with the last.
 """
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from local.cloud import Cloud
 from tests.scenarios.lab_day import LabDay
@@ -24,14 +25,29 @@ ON_ONE_CLOUD = (
     "test_deploys",
     "test_all_functions_deleted",
 )
+#: The first of those that share a cloud waits for it, and on a busy machine for a long time.
+SECONDS = 900
 #: Their cloud, while it runs.
 _STARTED: list[Cloud] = []
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Those that share a cloud run in one process."""
+    return ByCloud(config, log)
+
+
+class ByCloud(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out all tests of one cloud together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _cloud(Path(nodeid.partition("::")[0]))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if Path(__file__).parent in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cloud)
+        item.add_marker(pytest.mark.timeout(SECONDS))
         # How its threads end, when a clock is stopped, is no matter of a scenario.
         item.add_marker(pytest.mark.filterwarnings("ignore:Exception in thread"))
     places = [index for index, item in enumerate(items) if item in ours]
@@ -39,18 +55,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items[place] = item
 
 
+def _cloud(test: Path) -> str:
+    """The name of the cloud that the tests of a file use."""
+    shared = "started" if test.stem in ON_ONE_CLOUD else test.stem
+    return FIRST if test.parent.name == FIRST else shared
+
+
 def _turn(item: pytest.Item) -> int:
     name = item.path.stem
-    return 2 + ON_ONE_CLOUD.index(name) if name in ON_ONE_CLOUD else name != FIRST
+    return 1 + ON_ONE_CLOUD.index(name) if name in ON_ONE_CLOUD else 9 * (item.path.parent.name != FIRST)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    if _STARTED and (nextitem is None or _cloud(nextitem.path) != "started"):
+        _STARTED.pop().down()
 
 
 @pytest.fixture(scope="session")
-def started() -> Iterator[LabDay]:
-    """The lab, deployed."""
-    with Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud:
-        cloud.up()
-        cloud.aws.functions.warm_up()
-        yield LabDay(cloud)
+def started() -> LabDay:
+    """The lab, deployed; ended after the last of those that use it."""
+    cloud = Cloud(LAB, rate=1, start=BEGINS, progress=print)
+    _STARTED.append(cloud)
+    cloud.up()
+    cloud.aws.functions.warm_up()
+    return LabDay(cloud)
 
 
 @pytest.fixture

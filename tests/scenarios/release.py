@@ -1,7 +1,7 @@
 """A release as a fixture: its templates and the code of its functions, made once and kept compressed.
 
-At the release's commit: `python app.py --lab tests/scenarios/lab.yaml --out OUT`, then, with this file,
-`python -m tests.scenarios.release VERSION OUT`. What is not ours in an assembly, the layers and CDK's own
+At the release's commit: `make synth LAB=tests/scenarios/lab.yaml OUT=release`, then
+`python -m tests.scenarios.release VERSION release`. What is not ours in an assembly, the layers and CDK's own
 handlers, is not kept: the present assembly has it under the same name.
 """
 

@@ -108,7 +108,7 @@ def test_a_scale_up_that_eks_takes_back_is_asked_for_again(pool: Pool) -> Story:
     faults.revert_scale_up(pool.group)
 
     # when a node is asked for, then that is said, and nothing is ordered any more
-    lease = yield from pool.open(1, minutes=60)
+    lease = yield from pool.open(1, minutes=45)
     yield pool.until("the shortage is said", lambda: pool.entries(begun, "degraded"), minutes=10)
     (said, *_) = pool.entries(begun, "degraded")
     assert "1 of 1 nodes" in said.what
@@ -124,7 +124,7 @@ def test_a_scale_up_that_eks_takes_back_is_asked_for_again(pool: Pool) -> Story:
 
     # and a lease for which no room ever comes costs nothing and leaves nothing behind
     faults.no_capacity("g4dn.xlarge")
-    poor = yield from pool.open(1, minutes=20)
+    poor = yield from pool.open(1, minutes=12)
     yield pool.closed(poor)
     yield pool.zero()
     assert pool.receipt(poor.id)["node_seconds"] == 0
