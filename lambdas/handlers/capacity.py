@@ -16,7 +16,9 @@ from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain.capacity import Group, Instance, NodeGroup
-from lamplighter.domain.target import Target, target_at
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.lease_schedules import held_back, unopened
+from lamplighter.domain.target import Target, begun, target_at
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
@@ -103,9 +105,19 @@ class Capacity:
         named = types[0] if types else group.template and self.instances.template_type(*group.template)
         return as_found(lab, pool, group, named or None)
 
-    def target(self, pool: str, nodegroup: NodeGroup | None) -> Target:
-        """What the pool's leases justify now."""
-        return target_at(self.ledger.leases(pool), self.now(), self.max_nodes(pool, nodegroup))
+    def target(self, pool: str, nodegroup: NodeGroup | None, opening: str | None = None) -> Target:
+        """What the pool's leases justify now; with `opening` only that one and those that have begun."""
+        now = self.now()
+        leases = self.ledger.leases(pool)
+        leases = begun(leases, opening) if opening else without_held_back(leases, self.ledger, now)
+        return target_at(leases, now, self.max_nodes(pool, nodegroup))
+
+
+def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> list[Lease]:
+    """The leases without those that a pause keeps from opening; the pauses are asked for only where any waits."""
+    waiting = [lease for lease in leases if unopened(lease) and lease.in_force(at)]
+    held = held_back(waiting, ledger.pauses(), at) if waiting else frozenset[str]()
+    return [lease for lease in leases if lease.id not in held]
 
 
 Step = Callable[[Mapping[str, object], Capacity], dict[str, object]]

@@ -13,7 +13,9 @@ from lamplighter.adapters.kubernetes import evictions, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.adapters.kubernetes.evictions import Eviction
 from lamplighter.domain import checks, instant, shrink
+from lamplighter.domain.changes import paused_at
 from lamplighter.domain.drain import EVICTED, FORCED_GRACE_SECONDS, LEAVING, PATIENCE, emptying
+from lamplighter.domain.lease_schedules import held_back, unopened
 from lamplighter.domain.nodes import NodeFacts
 from lamplighter.domain.target import due, target_at
 from lamplighter.errors import TryLater
@@ -53,8 +55,13 @@ def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at:
     """The nodes beyond what the other leases justify at an instant; those that began to leave go first."""
     others = [lease for lease in run.leases() if lease.id != run.lease]
     most = lab.pools[run.pool].max_nodes or len(here)
+    # What a pause keeps from opening needs no node; it is asked for only where anything waits to open.
+    pauses = run.pauses() if any(unopened(lease) and lease.opens <= at for lease in others) else []
+    held = held_back(others, pauses, at)
+    there = [lease for lease in others if lease.id not in held]
     # A lease whose opening is being decided right now counts: its nodes are kept, not bounced.
-    wanted = target_at(others, at, most).nodes + sum(lease.nodes for lease in due(others, at))
+    opening = [] if paused_at(pauses, at) else due(others, at)
+    wanted = target_at(there, at, most).nodes + sum(lease.nodes for lease in opening)
     surplus = max(0, len(here) - wanted)
     if surplus == len(here):
         return here

@@ -11,6 +11,7 @@ from handlers.environment import ENVIRONMENT
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain import instant
+from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import Lease
 from lamplighter.errors import BadInput
 
@@ -49,6 +50,10 @@ class Run:
     def leases(self) -> list[Lease]:
         """Every lease of the pool, as the ledger has them now."""
         return Ledger(ENVIRONMENT.ledger_table).leases(self.pool)
+
+    def pauses(self) -> list[Pause]:
+        """What keeps leases from opening."""
+        return Ledger(ENVIRONMENT.ledger_table).pauses()
 
     def over(self) -> str | None:
         """Why the lease justifies nothing any more; None while it is in force."""

@@ -23,7 +23,7 @@ from lamplighter.domain.guard_facts import MEMORY, PoolFacts
 from lamplighter.domain.guard_nodes import raised_by
 from lamplighter.domain.guard_runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.lease_schedules import opens_at, unopened
+from lamplighter.domain.lease_schedules import held_back, opens_at, unopened
 from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import Schedule
@@ -72,6 +72,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
         opening_ended=_opening_ended(watch, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(watch, pool, leases, now),
+        held_back=held_back(leases, lab_facts.pauses or (), now),
     )
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
     if not (seen.existing or state.leaked_since or failsafe):

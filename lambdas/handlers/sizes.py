@@ -73,9 +73,13 @@ def _once(capacity: Capacity, order: Order, *, whole: bool) -> tuple[int, Writte
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
         generation = capacity.ledger.pool(order.pool).generation
         nodegroup, group = _found(capacity, order)
-        target = capacity.target(order.pool, nodegroup)
+        opens = order.direction is Direction.UP
+        # Whose opening nobody has come to yet, or a pause keeps back, has its nodes ordered by its own run.
+        target = capacity.target(order.pool, nodegroup, opening=order.lease if opens else None)
         before = group.desired if group else nodegroup.desired if nodegroup else 0
-        size = target.nodes if whole else _towards(order.direction, target.nodes, before)
+        size = _towards(order.direction, target.nodes, before)
+        if whole:
+            size = min(size, capacity.target(order.pool, nodegroup).nodes) if opens else target.nodes
         size = min(size, max(nodegroup.maximum if nodegroup else 0, before))
         try:
             capacity.ledger.still_writing(fence, capacity.now())

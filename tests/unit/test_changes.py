@@ -439,3 +439,31 @@ def test_the_guard_gives_a_lease_that_a_pause_held_back_time_to_open(
 
     assert lease(world, ahead["lease"]["id"]).state is LeaseState.ADMITTED
     assert world.closes == []
+
+
+def test_a_pause_hands_no_nodes_over_to_a_lease_that_it_keeps_back(world: LabOnMoto) -> None:
+    """Granted ahead, its time comes in the pause: who has the nodes until then closes as usual."""
+    deployed(world)
+    walks_in(world, opens=instant.written(EIGHT + timedelta(minutes=30)), for_seconds=7200)
+    world.scale(1)
+    change(world, "pause")
+    world.at(31)
+
+    sweep_all(world.watch)
+
+    assert world.sizes["desiredSize"] == 0
+    assert [close["because"] for close in world.closes] == ["pool gpu has 1 node and no lease"]
+
+
+def test_a_pause_that_comes_after_an_opening_takes_nothing_from_it(world: LabOnMoto) -> None:
+    deployed(world)
+    walks_in(world)
+    world.watch.desk.arm("gpu")
+    world.scale(1)
+    world.at(1)
+    change(world, "pause")
+
+    sweep_all(world.watch)
+
+    assert world.sizes["desiredSize"] == 1
+    assert world.closes == []

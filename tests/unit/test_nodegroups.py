@@ -35,6 +35,17 @@ def test_opening_orders_what_the_lease_justifies_with_minimum_zero(lab: LabOnMot
     )
 
 
+def test_a_round_of_one_lease_orders_no_node_of_another_that_nobody_has_opened_yet(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.lease(nodes=1, name="cli-2")
+
+    done = scale({"command": lab.command()}, lab.capacity)
+    lab.catch_up()
+
+    assert (done["target"], lab.sizes["desiredSize"]) == (1, 1)
+    assert scale({"command": lab.command(lease="cli-2", id="open-2")}, lab.capacity)["target"] == 2
+
+
 def test_an_order_is_written_down_once(lab: LabOnMoto) -> None:
     lease = lab.lease(nodes=2)
 

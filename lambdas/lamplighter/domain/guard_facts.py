@@ -73,13 +73,16 @@ class PoolFacts:
     """By lease: when its budget is used up, where that is before its end."""
     curfew: Mapping[str, bool | None] = field(default_factory=dict)
     """By name, whether a rail of its curfew is on; None for one that is gone."""
+    held_back: frozenset[str] = frozenset()
+    """The leases whose time has come and that a pause keeps from opening: no reason for a node."""
     unprotected: tuple[str, ...] = ()
     """Leased nodes that a Cluster Autoscaler would take as idle."""
 
     @property
     def target(self) -> Target:
         """What the leases justify now."""
-        return target_at(self.leases, self.now, self.max_nodes)
+        there = [lease for lease in self.leases if lease.id not in self.held_back]
+        return target_at(there, self.now, self.max_nodes)
 
     @property
     def staying(self) -> int:

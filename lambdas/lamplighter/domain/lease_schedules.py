@@ -5,7 +5,7 @@ them says is schedule.py's.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -57,6 +57,19 @@ def opening_now(lease: Lease, doors: Doors, now: datetime) -> Start:
     if now - lease.opens <= MISSED_AFTER:
         return opening(lease, doors)
     return _late_start(lease, doors, now.replace(minute=now.minute - now.minute % 15))
+
+
+def held_back(leases: Iterable[Lease], pauses: Iterable[Pause], now: datetime) -> frozenset[str]:
+    """The leases whose time has come in a pause: granted, not opened, and no reason to keep a node."""
+    there = [pause for pause in pauses if pause.in_force(now)]
+    return frozenset(
+        lease.id
+        for lease in leases
+        if lease.state is LeaseState.ADMITTED
+        and lease.ordered is None
+        # A pause that came after its opening takes nothing from it.
+        and any(pause.at <= lease.opens for pause in there)
+    )
 
 
 def unopened(lease: Lease) -> bool:

@@ -59,6 +59,15 @@ def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
     return Target(min(sum(lease.nodes for lease in in_force), max_nodes), tuple(in_force))
 
 
+def begun(leases: Iterable[Lease], own: str | None) -> list[Lease]:
+    """Without those that no run has come to yet: `own`'s run orders its nodes, and nobody else's."""
+    return [
+        lease
+        for lease in leases
+        if lease.id == own or lease.ordered is not None or lease.state is not LeaseState.ADMITTED
+    ]
+
+
 def due(leases: Iterable[Lease], at: datetime) -> list[Lease]:
     """Planned leases whose time has come that nobody decided on yet, in order of admission."""
     waiting = [

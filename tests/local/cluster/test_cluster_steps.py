@@ -16,6 +16,7 @@ from handlers.cluster_run import Run
 from handlers.cluster_settings import apply_gpu_settings, await_gpus
 from handlers.cluster_validate import validate
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.changes import Pause
 from lamplighter.domain.drain import PATIENCE
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
@@ -59,9 +60,13 @@ class Told(Run):
     """A run whose ledger is told by the test."""
 
     ledger: tuple[Lease, ...] = ()
+    paused: tuple[Pause, ...] = ()
 
     def leases(self) -> list[Lease]:
         return list(self.ledger)
+
+    def pauses(self) -> list[Pause]:
+        return list(self.paused)
 
 
 def apply_rbac(kubernetes: KubernetesApi) -> None:
