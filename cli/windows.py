@@ -10,7 +10,7 @@ from cli import deployment, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import warm_up
-from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at
+from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at, said_because
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.lease_schedules import opens_at, unopened
@@ -118,8 +118,9 @@ def _why(lease: Lease, paused: str | None) -> str:
         return paused
     if lease.refusal:
         return f"will not open: {lease.refusal}"
-    by = f"by {lease.by}" if lease.window is None and lease.by else ""
-    return ": ".join(filter(None, (by, lease.because)))
+    if lease.window is None and lease.by:
+        return f"by {lease.by}{said_because(lease.because)}"
+    return lease.because or ""
 
 
 def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | None:

@@ -74,20 +74,22 @@ def test_windows_says_what_will_not_open_and_why(world: LabOnMoto) -> None:
 
 
 def test_windows_says_who_skipped_what_and_why(world: LabOnMoto) -> None:
-    change(world, "skip", window="evening", because="holiday")
+    change(world, "skip", window="evening", because="of the holiday")
 
     skipped = next(row for row in rows("windows", "gpu") if row["state"] == "skipped")
 
     assert (skipped["window"], skipped["date"], skipped["by"]) == ("evening", "2026-11-20", "alice")
-    assert "evening on 2026-11-20 was skipped by alice: holiday" in says("windows")
+    assert "evening on 2026-11-20 was skipped by alice because of the holiday" in says("windows")
 
 
 def test_a_pause_is_said_first_with_what_it_does_to_each_window(world: LabOnMoto) -> None:
-    change(world, "pause", closes=instant.written(EIGHT + timedelta(hours=2)), because="driver")
+    change(world, "pause", closes=instant.written(EIGHT + timedelta(hours=2)), because="of the driver")
 
     said = says("windows")
 
-    assert said.startswith("PAUSED: the lab is paused until 22:00 on 2026-11-20 (UTC), by alice: driver\n")
+    assert said.startswith(
+        "PAUSED: the lab is paused until 22:00 on 2026-11-20 (UTC), by alice because of the driver\n"
+    )
     assert "opens late, Fri 20 Nov 22:00 UTC, when the pause by alice ends" in said
     assert "PAUSED: the lab is paused until 22:00" in says("status")
     assert "PAUSED: the lab is paused until 22:00" in says("simulate", "--live")
@@ -97,13 +99,13 @@ def test_a_lease_granted_ahead_stands_among_the_windows(world: LabOnMoto) -> Non
     opens = instant.written(EIGHT + timedelta(hours=8))
     asked = {"opens": opens, "closes": None, "lease": None, "for_seconds": 3600, "nodes": 1, "id": "o"}
     STEPS["Admit"](
-        {"command": {**world.command(), **asked, "because": "exam"}, "results": {}}, world.watch.desk
+        {"command": {**world.command(), **asked, "because": "of the exam"}, "results": {}}, world.watch.desk
     )
 
     ahead = next(row for row in rows("windows") if row["window"] is None)
 
     assert (ahead["state"], ahead["opens"], ahead["by"]) == ("admitted", opens, "alice")
-    assert "by alice: exam" in says("windows")
+    assert "by alice because of the exam" in says("windows")
 
 
 def test_the_live_plan_is_the_document_of_simulate_with_the_budgets(world: LabOnMoto) -> None:

@@ -84,12 +84,12 @@ def trail(world: LabOnMoto, kind: str) -> list[str]:
 def test_a_skip_without_a_date_is_the_next_opening_and_takes_its_lease_back(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
 
-    answer = change(world, "skip", window="evening", because="holiday")
+    answer = change(world, "skip", window="evening", because="of the holiday")
     plan_all(office)
 
     assert (answer["outcome"], answer["calendar"]) == ("skipped", True)
     assert answer["reason"] == (
-        "evening does not open at 21:00 on 2026-11-20 (UTC): alice skipped it: holiday"
+        "evening does not open at 21:00 on 2026-11-20 (UTC): alice skipped it because of the holiday"
     )
     assert planned(world) == [f"evening-{TOMORROW}"]
     assert list(schedules()) == [f"open-evening-{TOMORROW}"]
@@ -173,12 +173,15 @@ def test_while_the_lab_is_paused_nobody_opens_anything_and_is_told_until_when(wo
     deployed(world)
     until = instant.written(EIGHT + timedelta(hours=2))
 
-    answer = change(world, "pause", closes=until, because="driver")
+    answer = change(world, "pause", closes=until, because="of the driver")
     refused = walks_in(world)
 
-    assert answer["reason"] == "nothing opens until 22:00 on 2026-11-20 (UTC), by alice: driver"
+    assert answer["reason"] == "nothing opens until 22:00 on 2026-11-20 (UTC), by alice because of the driver"
     assert refused["outcome"] == "refused"
-    assert refused["reason"] == "the lab is paused until 22:00 on 2026-11-20 (UTC), by alice: driver"
+    assert (
+        refused["reason"]
+        == "the lab is paused until 22:00 on 2026-11-20 (UTC), by alice because of the driver"
+    )
     assert refused["earliest"] == until
     world.at(120)
     assert walks_in(world, "open-2")["outcome"] == "granted"

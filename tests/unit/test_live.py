@@ -35,7 +35,7 @@ ALICES = Lease(
     closes=EIGHT + 14 * HOUR,
     hold=Money.of(2, "USD"),
     by="alice",
-    because="exam",
+    because="of the exam",
     period="2026-11",
 )
 
@@ -53,7 +53,7 @@ def test_without_changes_and_leases_it_is_the_simulation_of_the_lab() -> None:
 
 
 def test_a_skip_is_an_exception_with_who_and_why() -> None:
-    document = played(skips=(Skip("evening", "2026-11-21", "bob", EIGHT, "holiday"),)).to_json()
+    document = played(skips=(Skip("evening", "2026-11-21", "bob", EIGHT, "of the holiday"),)).to_json()
 
     assert document["skipped"] == [
         {
@@ -61,7 +61,7 @@ def test_a_skip_is_an_exception_with_who_and_why() -> None:
             "pool": "gpu",
             "date": "2026-11-21",
             "code": "excepted",
-            "reason": "evening on 2026-11-21 was skipped by bob: holiday",
+            "reason": "evening on 2026-11-21 was skipped by bob because of the holiday",
         }
     ]
 
@@ -71,20 +71,20 @@ def test_a_lease_granted_ahead_is_shown_and_counted() -> None:
 
     assert [(one.window, one.notes) for one in simulation.windows][1] == (
         "cli-1",
-        ("a lease of alice, by alice: exam",),
+        ("a lease of alice, by alice because of the exam",),
     )
     assert simulation.costs[0].node_seconds == 2 * 2 * 2 * 3600 + 2 * 3600
 
 
 def test_a_pause_makes_windows_late_or_keeps_them_closed() -> None:
     late = played(pauses=(Pause("bob", EIGHT, EIGHT + 2 * HOUR),))
-    closed = played(ALICES, pauses=(Pause("bob", EIGHT, None, "driver"),))
+    closed = played(ALICES, pauses=(Pause("bob", EIGHT, None, "of the driver"),))
 
     assert late.windows[0].opens == EIGHT + 2 * HOUR
     assert late.windows[0].notes == ("opens late: the lab is paused until 22:00 on 2026-11-20 (UTC), by bob",)
     assert closed.windows == []
     assert {one.reason for one in closed.skipped} == {
-        "the lab is paused until somebody resumes it, by bob: driver"
+        "the lab is paused until somebody resumes it, by bob because of the driver"
     }
 
 

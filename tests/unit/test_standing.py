@@ -103,11 +103,11 @@ def test_a_window_without_a_lease_in_force_justifies_nothing_and_says_why(
 
 
 def test_a_window_that_somebody_skipped_names_them() -> None:
-    skip = Skip("evening", "2026-12-01", "alice", OPENS - timedelta(days=1), "a holiday")
+    skip = Skip("evening", "2026-12-01", "alice", OPENS - timedelta(days=1), "of a holiday")
 
     (unmet,) = standings(Timetable(LAB), {}, {"gpu": 2}, IN_IT, [skip])["gpu"].unmet
 
-    assert unmet.reason.endswith("and was skipped by alice: a holiday")
+    assert unmet.reason.endswith("and was skipped by alice because of a holiday")
 
 
 def test_an_event_of_a_course_calendar_is_a_window_too() -> None:

@@ -25,8 +25,8 @@ class Skip:
     because: str | None = None
 
     def reason(self) -> str:
-        """`evening on 2026-11-20 was skipped by alice: holiday`."""
-        return f"{self.window} on {self.date} was skipped by {self.by}{said(self.because)}"
+        """`evening on 2026-11-20 was skipped by alice because of the holiday`."""
+        return f"{self.window} on {self.date} was skipped by {self.by}{said_because(self.because)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,22 @@ class Pause:
     until: datetime | None = None
     because: str | None = None
     closing: bool = False
-    """Made by the last close: the lab is being destroyed, and only the next deploy ends it."""
+    """Made by the last close: the lab is being destroyed, and the next deploy ends it."""
+    failed: bool = False
+    """That destroy failed: the lab is still there, and people may resume it."""
 
     def in_force(self, at: datetime) -> bool:
         """Whether nothing opens at this instant."""
         return self.until is None or at < self.until
 
     def reason(self, clock: Clock) -> str:
-        """`the lab is paused until 20:00 on 2026-11-20 (Asia/Seoul) by alice: exams`."""
+        """`the lab is paused until 20:00 on 2026-11-20 (Asia/Seoul), by alice because of the exams`."""
+        if self.failed:
+            return "a destroy of the lab failed, and nothing opens until somebody resumes it"
         if self.closing:
             return "the lab is being destroyed, and nothing opens any more"
         until = f"until {clock(self.until)}" if self.until else "until somebody resumes it"
-        return f"the lab is paused {until}, by {self.by}{said(self.because)}"
+        return f"the lab is paused {until}, by {self.by}{said_because(self.because)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,14 @@ def paused_at(pauses: Iterable[Pause], at: datetime) -> Pause | None:
     return max(there, key=lambda pause: pause.until or pause.at, default=None)
 
 
-def said(because: str | None) -> str:
-    """A person's reason behind a sentence, where there is one."""
-    return f": {because}" if because else ""
+def said_because(reason: str | None) -> str:
+    """A person's reason behind a sentence, where there is one: they wrote it behind the word `because`."""
+    return f" because {reason}" if reason else ""
+
+
+def said(reason: str | None) -> str:
+    """A reason of ours, a sentence of its own, behind another."""
+    return f": {reason}" if reason else ""
 
 
 def clock_of(zone: ZoneInfo) -> Clock:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from lamplighter.domain import early_opening, outlook, zones
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow, expand
-from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at
+from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at, said_because
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.lease_schedules import opens_at, unopened
 from lamplighter.domain.planner import Beside, calendar
@@ -88,9 +88,8 @@ def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[Skipp
 
 
 def _notes(lease: Lease, lab: Lab) -> list[str]:
-    because = f": {lease.because}" if lease.because else ""
     if lease.window is None:
-        return [f"a lease of {lease.owner}, by {lease.by or lease.source}{because}"]
+        return [f"a lease of {lease.owner}, by {lease.by or lease.source}{said_because(lease.because)}"]
     if lease.ready_by is not None:
         zone = next((lab.zone_of(one) for one in lab.windows if one.name == lease.window), lab.time_zone)
         opening, begins = (int(at.timestamp()) for at in (lease.opens, lease.ready_by))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.changes import Clock, Pause, paused_at, said
+from lamplighter.domain.changes import Clock, Pause, paused_at, said_because
 from lamplighter.domain.commands import Command
 from lamplighter.domain.lease import Lease, LeaseState
 
@@ -33,7 +33,7 @@ def pause(
     before = _by_people(pauses, now)
     instead = "" if before is None else f", instead of {_until(before, clock)} as {before.by} said"
     parts = [
-        f"nothing opens {_until(made, clock)}, by {command.by}{said(command.because)}{instead}",
+        f"nothing opens {_until(made, clock)}, by {command.by}{said_because(command.because)}{instead}",
         *_runs_on(leases, now, clock),
         *_kept_closed(leases, made, now, clock),
     ]
@@ -50,7 +50,10 @@ def resume(
         return Pausing("unchanged", "the lab is not paused")
     waiting = [lease for lease in _unopened(leases, now) if lease.opens <= now]
     late = [f"{lease.called()} opens now, late, and ends at {clock(lease.closes)}" for lease in waiting]
-    reason = f"pools open again, by {command.by}{said(command.because)}; paused by {before.by} {_until(before, clock)}"
+    reason = (
+        f"pools open again, by {command.by}{said_because(command.because)}; "
+        f"paused by {before.by} {_until(before, clock)}"
+    )
     return Pausing("resumed", "; ".join([reason, *late]), before)
 
 

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import TypeAlias
 
 from lamplighter.domain.calendar import PlannedWindow, expand
-from lamplighter.domain.changes import Clock, Skip, said
+from lamplighter.domain.changes import Clock, Skip, said, said_because
 from lamplighter.domain.commands import Command
 from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.lease import Lease, LeaseState
@@ -65,7 +65,8 @@ def skip(
     made = Skip(opening.window, opening.date.isoformat(), command.by, now, command.because)
     return Skipping(
         "skipped",
-        f"{opening.window} does not open at {clock(opening.opens)}: {command.by} skipped it{said(command.because)}",
+        f"{opening.window} does not open at {clock(opening.opens)}: "
+        f"{command.by} skipped it{said_because(command.because)}",
         opening,
         made,
     )
@@ -98,7 +99,7 @@ def unskip(
     late = "now, late" if opening.opens <= now else f"at {clock(opening.opens)}"
     return Skipping(
         "unskipped",
-        f"{opening.window} opens {late} after all: {command.by} took its skip back{said(command.because)}",
+        f"{opening.window} opens {late} after all: {command.by} took its skip back{said_because(command.because)}",
         opening,
         skipped[opening.date.isoformat()],
     )

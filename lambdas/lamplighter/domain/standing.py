@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lamplighter.domain import instant
 from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.changes import Skip, said
+from lamplighter.domain.changes import Skip, said, said_because
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.target import Target, target_at
 from lamplighter.domain.timetable import Timetable
@@ -39,8 +39,8 @@ class Unmet(NamedTuple):
             f"window {window.window} asks for {nodes} until {clock(window.closes)} and {self._state(clock)}"
         )
 
-    def to_json(self) -> dict[str, object]:
-        """A row of `without_lease` in `status --json` and `why --json`."""
+    def to_json(self, clock: Callable[[datetime], str] = instant.clock_time) -> dict[str, object]:
+        """A row of `without_lease` in `status --json` and `why --json`; its reason is by this clock."""
         window = self.window
         return {
             "window": window.window,
@@ -48,13 +48,13 @@ class Unmet(NamedTuple):
             "nodes": window.nodes,
             "opens": instant.written(window.opens),
             "closes": instant.written(window.closes),
-            "reason": self.reason,
+            "reason": self.reason_by(clock),
         }
 
     def _state(self, clock: Callable[[datetime], str]) -> str:
         lease = self.lease
         if self.skip is not None:
-            return f"was skipped by {self.skip.by}{said(self.skip.because)}"
+            return f"was skipped by {self.skip.by}{said_because(self.skip.because)}"
         if lease is None:
             return "has no lease: nothing has planned it yet"
         if lease.state is LeaseState.REFUSED:
