@@ -1,13 +1,13 @@
 """`lamplighter why`: the decision behind a pool's state, now or at a past instant, in words."""
 
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from cli import deployment, printing
-from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.domain import instant
@@ -16,6 +16,8 @@ from lamplighter.domain.why import Explanation, explain
 from lamplighter.errors import BadInput
 
 REACHES_BACK = timedelta(days=14)
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+"""No lab is as old as that."""
 
 
 def command(
@@ -39,39 +41,48 @@ def command(
     found = deployment.find(lab_name)
     name = found.pool(pool)
     when = asked or found.now
+    if when > found.now:
+        raise BadInput(
+            f"--at: {at} has not come yet, name a past instant; "
+            "`lamplighter windows` and `lamplighter simulate --live` show what is planned"
+        )
+    clock = partial(printing.local, zone=found.zone)
     timetable = Timetable(found.lab, kept_courses(found.lab, found.ledger))
     explanation = explain(
         found.ledger.leases(name),
         # What came later tells what was not known at a past instant.
-        found.ledger.audit(name, when - REACHES_BACK, max(when, found.now)),
+        found.ledger.audit(name, when - REACHES_BACK, found.now),
         when,
         found.lab.pools[name].max_nodes,
         windows=timetable.open_at(when).get(name, ()),
         skips=found.ledger.skips(),
-    )
+    ).told_by(clock)
     if as_json:
-        clock = partial(printing.local, zone=found.zone)
         printing.as_json({"pool": name, **explanation.to_json(clock)})
         return
-    _print(found, name, explanation)
+    _print(clock, name, explanation)
 
 
 def _instant(text: str | None) -> datetime | None:
+    if text is None:
+        return None
     try:
-        return None if text is None else instant.read(text)
-    except BadInput as error:
+        read = instant.read(text)
+    except (BadInput, OverflowError) as error:
         raise BadInput(f"--at: {error}") from None
+    if read < EARLIEST:
+        raise BadInput(f"--at: {text} is before there was any lab, name an instant that the ledger may know")
+    return read
 
 
-def _print(found: Deployment, name: str, explanation: Explanation) -> None:
-    clock = partial(printing.local, zone=found.zone)
+def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation) -> None:
     reason = explanation.target.reason_by(clock)
     said = [f"{clock(explanation.at)}: {name} should have {printing.nodes(explanation.nodes)}: {reason}."]
     said += [f"By the calendar {unmet.reason_by(clock)}." for unmet in explanation.unmet]
     for line in filter(None, [*said, explanation.decided_by(clock)]):
         printing.say(line)
     if not explanation.trail:
-        printing.say("Nothing has happened to this pool yet.")
+        printing.say(f"Nothing happened to this pool in the {REACHES_BACK.days} days until then.")
         return
     printing.table(
         ["at", "who", "what", "why"],

@@ -37,6 +37,13 @@ class Explanation:
         """How many nodes it should have had."""
         return self.target.nodes
 
+    def told_by(self, clock: Callable[[datetime], str]) -> "Explanation":
+        """The same with what was kept in sentences told by this clock."""
+        trail = tuple(_told(entry, clock) for entry in self.trail)
+        last = bool(self.trail) and self.decision is self.trail[-1]
+        decision = trail[-1] if last else self.decision and _told(self.decision, clock)
+        return replace(self, decision=decision, trail=trail)
+
     def decided_by(self, clock: Callable[[datetime], str]) -> str:
         """The last decision as a sentence; empty where it is the trail's last row, which says the same."""
         if self.decision is None or self.decision is self.trail[-1]:
@@ -52,7 +59,7 @@ class Explanation:
             "reason": self.target.reason_by(clock),
             "decision": None if self.decision is None else _document(self.decision),
             "trail": [_document(entry) for entry in self.trail],
-            "without_lease": [unmet.to_json() for unmet in self.unmet],
+            "without_lease": [unmet.to_json(clock) for unmet in self.unmet],
         }
 
 
@@ -92,6 +99,10 @@ def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:
     if lease.state in {LeaseState.CLOSING, LeaseState.CLOSED} and lease.opens <= at < lease.closes:
         return lease.moved_to(LeaseState.OPEN)
     return lease
+
+
+def _told(entry: Entry, clock: Callable[[datetime], str]) -> Entry:
+    return replace(entry, what=instant.told_by(clock, entry.what), why=instant.told_by(clock, entry.why))
 
 
 def _document(entry: Entry) -> dict[str, object]:

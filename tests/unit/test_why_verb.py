@@ -1,0 +1,70 @@
+"""What `why` prints: one clock, and one clear line for an instant that cannot be asked about."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli import deployment, main
+from cli.deployment import AwsClock, Deployment
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.instant import clock_time
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+
+
+class Now(AwsClock):
+    """AWS says that it is half past eight."""
+
+    def __init__(self) -> None:
+        pass
+
+    def last(self) -> datetime:
+        return EIGHT + timedelta(minutes=30)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        seoul = Lab.model_validate({"name": "lab", "time_zone": "Asia/Seoul"})
+        made.capacity.ledger.put_document(seoul.to_json(), EIGHT)
+        found = Deployment("lab", {"LedgerTable": LEDGER}, Now())
+        monkeypatch.setattr(deployment, "find", lambda _name: found)
+        yield made
+
+
+def asked(*words: str) -> Result:
+    return CliRunner().invoke(main.whole(), ["why", *words])
+
+
+def test_all_of_the_answer_is_by_the_labs_own_clock(world: LabOnMoto) -> None:
+    world.lease(nodes=1, closes=120)
+    world.capacity.ledger.append_audit(
+        Entry(EIGHT, "gpu", "failsafe-armed", "leases", f"armed it for {clock_time(EIGHT)}", "it must be")
+    )
+
+    said, document = asked().stdout, json.loads(asked("--json").stdout)
+
+    assert "armed it for Sat 21 Nov 05:00 KST" in said
+    assert "UTC" not in said
+    assert document["trail"][-1]["what"] == "armed it for Sat 21 Nov 05:00 KST"
+
+
+@pytest.mark.parametrize(
+    ("at", "wrong"),
+    [
+        ("2026-11-20T20:31:00Z", "has not come yet"),
+        ("9999-12-31T23:59:59Z", "has not come yet"),
+        ("0001-01-01T00:00:00Z", "before there was any lab"),
+        ("0001-01-01T00:00:00+09:00", "out of range"),
+    ],
+)
+def test_an_instant_that_nobody_can_tell_about_is_bad_input(world: LabOnMoto, at: str, wrong: str) -> None:
+    found = asked("--at", at)
+
+    assert type(found.exception).__name__ == "BadInput"
+    assert str(found.exception).startswith("--at: ")
+    assert wrong in str(found.exception)
