@@ -168,9 +168,7 @@ class Permissions:
 
     def reading_claims(self) -> Leave:
         """Which lab guards the pools' node groups."""
-        return Leave(
-            ["ssm:GetParameters"], [self._names.claim_arn(name) for name in self.nodegroup_names]
-        )
+        return Leave(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self.nodegroup_names])
 
     def starting(self, *workflows: str) -> Leave:
         return Leave(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])
