@@ -185,8 +185,21 @@ def _respond(event: Event) -> dict[str, object]:
     except Exception as error:  # as in handler
         _logger.exception("the proof of the last close failed")
         reason = f"zero could not be proven: {error}"
+    if reason is not None:
+        _may_be_resumed()
     answer(asked, Answer(_known_as(asked), reason=reason))
     return {"zero": reason is None, "reason": reason}
+
+
+def _may_be_resumed() -> None:
+    """Nothing opens by itself after a destroy that failed, and people may say that it shall."""
+    from handlers.environment import ENVIRONMENT  # noqa: PLC0415
+    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- on first use
+
+    try:
+        Ledger(ENVIRONMENT.ledger_table).last_close_failed("cdk destroy", clock.now())
+    except LamplighterError:
+        _logger.exception("that the destroy failed is not written down; the answer counts more")
 
 
 def _properties(event: Event) -> dict[str, str]:

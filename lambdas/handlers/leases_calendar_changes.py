@@ -75,10 +75,10 @@ def resume(command: Command, desk: Desk) -> Decision:
     now = desk.now()
     answer = pausing.resume(command, desk.ledger.pauses(), _leases(desk), now=now, clock=_clock(desk))
     decision = Decision(command.id, answer.outcome, answer.reason, now)
-    if answer.pause is None:
+    if not answer.ended:
         return _kept(command, decision, desk)
     why = _of_all_pools(command, decision, "resumed", "resumed the lab", desk)
-    desk.ledger.resume(command.pool, decision, why)
+    desk.ledger.resume(answer.ended, command.pool, decision, why)
     return decision
 
 

@@ -11,6 +11,7 @@ import boto3
 import pytest
 
 from handlers import capacity, deploy
+from handlers.leases import STEPS
 from lamplighter.domain.audit import Entry
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
@@ -273,3 +274,22 @@ def test_a_destroy_fails_while_a_node_is_left(
 
     assert cloudformation.answer["Status"] == "FAILED"
     assert "still in EC2. The controller stays" in cloudformation.answer["Reason"]
+
+
+def test_after_a_destroy_that_failed_nothing_opens_until_somebody_resumes_the_lab(
+    lab: LabOnMoto, cloudformation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.scale(1)
+    run = destroyed(lab, cloudformation, monkeypatch)
+
+    def resume(number: int) -> tuple[str, str]:
+        command = {**lab.command("resume", lease=None), "pool": "*", "id": f"resume-{number}"}
+        answer = STEPS["Change"]({"command": command}, lab.watch.desk)
+        return str(answer["outcome"]), str(answer["reason"])
+
+    assert resume(1) == ("refused", "the lab is being destroyed, and nothing opens any more")
+    deploy.handler({"step": "Respond", "run": run}, None)
+    [mark] = lab.capacity.ledger.pauses()
+    assert mark.failed
+    assert resume(2) == ("resumed", "pools open again, by alice; a destroy of the lab failed")
+    assert lab.capacity.ledger.pauses() == []

@@ -6,11 +6,14 @@ when the pause ends opens late.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lamplighter.domain.changes import Clock, Pause, paused_at, said_because
 from lamplighter.domain.commands import Command
 from lamplighter.domain.lease import Lease, LeaseState
+
+DESTROY_TAKES = timedelta(hours=2)
+"""The longest that a last close takes: one that gave no answer by then has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class Pausing:
     outcome: str
     reason: str
     pause: Pause | None = None
+    ended: tuple[Pause, ...] = ()
+    """What a resume ends."""
 
 
 def pause(
@@ -43,18 +48,19 @@ def pause(
 def resume(
     command: Command, pauses: Iterable[Pause], leases: Sequence[Lease], *, now: datetime, clock: Clock
 ) -> Pausing:
-    """End a pause before its time."""
-    pauses = list(pauses)
-    before = _by_people(pauses, now)
-    if before is None:
+    """End a pause before its time, or what a destroy that failed left closed."""
+    there = [pause for pause in pauses if pause.in_force(now)]
+    destroy = next((pause for pause in there if pause.closing), None)
+    if destroy is not None and not (destroy.failed or now - destroy.at >= DESTROY_TAKES):
+        return Pausing("refused", destroy.reason(clock))
+    if not there:
         return Pausing("unchanged", "the lab is not paused")
+    before = _by_people(there, now)
+    paused = f"paused by {before.by} {_until(before, clock)}" if before else "a destroy of the lab failed"
     waiting = [lease for lease in _unopened(leases, now) if lease.opens <= now]
     late = [f"{lease.called()} opens now, late, and ends at {clock(lease.closes)}" for lease in waiting]
-    reason = (
-        f"pools open again, by {command.by}{said_because(command.because)}; "
-        f"paused by {before.by} {_until(before, clock)}"
-    )
-    return Pausing("resumed", "; ".join([reason, *late]), before)
+    reason = f"pools open again, by {command.by}{said_because(command.because)}; {paused}"
+    return Pausing("resumed", "; ".join([reason, *late]), ended=tuple(there))
 
 
 def _by_people(pauses: Iterable[Pause], now: datetime) -> Pause | None:

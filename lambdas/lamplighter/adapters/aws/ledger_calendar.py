@@ -95,11 +95,19 @@ class LedgerCalendar(LedgerChanges):
             ]
         )
 
-    def resume(self, pool: str, decision: Decision, why: Sequence[Entry]) -> None:
-        """End a person's pause; Conflict when there is none any more."""
+    def resume(self, ended: Sequence[Pause], pool: str, decision: Decision, why: Sequence[Entry]) -> None:
+        """End these pauses; Conflict when one is not there any more, or is another one by now."""
         self._table.transact(
             [
-                self._table.delete_in_transaction(items.LAB, items.BY_PEOPLE, "attribute_exists(pk)"),
+                *(
+                    self._table.delete_in_transaction(
+                        items.LAB,
+                        items.BY_DESTROY if pause.closing else items.BY_PEOPLE,
+                        "#at = :at",
+                        at=instant.written(pause.at),
+                    )
+                    for pause in ended
+                ),
                 self._decided(pool, decision),
                 *map(self._entry, why),
             ]
@@ -108,6 +116,10 @@ class LedgerCalendar(LedgerChanges):
     def begin_last_close(self, by: str, at: datetime) -> None:
         """The lab is being destroyed: nothing opens any more, until it is deployed again."""
         self._table.put(_pause_item(items.BY_DESTROY, Pause(by, at, closing=True)))
+
+    def last_close_failed(self, by: str, at: datetime) -> None:
+        """The lab is still there: nothing opens until it is deployed, or somebody resumes it."""
+        self._table.put(_pause_item(items.BY_DESTROY, Pause(by, at, closing=True, failed=True)))
 
     def end_last_close(self) -> None:
         """The lab is deployed (again): what a destroy before it kept closed may open."""
@@ -153,6 +165,7 @@ def _pause(sort_key: str, kept: dict[str, items.Value]) -> Pause:
         until=instant.read(until) if until else None,
         because=_text(kept.get("why")),
         closing=sort_key == items.BY_DESTROY,
+        failed=kept.get("failed") is True,
     )
 
 
@@ -163,6 +176,7 @@ def _pause_item(sort_key: str, pause: Pause) -> items.Item:
         "until": instant.written(pause.until) if pause.until else None,
         "ends": items.milliseconds(pause.until) if pause.until else None,
         "why": pause.because,
+        "failed": True if pause.failed else None,
     }
     return items.item(items.LAB, sort_key, kept, until=pause.until + KEEP_PAST if pause.until else None)
 
