@@ -5,6 +5,7 @@ Exits 1 where one was seen by none. With numbers as arguments only these are tri
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,8 @@ def seen(breakage: Breakage) -> tuple[int, str]:
     if done.returncode:
         return 0, f"the product does not start: {done.stderr.strip().splitlines()[-1]}"
     found = json.loads(done.stdout)
-    return int(found["histories"]), str(found["broken"])
+    # Microseconds say nothing to a reader.
+    return int(found["histories"]), re.sub(r"(:\d\d)\.\d{6}", r"\1", str(found["broken"]))
 
 
 def main(chosen: list[int]) -> int:

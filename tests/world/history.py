@@ -234,7 +234,9 @@ class Play:
         if names:
             for pool in self.truth.pools():
                 self.laws.meddled.setdefault(pool, []).append(self.world.now)
-            self.world.scheduler.delete_schedule(GroupName="any", Name=self.chance.choice(names))
+            name = self.chance.choice(names)
+            self.laws.taken_away[name] = self.world.now
+            self.world.scheduler.delete_schedule(GroupName="any", Name=name)
         self._wait(step)
 
     def _capacity(self, step: Step) -> None:

@@ -52,6 +52,8 @@ class Laws:
         self.paused: list[tuple[datetime, datetime | None]] = []
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody took its nodes or its schedules away by hand."""
+        self.taken_away: dict[str, datetime] = {}
+        """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
         self.expiries: dict[str, datetime] = {}
         """By command: after when it may do nothing."""
         world.dynamodb.listeners.append(self._written)
@@ -155,6 +157,9 @@ class Laws:
         for minutes in FAILSAFE_MINUTES:
             entry = self.world.scheduler.entries.get(f"failsafe-{pool}-{minutes}")
             due = end + timedelta(minutes=minutes)
+            taken = self.taken_away.get(f"failsafe-{pool}-{minutes}")
+            if entry is None and taken is not None and self.world.now - taken < ORDERED_WITHIN:
+                continue
             if entry is None:
                 if due > self.world.now + timedelta(seconds=90):
                     return f"failsafe-{pool}-{minutes} is not there"
