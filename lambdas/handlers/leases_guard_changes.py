@@ -6,10 +6,12 @@ The rules are in domain/guard_orders.py; here each is decided on what the ledger
 from collections.abc import Callable, Mapping
 
 from handlers.desk import Desk
-from lamplighter.domain import guard_orders
+from lamplighter.domain import guard_orders, zones
 from lamplighter.domain.audit import Entry
+from lamplighter.domain.changes import clock_of
 from lamplighter.domain.commands import Command, Decision, Verb
 from lamplighter.domain.guard_orders import ENFORCE, WATCH, Answer
+from lamplighter.domain.instant import told_by
 
 
 def arm(command: Command, desk: Desk) -> Decision:
@@ -61,16 +63,17 @@ def _answered(command: Command, answer: Answer, desk: Desk, kind: str, what: str
     """The decision, and what the trail says of it."""
     now, lease = desk.now(), answer.lease.id if answer.lease else None
     refused = answer.outcome == "refused"
+    reason = told_by(clock_of(zones.zone(desk.capacity.lab.time_zone)), answer.reason)
     why = Entry(
         at=now,
         pool=command.pool,
         kind="refused" if refused else kind,
         who=command.by,
         what=f"asked to {command.verb} pool {command.pool}" if refused else what,
-        why=answer.reason,
+        why=reason,
         lease=lease,
     )
-    return Decision(command.id, answer.outcome, answer.reason, now, lease), why
+    return Decision(command.id, answer.outcome, reason, now, lease), why
 
 
 CHANGES: Mapping[Verb, Callable[[Command, Desk], Decision]] = {

@@ -22,6 +22,7 @@ from lamplighter.domain import announcement, closing, extension, holds, trail, z
 from lamplighter.domain.announcement import Announcement
 from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.audit import Entry
+from lamplighter.domain.changes import clock_of
 from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Phase
@@ -193,6 +194,7 @@ def _lease(pool: str, found: Mapping[str, object], voice: Voice) -> Lease | None
 
 
 def _say(pool: str, said: Announcement, lease: str | None, voice: Voice) -> dict[str, object]:
+    said = said.told_by(clock_of(voice.zone))
     sent = voice.notices.say(f"{voice.lab.name}: {said.subject}", said.text)
     voice.ledger.append_audit(
         Entry(

@@ -236,3 +236,14 @@ def test_nobody_silences_a_leak_for_longer_than_half_a_day(lab: LabOnMoto) -> No
 
     assert said["outcome"] == "refused"
     assert "at most 12 hours" in str(said["reason"])
+
+
+def test_people_are_answered_by_the_labs_own_clock(lab: LabOnMoto) -> None:
+    running(lab)
+
+    said = say(lab, "keep")
+
+    assert (
+        said["reason"]
+        == "alice's lease is kept until 10:00 on 2026-11-21 (Asia/Seoul), idle or not, by alice"
+    )

@@ -12,8 +12,9 @@ import pytest
 from handlers.notices import Voice, warn
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import extension
-from lamplighter.domain.announcement import of_warning
+from lamplighter.domain.announcement import of_closing, of_warning
 from lamplighter.domain.at_stake import AtStake
+from lamplighter.domain.changes import clock_of
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.schedule import Doors, close_command, open_schedule, warn_schedules
@@ -158,3 +159,12 @@ def test_a_warning_is_said_whether_or_not_the_cluster_answers(
     assert done == {"announced": True, "kind": "warned"}
     assert [event["step"] for event in asked] == ["AtStake"]
     assert ("alice/train-0" in said.why) is answers
+
+
+def test_a_close_is_announced_in_one_sentence_by_the_labs_own_clock() -> None:
+    ended = close_command(lease()).because or ""
+
+    said = of_closing("gpu", [lease()], ended).told_by(clock_of(SEOUL))
+
+    assert said.text == "The evening lease ended at 07:00 on 2026-11-21 (Asia/Seoul)."
+    assert of_closing("gpu", [lease()], "alice closed it").text == "The evening lease ends: alice closed it."

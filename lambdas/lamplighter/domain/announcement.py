@@ -3,8 +3,8 @@
 Owns the sentences; sending them is the notices adapter's. Times are by the lab's own clock.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -24,6 +24,12 @@ class Announcement:
     kind: str
     subject: str
     text: str
+
+    def told_by(self, clock: Callable[[datetime], str]) -> "Announcement":
+        """The same, also where a reason in it was kept by another clock."""
+        return replace(
+            self, subject=instant.told_by(clock, self.subject), text=instant.told_by(clock, self.text)
+        )
 
 
 def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result], zone: ZoneInfo) -> Announcement:
@@ -85,9 +91,9 @@ def is_proven(validate: Result) -> bool:
 def of_closing(pool: str, leases: Sequence[Lease], reason: str) -> Announcement:
     """That a close begins, and why."""
     names = " and ".join(lease.called() for lease in leases)
-    return Announcement(
-        "closing", f"Pool {pool} is closing", _sentence(f"{names} ends: {reason}" if names else reason)
-    )
+    # At its end the reason names the lease already.
+    said = f"{names} ends: {reason}" if names and not reason.startswith(names) else reason
+    return Announcement("closing", f"Pool {pool} is closing", _sentence(said))
 
 
 def of_extending(pool: str, lease: Lease | None, extend: Result, zone: ZoneInfo) -> Announcement:
