@@ -1,6 +1,6 @@
 """`lamplighter simulate --live`: the plan of the deployed lab, with what its people and its ledger say."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from cli import deployed, deployment, printing
 from cli.deployment import Deployment
@@ -19,9 +19,10 @@ def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | 
     until = instant("--to", ends) if ends else None
     found = deployment.find(lab_name)
     begin = asked or found.now
-    end = until or begin + A_WEEK
+    end = until or _a_week_from(begin)
     if begin >= end:
-        raise BadInput("--to: is not after --from, write a later instant")
+        since = f"--from {begins}" if begins else f"now, {printing.local(begin, found.zone)}"
+        raise BadInput(f"--to: {ends or begins} is not after {since}, write a later instant")
     known = deployed.look(found)
     budgets = deployed.budgets(found, known, begin, end)
     simulation = live(known, budgets, begin, end, found.now)
@@ -39,6 +40,13 @@ def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | 
     simulation_month.show(found.lab, simulation)
     for budget in budgets.values():
         printing.say(f"{budget.period}: {budget.held} held, {budget.spent} spent, of {_limit(found)}")
+
+
+def _a_week_from(begin: datetime) -> datetime:
+    try:
+        return begin + A_WEEK
+    except OverflowError:
+        return begin
 
 
 def _budget(found: Deployment, budget: Budget) -> dict[str, object]:

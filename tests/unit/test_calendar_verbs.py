@@ -134,3 +134,18 @@ def test_closing_all_of_a_pool_shows_what_would_go_and_wants_a_word(world: LabOn
     assert "would close 1 node on gpu that no lease justifies" in done.stdout
     assert "stays: evening-2026-11-20 opens at Fri 20 Nov 21:00 UTC" in done.stdout
     assert str(done.exception) == "nothing was closed: say --yes to close all of this"
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (("--to", "2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z is not after now, Fri 20 Nov 20:00 UTC"),
+        (("--from", "9999-12-31T00:00:00Z"), "9999-12-31T00:00:00Z is not after --from 9999-12-31T00:00:00Z"),
+    ],
+)
+def test_a_live_range_without_an_end_ahead_is_bad_input(
+    world: LabOnMoto, words: tuple[str, ...], wrong: str
+) -> None:
+    found = CliRunner().invoke(main.whole(), ["simulate", "--live", *words])
+
+    assert str(found.exception) == f"--to: {wrong}, write a later instant"

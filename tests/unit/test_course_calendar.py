@@ -303,3 +303,14 @@ def test_what_is_kept_reads_as_itself() -> None:
         == hours(events(content))
         == ["03-02 11:00-12:00", "03-04 11:00-12:00", "03-09 11:00-12:00"]
     )
+
+
+def test_at_either_end_of_time_there_are_no_events() -> None:
+    weekly = calendar("DTSTART:20260901T200000|DTEND:20260901T220000|RRULE:FREQ=WEEKLY")
+    last = int(datetime.fromisoformat("9999-12-31T23:59:59Z").timestamp())
+    first = int(datetime.fromisoformat("0001-01-01T00:00:00Z").timestamp())
+
+    course = CourseCalendar(read(weekly).text)
+
+    assert list(course.events(SEOUL, last, last + 86_400)) == []
+    assert list(course.events(SEOUL, first - 86_400, first)) == []

@@ -26,7 +26,7 @@ MOST_AT_ONCE = 20_000
 MOST_STEPS = 200_000
 """Days walked through from the begin of every series: a third of a second here, a few on a function."""
 _AROUND = timedelta(days=2)
-_FIRST, _LAST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2250, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1990, 2250))
 
 
 class CourseCalendar:
@@ -50,7 +50,7 @@ class CourseCalendar:
         """
         import recurring_ical_events  # noqa: PLC0415 -- only those who follow a calendar pay for it
 
-        begins, ends = (min(max(zones.instant(at), _FIRST), _LAST) for at in (start, end))
+        begins, ends = (zones.instant(min(max(at, _FIRST), _LAST)) for at in (start, end))
         begins, ends = begins - _AROUND, ends + _AROUND
         self._limit(begins, ends)
         where = zones.zone(zone)
