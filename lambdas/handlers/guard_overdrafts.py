@@ -48,7 +48,12 @@ def _running(desk: Desk, pool: str, period: str, now: datetime) -> list[Running]
     meant = [lease for lease in leases if lease.period == period and _unsettled(lease, now)]
     if not meant:
         return []
-    terms = desk.terms(pool)
+    try:
+        today = desk.terms(pool).price_per_hour
+    except BadInput as unknown:
+        # Another pool's node group may be gone: what was granted there has its price.
+        _logger.warning("what a node of pool %s costs now is not known: %s", pool, unknown)
+        today = None
     lives = nodes_lives(desk.capacity, desk.capacity.see(pool), now)
     so_far = meter(lives, grants(leases), min(lease.opens for lease in meant), now).leased
     present = meter(lives, grants(leases), now - SECOND, now).leased
@@ -56,12 +61,13 @@ def _running(desk: Desk, pool: str, period: str, now: datetime) -> list[Running]
     return [
         Running(
             lease=lease,
-            so_far=NodeTime.at(so_far.get(lease.id, nothing), price, terms.budget.currency).cost,
+            so_far=NodeTime.at(so_far.get(lease.id, nothing), price, lease.hold.currency).cost,
             nodes=round(present.get(lease.id, nothing) / SECOND),
             price_per_hour=price,
         )
         for lease in meant
-        for price in [lease.price_per_hour or terms.price_per_hour]
+        for price in [lease.price_per_hour or today]
+        if price is not None
     ]
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from handlers.guard import sweep_all
+from handlers.guard_facts import gather
+from handlers.guard_watch import gather_lab
 from lamplighter.domain import money
 from lamplighter.domain.breach import Action, Rule, Said
 from lamplighter.domain.budget import Account, Budget
@@ -20,6 +22,7 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.terms import Terms
+from lamplighter.lab import Lab
 from tests.properties.test_admissions import TERMS
 from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 from tests.unit.test_charges import started
@@ -118,6 +121,35 @@ def test_a_watched_pool_is_only_said_about() -> None:
 def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
     with lab_on_moto(monkeypatch, tmp_path) as made:
         yield made
+
+
+def test_another_pool_whose_price_nobody_knows_keeps_no_pool_from_being_guarded(lab: LabOnMoto) -> None:
+    lab.capacity.lab = Lab.model_validate(
+        {
+            "name": "lab",
+            "pools": {"gpu": {}, "old": {"existing": "gone"}},
+            "guard": {"budget": {"amount": "0"}},
+        }
+    )
+    one = lab.lease(nodes=1, closes=240)
+    started(lab, 1, 0)
+    old = replace(one, id="cli-2", pool="old", price_per_hour=ONE_DOLLAR)
+    lab.at(5)
+    ledger, lab_facts = lab.capacity.ledger, gather_lab(lab.watch)
+    held = ledger.budget(one.period, "USD").holding(one.hold, one.owner)
+    ledger.charge(
+        Charge("gpu", EIGHT, NodeTime(60 * MINUTE, Money.of(1, "USD"))),
+        [],
+        pool=ledger.pool("gpu"),
+        budget=held,
+        why=None,
+    )
+    leases = ledger.leases
+    ledger.leases = lambda pool: [old] if pool == "old" else leases(pool)  # type: ignore[method-assign]
+
+    facts = gather(lab.watch, "gpu", lab_facts)
+
+    assert one.id in facts.overdrafts
 
 
 def test_a_sweep_warns_and_then_closes_what_the_budget_no_longer_pays(lab: LabOnMoto) -> None:
