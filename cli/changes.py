@@ -1,5 +1,6 @@
 """Gives a person's change of the lab to its workflow and prints the answer; shared by the verbs that do so."""
 
+from dataclasses import replace
 from datetime import date as day
 from datetime import datetime, timedelta
 
@@ -7,7 +8,7 @@ import typer
 
 from cli import orders, printing
 from cli.deployment import Deployment
-from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
+from lamplighter.domain.commands import WHOLE_LAB, Verb
 from lamplighter.errors import BadInput
 
 
@@ -25,26 +26,16 @@ def give(
     as_json: bool = False,
 ) -> None:
     """Ask for a change, print what came of it, and end: exit code 0, or 1 where it was refused."""
-    person = orders.caller().name
-    decision = orders.give(
-        found,
-        Command(
-            id=orders.command_id(verb),
-            verb=verb,
-            pool=pool,
-            owner=person,
-            by=person,
-            source="cli",
-            issued=found.now,
-            expires=orders.expiry(found.now),
-            lease=lease,
-            window=window,
-            date=date,
-            closes=closes,
-            lasting=lasting,
-            because=because,
-        ),
+    order = replace(
+        orders.order(found, verb, pool),
+        lease=lease,
+        window=window,
+        date=date,
+        closes=closes,
+        lasting=lasting,
+        because=because,
     )
+    decision = orders.give(found, order)
     if as_json:
         printing.as_json({"outcome": decision.outcome, "reason": decision.reason})
     else:

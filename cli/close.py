@@ -2,16 +2,17 @@
 
 import sys
 import time
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from cli import close_all, deployment, orders, printing
+from cli import close_all, deployment, meant, orders, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
-from lamplighter.domain.commands import Command, Decision, Verb
-from lamplighter.domain.lease import OVER, Lease, LeaseState
-from lamplighter.errors import BadInput, Refused
+from lamplighter.domain.commands import Decision, Verb
+from lamplighter.domain.lease import OVER, Lease
+from lamplighter.errors import Refused
 
 WAIT_POLL_SECONDS = 2
 
@@ -45,66 +46,20 @@ def command(
     if everything:
         close_all.close_all(found, found.pool(what), wait=wait, yes=yes, as_json=as_json)
         return
-    leases = _meant(found, what)
+    lease = meant.lease(found, what or found.pool(None), "close", closing=True, or_else=", or say --all")
     if not yes and sys.stdin.isatty():
-        for lease in leases:
-            printing.say(
-                f"would end {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} for {lease.owner}, "
-                f"granted until {printing.local(lease.closes, found.zone)}"
-            )
-        if not typer.confirm("Close?"):
+        close_all.tell(lease, found)
+        if not typer.confirm("Close?", err=True):
             raise Refused("nothing was closed")
-    person = orders.caller().name
-    answers = [(lease, orders.give(found, _order(found, lease, person))) for lease in leases]
+    order = orders.order(found, Verb.CLOSE, lease.pool)
+    because = f"{order.by} closed it"
+    decision = orders.give(found, replace(order, owner=lease.owner, lease=lease.id, because=because))
     if wait:
-        for lease in leases:
-            _wait(found, lease)
+        _wait(found, lease)
     if as_json:
-        printing.as_json([_document(lease, decision) for lease, decision in answers])
+        printing.as_json([_document(lease, decision)])
     else:
-        for _, decision in answers:
-            printing.say(f"{decision.outcome}: {decision.reason}")
-
-
-def _meant(found: Deployment, what: str | None) -> list[Lease]:
-    running = [
-        lease
-        for name in found.lab.pools
-        for lease in found.ledger.leases(name)
-        if lease.granted or lease.state is LeaseState.CLOSING
-    ]
-    by_id = [lease for lease in running if lease.id == what]
-    if by_id:
-        return by_id
-    if what is not None and what not in found.lab.pools:
-        ids = ", ".join(lease.id for lease in running) or "none"
-        raise BadInput(
-            f"'{what[:80]}' is neither a pool nor a running lease; "
-            f"pools: {', '.join(found.lab.pools)}, leases: {ids}"
-        )
-    pool = found.pool(what)
-    leases = [lease for lease in running if lease.pool == pool]
-    if not leases:
-        raise Refused(f"pool {pool} has no lease to close")
-    if len(leases) > 1:
-        names = ", ".join(f"{lease.id} ({lease.owner})" for lease in leases)
-        raise BadInput(f"pool {pool} has {len(leases)} leases: name one of {names}, or say --all")
-    return leases
-
-
-def _order(found: Deployment, lease: Lease, person: str) -> Command:
-    return Command(
-        id=orders.command_id(Verb.CLOSE),
-        verb=Verb.CLOSE,
-        pool=lease.pool,
-        owner=lease.owner,
-        by=person,
-        source="cli",
-        issued=found.now,
-        expires=orders.expiry(found.now),
-        lease=lease.id,
-        because=f"{person} closed it",
-    )
+        printing.say(f"{decision.outcome}: {decision.reason}")
 
 
 def _wait(found: Deployment, lease: Lease) -> None:

@@ -2,13 +2,14 @@
 
 import sys
 import time
+from dataclasses import replace
 
 import typer
 
 from cli import orders, printing
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.nodegroups import NodeGroups
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands import Verb
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.errors import Refused
 
@@ -20,21 +21,8 @@ def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: b
     leases = [lease for lease in found.ledger.leases(pool) if _runs(lease, found)]
     if not yes:
         _agree(found, pool, leases)
-    person = orders.caller().name
-    decision = orders.give(
-        found,
-        Command(
-            id=orders.command_id(Verb.CLOSE),
-            verb=Verb.CLOSE,
-            pool=pool,
-            owner=person,
-            by=person,
-            source="cli",
-            issued=found.now,
-            expires=orders.expiry(found.now),
-            because=f"{person} closed all of pool {pool}",
-        ),
-    )
+    order = orders.order(found, Verb.CLOSE, pool)
+    decision = orders.give(found, replace(order, because=f"{order.by} closed all of pool {pool}"))
     if wait and decision.outcome == "closing":
         _wait(found, pool)
     if as_json:
@@ -51,13 +39,18 @@ def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: b
     raise typer.Exit(0 if decision.outcome == "closing" else 1)
 
 
+def tell(lease: Lease, found: Deployment) -> None:
+    """What would end, before anybody agrees to it."""
+    printing.say(
+        f"would end {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} for {lease.owner}, "
+        f"granted until {printing.local(lease.closes, found.zone)}"
+    )
+
+
 def _agree(found: Deployment, pool: str, leases: list[Lease]) -> None:
     """Say what would go, and ask; without a terminal nobody can answer, so --yes must have been said."""
     for lease in leases:
-        printing.say(
-            f"would end {lease.id}: {printing.nodes(lease.nodes)} on {pool} for {lease.owner}, "
-            f"granted until {printing.local(lease.closes, found.zone)}"
-        )
+        tell(lease, found)
     group = NodeGroups(found.lab.cluster_name).read(found.lab.nodegroup_name(pool))
     there = group.desired if group else 0
     beside = max(0, there - sum(lease.nodes for lease in leases))

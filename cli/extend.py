@@ -1,17 +1,18 @@
 """`lamplighter extend`: asks for more time on a running lease."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from cli import deployment, orders, printing
+from cli import deployment, meant, orders, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands import Verb
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.words import OpenWords, open_words
-from lamplighter.errors import BadInput, Refused
+from lamplighter.errors import BadInput
 
 
 def command(
@@ -31,24 +32,15 @@ def command(
     """
     found = deployment.find(lab_name)
     lease, said = _meant(found, list(words))
-    person = orders.caller().name
-    decision = orders.give(
-        found,
-        Command(
-            id=orders.command_id(Verb.EXTEND),
-            verb=Verb.EXTEND,
-            pool=lease.pool,
-            owner=lease.owner,
-            by=person,
-            source="cli",
-            issued=found.now,
-            expires=orders.expiry(found.now),
-            lease=lease.id,
-            closes=said.closes,
-            lasting=said.duration,
-            because=said.because,
-        ),
+    order = replace(
+        orders.order(found, Verb.EXTEND, lease.pool),
+        owner=lease.owner,
+        lease=lease.id,
+        closes=said.closes,
+        lasting=said.duration,
+        because=said.because,
     )
+    decision = orders.give(found, order)
     now_until = found.ledger.lease(lease.pool, lease.id) or lease
     if as_json:
         printing.as_json(
@@ -65,17 +57,10 @@ def command(
 
 
 def _meant(found: Deployment, words: list[str]) -> tuple[Lease, OpenWords]:
-    running = [lease for name in found.lab.pools for lease in found.ledger.leases(name) if lease.granted]
-    named = next((lease for lease in running if words and lease.id == words[0]), None)
-    pool = words[0] if words and words[0] in found.lab.pools else None
-    said = _how_long(found, words[1:] if named or pool else words)
-    leases = [named] if named else [lease for lease in running if pool is None or lease.pool == pool]
-    if not leases:
-        raise Refused("there is no running lease to extend")
-    if len(leases) > 1:
-        names = ", ".join(f"{lease.id} ({lease.owner})" for lease in leases)
-        raise BadInput(f"several leases are running: name one of {names}")
-    return leases[0], said
+    """`[POOL|LEASE]`, then how long: a time begins with a digit, no pool and no lease does."""
+    what = words[0] if words and words[0].lower() not in ("until", "for") and words[0][:1].isalpha() else None
+    said = _how_long(found, words[1:] if what else words)
+    return meant.lease(found, what, "extend"), said
 
 
 def _how_long(found: Deployment, words: list[str]) -> OpenWords:

@@ -4,11 +4,9 @@ from typing import Annotated
 
 import typer
 
-from cli import changes, deployment
+from cli import changes, deployment, meant
 from cli.options import AsJson, LabName
 from lamplighter.domain.commands import Verb
-from lamplighter.domain.lease import Lease
-from lamplighter.errors import BadInput, Refused
 
 
 def command(
@@ -32,20 +30,5 @@ def command(
     """
     found = deployment.find(lab_name)
     because = changes.reason(list(words or []))
-    running = [
-        lease for name in found.lab.pools for lease in found.ledger.leases(name) if lease.in_force(found.now)
-    ]
-    lease = _meant(running, what, list(found.lab.pools))
+    lease = meant.lease(found, what, "keep")
     changes.give(found, Verb.KEEP, pool=lease.pool, lease=lease.id, because=because, as_json=as_json)
-
-
-def _meant(running: list[Lease], what: str | None, pools: list[str]) -> Lease:
-    meant = [lease for lease in running if what in (None, lease.id, lease.pool)]
-    if len(meant) == 1:
-        return meant[0]
-    names = ", ".join(f"{lease.id} ({lease.owner})" for lease in running) or "none"
-    if meant:
-        raise BadInput(f"several leases are running, name one of {names}")
-    if what is None or what in pools:
-        raise Refused("there is no running lease to keep")
-    raise BadInput(f"'{what[:80]}' is neither a pool nor a running lease; leases: {names}")

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -74,17 +75,10 @@ def command(
 def _order(found: Deployment, said: OpenWords, owner: str | None, *, add: bool) -> Command:
     # What begins in a moment begins now: no schedule is that near.
     opens = said.opens if said.opens is not None and said.opens - found.now > SOON else None
-    pool = found.pool(said.pool)
-    person = orders.caller().name
-    return Command(
-        id=orders.command_id(Verb.OPEN),
-        verb=Verb.OPEN,
-        pool=pool,
-        owner=owner or person,
-        by=person,
-        source="cli",
-        issued=found.now,
-        expires=orders.expiry(found.now),
+    order = orders.order(found, Verb.OPEN, found.pool(said.pool))
+    return replace(
+        order,
+        owner=owner or order.owner,
         nodes=said.nodes or 1,
         opens=opens,
         closes=said.closes,

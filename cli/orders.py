@@ -4,7 +4,7 @@ import getpass
 import time
 import uuid
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.calls import client, outside
@@ -37,14 +37,22 @@ def caller() -> Caller:
         return Caller(str(client("sts").get_caller_identity()["Arn"]))
 
 
-def command_id(verb: Verb) -> str:
-    """A fresh id; given again it would be the same command."""
-    return f"cli-{verb.value}-{uuid.uuid4().hex[:16]}"
+def order(found: Deployment, verb: Verb, pool: str) -> Command:
+    """A command of whoever's credentials these are, good for a quarter of an hour; the verb adds what it is about.
 
-
-def expiry(issued: datetime) -> datetime:
-    """After this the command does nothing any more."""
-    return issued + EXPIRES_AFTER
+    Its id is fresh: given again, it would be the same command.
+    """
+    person = caller().name
+    return Command(
+        id=f"cli-{verb.value}-{uuid.uuid4().hex[:16]}",
+        verb=verb,
+        pool=pool,
+        owner=person,
+        by=person,
+        source="cli",
+        issued=found.now,
+        expires=found.now + EXPIRES_AFTER,
+    )
 
 
 def give(found: Deployment, command: Command) -> Decision:
