@@ -50,11 +50,14 @@ def incident(ledger: Ledger, state: PoolState) -> Incident | None:
         return None
     entries = ledger.audit(state.name, since)
     closed = [entry.at for entry in entries if entry.details.get("action") == Action.CLOSE]
-    pages = sum(1 for entry in entries if entry.details.get("action") in {Action.PAGE, Action.MARK_LEAKED})
+    paged = [
+        entry.at for entry in entries if entry.details.get("action") in {Action.PAGE, Action.MARK_LEAKED}
+    ]
     return Incident(
         since,
         closed_at=max(closed, default=None),
         tries=len(closed),
-        pages=pages,
+        pages=len(paged),
+        paged_at=max(paged, default=None),
         silenced_until=state.acked_until,
     )

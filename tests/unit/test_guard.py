@@ -289,5 +289,11 @@ def test_pages_repeat_after_15_minutes_1_hour_4_hours_then_daily() -> None:
     assert hours == [0, 0.25, 1, 4, 28, 52, 76]
 
 
+def test_pages_that_an_ack_kept_back_are_not_made_up_for() -> None:
+    paged_as_it_ended = Incident(EIGHT, pages=2, paged_at=EIGHT + 12 * 60 * MINUTE)
+
+    assert next_page(paged_as_it_ended) == EIGHT + 28 * 60 * MINUTE
+
+
 def test_closes_of_a_leaked_pool_back_off_to_an_hour() -> None:
     assert [retry_after(tries) // MINUTE for tries in range(6)] == [5, 10, 20, 40, 60, 60]

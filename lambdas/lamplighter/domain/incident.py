@@ -26,6 +26,8 @@ class Incident:
     closed_at: datetime | None = None
     tries: int = 0
     pages: int = 0
+    paged_at: datetime | None = None
+    """When it was paged last."""
     silenced_until: datetime | None = None
 
     def silenced(self, now: datetime) -> bool:
@@ -40,9 +42,17 @@ def retry_after(tries: int) -> timedelta:
 
 def next_page(incident: Incident) -> datetime:
     """When the next page is due: at once, after 15 min, 1 h, 4 h, then daily, counted from the start."""
-    if incident.pages < len(PAGES_AFTER):
-        return incident.since + PAGES_AFTER[incident.pages]
-    return incident.since + PAGES_AFTER[-1] + PAGES_EVERY * (incident.pages - len(PAGES_AFTER) + 1)
+    pages = incident.pages
+    # What an ack kept back is not made up for: one page says it all.
+    while incident.paged_at is not None and _page(incident.since, pages) <= incident.paged_at:
+        pages += 1
+    return _page(incident.since, pages)
+
+
+def _page(since: datetime, number: int) -> datetime:
+    if number < len(PAGES_AFTER):
+        return since + PAGES_AFTER[number]
+    return since + PAGES_AFTER[-1] + PAGES_EVERY * (number - len(PAGES_AFTER) + 1)
 
 
 def pages_again(before: Iterable[Said], now: datetime) -> bool:
