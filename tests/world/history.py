@@ -34,6 +34,10 @@ LAB: Json = {
     ],
     "guard": {"budget": {"amount": "30", "period": "day"}, "longest_lease": "3h30m"},
 }
+AROUND_NINE: list[Json] = [
+    {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "21:00", "nodes": 2},
+    {"name": "late", "pool": "gpu", "days": "daily", "start": "21:10", "end": "23:30", "nodes": 1},
+]
 NIGHT: list[Json] = [
     {"name": "early", "pool": "gpu", "days": "daily", "start": "00:30", "end": "01:30", "nodes": 2},
     {"name": "gap", "pool": "gpu", "days": "daily", "start": "02:30", "end": "03:30", "nodes": 1},
@@ -73,6 +77,7 @@ class History:
 VARIANTS: dict[str, tuple[Json, datetime]] = {
     "plain": ({}, START),
     "watch": ({"guard": {**LAB["guard"], "mode": "watch"}}, START),
+    "curfew": ({"guard": {**LAB["guard"], "curfew": "21:00"}, "windows": AROUND_NINE}, START),
     "autumn": ({"time_zone": "America/New_York", "windows": NIGHT}, datetime(2026, 11, 1, 3, 40, tzinfo=UTC)),
     "spring": ({"time_zone": "Europe/Berlin", "windows": NIGHT}, datetime(2027, 3, 27, 23, 10, tzinfo=UTC)),
 }
@@ -86,7 +91,7 @@ KINDS_OF_STEPS = (
 def history(chance: random.Random, most: int = 12) -> History:
     """Any history of up to so many steps."""
     steps = [_step(chance) for _ in range(chance.randint(1, most))]
-    variant = chance.choice(("plain", "plain", "plain", "plain", "watch", "autumn", "spring"))
+    variant = chance.choice(("plain", "plain", "plain", "plain", "watch", "curfew", "autumn", "spring"))
     return History(tuple(steps), chance.randint(0, 9999), variant)
 
 
@@ -177,10 +182,15 @@ class Play:
         windows = [dict(window) for window in self.world.document["windows"]]
         if windows and step.number:
             moved = windows[step.number % len(windows)]
-            moved["end"] = ("21:15", "22:45", "23:45", "20:00")[step.number]
+            moved["end"] = self._another_end(step.number)
             self.laws.moved.add(moved["name"])
         self.world.deploy({**self.world.document, "windows": windows})
         self._wait(step)
+
+    def _another_end(self, number: int) -> str:
+        if self.world.lab.guard.curfew is not None:
+            return ("20:30", "23:45", "23:50", "20:45")[number]
+        return ("21:15", "22:45", "23:45", "20:00")[number]
 
     def _extend(self, step: Step) -> None:
         self._give(
@@ -234,7 +244,7 @@ class Play:
         if names:
             for pool in self.truth.pools():
                 self.laws.meddled.setdefault(pool, []).append(self.world.now)
-            name = self.chance.choice(names)
+            name = self.chance.choice([each for each in names if not each.startswith("curfew-")] or names)
             self.laws.taken_away[name] = self.world.now
             self.world.scheduler.delete_schedule(GroupName="any", Name=name)
         self._wait(step)

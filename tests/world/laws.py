@@ -21,6 +21,7 @@ NODES_WITHIN = timedelta(minutes=10)
 LOST_SCHEDULE = timedelta(minutes=65)
 """What a lost schedule should have begun, the planner begins within its hour."""
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
+CURFEW = timedelta(minutes=10)
 ONE_CALL = timedelta(seconds=10)
 """A lease that was granted so lately cannot be known to a call that is under way."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
@@ -194,6 +195,7 @@ class Laws:
         versions = self.truth.leases[pool][name]
         if len(versions) == 1:
             if versions[0].granted:
+                self._ends_at_curfew(pool, name, versions[0])
                 self._fits(pool, name, versions[0])
                 self._moved_before(pool, name)
             return
@@ -206,8 +208,23 @@ class Laws:
             self._fits(pool, name, now)
         if now.granted and now.closes > (was.closes if was.granted else was.opens):
             self._moved_before(pool, name)
+        if now.granted:
+            self._ends_at_curfew(pool, name, now)
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
             self._break(3, f"lease {name} lasts {now.closes - now.opens}")
+
+    def _ends_at_curfew(self, pool: str, name: str, lease: Version) -> None:
+        """No lease runs in the ten minutes from a curfew on; those of our histories are on a UTC clock."""
+        minute = self.world.lab.curfew(pool)
+        if minute is None:
+            return
+        midnight = lease.opens.replace(hour=0, minute=0, second=0, microsecond=0)
+        for day in range(-1, 3):
+            curfew = midnight + timedelta(days=day, minutes=minute)
+            if lease.opens < curfew + CURFEW and curfew < lease.closes:
+                self._break(
+                    3, f"lease {name} lasts from {lease.opens:%H:%M} to {lease.closes:%H:%M}, over a curfew"
+                )
 
     def _moved_before(self, pool: str, name: str) -> None:
         """Before a lease that runs is granted or extended, the failsafe is where its end wants it."""

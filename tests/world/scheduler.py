@@ -5,10 +5,12 @@ A target that fails is tried again until the event is too old; then it is a dead
 
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from tests.world.agenda import Agenda
 from tests.world.outside import NotInTheWorld, refused
@@ -35,6 +37,10 @@ class Entry:
     asked: Json
     at: datetime
     put: datetime
+
+    @property
+    def daily(self) -> bool:
+        return bool(self.asked["ScheduleExpression"].startswith("cron("))
 
 
 class Scheduler:
@@ -85,9 +91,9 @@ class Scheduler:
     def _put(self, asked: Json) -> None:
         strange = set(asked) - FIELDS
         expression = asked["ScheduleExpression"]
-        if strange or not expression.startswith("at(") or len(asked["Name"]) > 64:
+        if strange or len(asked["Name"]) > 64:
             raise NotInTheWorld(f"the world does not know such a schedule: {expression} {strange}")
-        at = datetime.fromisoformat(expression[3:-1]).replace(tzinfo=UTC)
+        at = self._due(asked)
         if at <= self._agenda.now:
             raise refused("ValidationException", f"{expression} is in the past", "CreateSchedule")
         self.version += 1
@@ -96,12 +102,31 @@ class Scheduler:
         late = self._chance.uniform(0.0, LATE)
         self._agenda.at(at + timedelta(seconds=late), lambda: self._fire(entry))
 
+    def _due(self, asked: Json) -> datetime:
+        """The instant of an at(), the next one of a cron() of every day; a time in a spring gap is left out."""
+        expression, zone = asked["ScheduleExpression"], ZoneInfo(asked["ScheduleExpressionTimezone"])
+        if expression.startswith("at("):
+            return datetime.fromisoformat(expression[3:-1]).replace(tzinfo=zone).astimezone(UTC)
+        daily = re.fullmatch(r"cron\((\d+) (\d+) \* \* \? \*\)", expression)
+        if daily is None:
+            raise NotInTheWorld(f"the world does not know such a schedule: {expression}")
+        wall = time(int(daily[2]), int(daily[1]))
+        day = self._agenda.now.astimezone(zone).date()
+        while True:
+            at = datetime.combine(day, wall, zone).astimezone(UTC)
+            if at > self._agenda.now and at.astimezone(zone).time() == wall:
+                return at
+            day += timedelta(days=1)
+
     def _fire(self, entry: Entry) -> None:
         name = entry.asked["Name"]
-        if self.entries.get(name) is not entry or entry.asked["State"] != "ENABLED":
+        if self.entries.get(name) is not entry:
             return
-        self.fired(name)
-        self._try(entry, FIRST_RETRY)
+        if entry.daily:
+            self._put(entry.asked)
+        if entry.asked["State"] == "ENABLED":
+            self.fired(name)
+            self._try(entry, FIRST_RETRY)
 
     def _try(self, entry: Entry, wait: float) -> None:
         target = entry.asked["Target"]

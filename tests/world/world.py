@@ -244,6 +244,34 @@ class World:
         for api in (self.autoscaling, self.ec2, self.kubernetes):
             api.nodegroup_of[group] = name
 
+        if self.lab.curfew(pool) is not None:
+            self._stand_curfew(pool, name, group)
+
+    def _stand_curfew(self, pool: str, nodegroup: str, group: str) -> None:
+        """The two rails that the controller's template has for a pool with a curfew."""
+        minute = self.lab.curfew(pool) or 0
+        by_eks = {"ClusterName": self.lab.cluster_name, "NodegroupName": nodegroup}
+        rails = (
+            ("eks", 0, SCHEDULER_EKS, {**by_eks, "ScalingConfig": {"MinSize": 0, "DesiredSize": 0}}),
+            ("group", 5, SCHEDULER_ASG, {"AutoScalingGroupName": group, "MinSize": 0, "DesiredCapacity": 0}),
+        )
+        for rail, later, arn, sent in rails:
+            hour, past = divmod((minute + later) % 1440, 60)
+            self.scheduler.create_schedule(
+                GroupName=self.lab.name,
+                Name=f"curfew-{pool}-{rail}",
+                ScheduleExpression=f"cron({past} {hour} * * ? *)",
+                ScheduleExpressionTimezone=self.lab.time_zone,
+                FlexibleTimeWindow={"Mode": "OFF"},
+                State="ENABLED",
+                Target={
+                    "Arn": arn,
+                    "RoleArn": self.arn("iam", "role/failsafe"),
+                    "Input": json.dumps(sent),
+                    "RetryPolicy": {"MaximumEventAgeInSeconds": (8 - later) * 60, "MaximumRetryAttempts": 20},
+                },
+            )
+
     # --- what wakes our code, and what AWS does for it -------------------------------------------------
 
     def _rule(self, function: str) -> None:
