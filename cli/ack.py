@@ -33,6 +33,8 @@ def command(
       lamplighter ack gpu until 08:00
     """
     found = deployment.find(lab_name)
+    if words and words[0].lower() not in {"for", "until", "because"}:
+        found.pool(words[0])
     said = open_words(list(words or []), list(found.lab.pools), found.now, found.zone)
     if said.opens is not None or said.nodes is not None:
         raise BadInput("the words of ack are [POOL] [for D|until T] [because TEXT]")

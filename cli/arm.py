@@ -1,6 +1,9 @@
 """`lamplighter arm`: lets the guard close what it finds on a pool, after showing what that is now; or not."""
 
 import sys
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,6 +18,7 @@ from lamplighter.domain.breach import Action, Breach
 from lamplighter.domain.commands import Verb
 from lamplighter.domain.guard import sweep
 from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.instant import told_by
 from lamplighter.errors import BadInput, Refused
 
 TOUCHES = frozenset({Action.CLOSE, Action.TERMINATE, Action.RESTORE_SIZES})
@@ -45,9 +49,9 @@ def command(
     name = found.pool(pool)
     because = changes.reason(list(words or []))
     if not watch and not as_json:
-        _show(name, would_touch(found, name))
-    if not watch and not yes and sys.stdin.isatty() and not typer.confirm(f"Enforce on {name}?"):
-        raise Refused("nothing was changed")
+        _show(name, would_touch(found, name), partial(printing.local, zone=found.zone))
+    if not watch and not yes:
+        _agree(name)
     verb = Verb.WATCH if watch else Verb.ARM
     changes.give(found, verb, pool=name, because=because, as_json=as_json)
 
@@ -81,8 +85,16 @@ def would_touch(found: Deployment, pool: str) -> list[Breach]:
     return [breach for breach in sweep(facts) if breach.action in TOUCHES]
 
 
-def _show(pool: str, breaches: list[Breach]) -> None:
+def _agree(pool: str) -> None:
+    """Ask; without a terminal nobody can answer, so --yes must have been said."""
+    if not sys.stdin.isatty():
+        raise Refused("nothing was changed: say --yes to enforce")
+    if not typer.confirm(f"Enforce on {pool}?", err=True):
+        raise Refused("nothing was changed")
+
+
+def _show(pool: str, breaches: list[Breach], clock: Callable[[datetime], str]) -> None:
     if not breaches:
         printing.say(f"nothing on pool {pool} would be touched now")
     for breach in breaches:
-        printing.say(f"would {breach.action.value}: {breach.reason}")
+        printing.say(f"would {breach.action.value}: {told_by(clock, breach.reason)}")

@@ -66,7 +66,7 @@ def _agree(found: Deployment, pool: str, leases: list[Lease]) -> None:
         )
     if not sys.stdin.isatty():
         raise Refused("nothing was closed: say --yes to close all of this")
-    if not typer.confirm("Close all of it?"):
+    if not typer.confirm("Close all of it?", err=True):
         raise Refused("nothing was closed")
 
 

@@ -87,6 +87,14 @@ class Deployment:
             raise BadInput(f"POOL: there is no pool '{named[:80]}', the lab has {', '.join(pools)}")
         return named
 
+    def window(self, named: str) -> str:
+        """The name of a window, if the lab has it."""
+        windows = [window.name for window in self.lab.windows]
+        if named not in windows:
+            there = f"the lab has {', '.join(windows)}" if windows else "the lab has none"
+            raise BadInput(f"WINDOW: there is no window '{named[:80]}', {there}")
+        return named
+
     def pools(self, named: str | None) -> list[str]:
         """The named pool alone, or all."""
         return [self.pool(named)] if named is not None else list(self.lab.pools)

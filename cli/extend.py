@@ -17,7 +17,10 @@ from lamplighter.errors import BadInput
 
 def command(
     words: Annotated[
-        list[str], typer.Argument(metavar="[POOL|LEASE] D | until T", help="How much longer, or until when.")
+        list[str],
+        typer.Argument(
+            metavar="[POOL|LEASE] D|until T [because TEXT]", help="How much longer, or until when."
+        ),
     ],
     as_json: AsJson = False,
     lab_name: LabName = None,

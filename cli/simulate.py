@@ -119,8 +119,8 @@ def _answerable(lab: Lab, file: str) -> None:
         raise BadInput("\n".join(str(labfile.problem(file, path, text)) for path in missing))
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Writes a file whole or not at all; BadInput where it cannot be written."""
+def write_whole(path: Path, text: str, option: str = "--json") -> None:
+    """Writes a file whole or not at all; BadInput, by the option that named it, where it cannot be written."""
     try:
         if path.exists() and not path.is_file():
             # A device or a pipe cannot be put in place by renaming; a folder is refused by the system.
@@ -139,7 +139,7 @@ def write_whole(path: Path, text: str) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(
-            f"--json: {path} cannot be written ({reason}), name a file in a folder that can"
+            f"{option}: {path} cannot be written ({reason}), name a file in a folder that can"
         ) from None
 
 

@@ -34,4 +34,4 @@ def command(
     found = deployment.find(lab_name)
     date, because = changes.date_and_reason(list(words or []))
     verb = Verb.UNSKIP if undo else Verb.SKIP
-    changes.give(found, verb, window=window, date=date, because=because, as_json=as_json)
+    changes.give(found, verb, window=found.window(window), date=date, because=because, as_json=as_json)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.lease_schedules import opens_at, unopened
 from lamplighter.domain.warm_up import gpus_expected
+from lamplighter.errors import BadInput
 
 
 def command(
@@ -34,6 +36,8 @@ def command(
       lamplighter windows gpu --json
       lamplighter windows --ics gpu-windows.ics
     """
+    if ics is not None and as_json:
+        raise BadInput("--ics: writes a calendar and --json a document, keep one of the two")
     if ics is not None:
         from cli import windows_ics  # noqa: PLC0415 - the whole plan is worked out only here
 
@@ -46,21 +50,28 @@ def command(
     gpus = _Gpus(found, known)
     leases = [lease for of_pool in known.values() for lease in of_pool if _is_window(lease, found.now)]
     skips = [skip for skip in found.ledger.skips() if _is_ahead(skip, found) and _pool(skip, found) in pools]
+    shown: list[Lease | Skip] = sorted([*leases, *skips], key=partial(_place, found))
     if as_json:
-        rows = [_document(lease, _paused(lease, pauses, found), gpus.at(lease)) for lease in leases]
-        printing.as_json([*rows, *(_skipped(skip, found) for skip in skips)])
+        printing.as_json(
+            [
+                _skipped(each, found)
+                if isinstance(each, Skip)
+                else _document(each, _paused(each, pauses, found), gpus.at(each))
+                for each in shown
+            ]
+        )
         return
     pause = paused_at(pauses, found.now)
     if pause is not None:
         printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
-    if not leases and not skips:
+    if not shown:
         printing.say("No window opens in the next 36 hours.")
         return
     printing.table(
         ["window", "date", "pool", "nodes", "owner", "state", "opens", "GPUs", "closes", "why"],
         [
-            *(_row(lease, pauses, found, gpus) for lease in leases),
-            *(_skip_row(skip, found) for skip in skips),
+            _skip_row(each, found) if isinstance(each, Skip) else _row(each, pauses, found, gpus)
+            for each in shown
         ],
     )
 
@@ -75,6 +86,17 @@ def _is_window(lease: Lease, now: datetime) -> bool:
 def _is_ahead(skip: Skip, found: Deployment) -> bool:
     """Dates are the window's own; a day more is shown rather than one too few."""
     return date.fromisoformat(skip.date) >= found.now.astimezone(found.zone).date() - timedelta(days=1)
+
+
+def _place(found: Deployment, each: Lease | Skip) -> tuple[str, str, str]:
+    """By date, then by opening; what does not open stands first on its date."""
+    if isinstance(each, Skip):
+        return each.date, "", each.window
+    return _date(each, found), written(each.opens), each.id
+
+
+def _date(lease: Lease, found: Deployment) -> str:
+    return lease.date or f"{lease.opens.astimezone(found.zone):%Y-%m-%d}"
 
 
 def _pool(skip: Skip, found: Deployment) -> str | None:
@@ -97,7 +119,7 @@ def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment, gpus: _Gpus) 
     paused = _paused(lease, pauses, found)
     return [
         lease.window or lease.id,
-        lease.date or f"{lease.opens.astimezone(found.zone):%Y-%m-%d}",
+        _date(lease, found),
         lease.pool,
         str(lease.nodes),
         lease.owner,

@@ -32,7 +32,7 @@ def write(out: str, pool: str | None, lab_name: str | None) -> None:
     if out == "-":
         sys.stdout.write(text)
     else:
-        write_whole(Path(out), text)
+        write_whole(Path(out), text, "--ics")
 
 
 def document(lab: Lab, windows: list[PlannedWindow], now: datetime) -> str:

@@ -10,7 +10,7 @@ import boto3
 import pytest
 from typer.testing import CliRunner
 
-from cli import deployment, main
+from cli import arm, deployment, main
 from cli.deployment import AwsClock, Deployment
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
@@ -149,3 +149,39 @@ def test_a_live_range_without_an_end_ahead_is_bad_input(
     found = CliRunner().invoke(main.whole(), ["simulate", "--live", *words])
 
     assert str(found.exception) == f"--to: {wrong}, write a later instant"
+
+
+def test_windows_stand_in_the_order_of_their_dates_skips_among_them(world: LabOnMoto) -> None:
+    change(world, "skip", window="night", date="2026-11-21")
+    change(world, "skip", id="another", window="evening", date="2026-11-25")
+
+    found = [(row["window"], row["date"], row["state"]) for row in rows("windows")]
+
+    assert found == [
+        ("evening", "2026-11-20", "planned"),
+        ("night", "2026-11-20", "planned"),
+        ("night", "2026-11-21", "skipped"),
+        ("evening", "2026-11-21", "planned"),
+        ("evening", "2026-11-25", "skipped"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "said"),
+    [
+        ("skip nope", "BadInput", "WINDOW: there is no window 'nope', the lab has evening, night"),
+        ("ack nope for 2h", "BadInput", "POOL: there is no pool 'nope', the lab has gpu"),
+        ("arm gpu", "Refused", "nothing was changed: say --yes to enforce"),
+        ("windows --json --ics -", "BadInput", "--ics: writes a calendar and --json a document, keep one"),
+        ("windows --ics /nowhere/x.ics", "BadInput", "--ics: /nowhere/x.ics cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    world: LabOnMoto, monkeypatch: pytest.MonkeyPatch, words: str, error: str, said: str
+) -> None:
+    monkeypatch.setattr(arm, "would_touch", lambda *_: [])
+
+    found = CliRunner().invoke(main.whole(), words.split())
+
+    assert type(found.exception).__name__ == error
+    assert str(found.exception).startswith(said)

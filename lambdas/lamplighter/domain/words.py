@@ -102,7 +102,7 @@ def _pool_and_nodes(head: list[str], pools: list[str]) -> OpenWords:
             raise BadInput(
                 f"'{word[:80]}' is neither a pool nor a number of nodes; "
                 f"the pools are {', '.join(pools)}, "
-                "and the words are [POOL] [N] [for 3h|until 22:30] [because TEXT]"
+                "and the words are [POOL] [N] [at fri 20:00] [for 3h|until 22:30] [because TEXT]"
             )
     return said
 
