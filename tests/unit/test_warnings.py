@@ -12,7 +12,7 @@ import pytest
 from handlers.notices import Voice, warn
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import extension
-from lamplighter.domain.announcement import of_closing, of_warning
+from lamplighter.domain.announcement import of_closing, of_opening, of_warning
 from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.changes import clock_of
 from lamplighter.domain.lease import Lease, LeaseState
@@ -159,6 +159,12 @@ def test_a_warning_is_said_whether_or_not_the_cluster_answers(
     assert done == {"announced": True, "kind": "warned"}
     assert [event["step"] for event in asked] == ["AtStake"]
     assert ("alice/train-0" in said.why) is answers
+
+
+def test_a_lease_granted_ahead_is_announced_with_its_date() -> None:
+    said = of_opening("gpu", lease(), {"Admit": {"outcome": "granted", "later": True}}, SEOUL)
+
+    assert said.subject == "Pool gpu opens at 05:00 on 2026-11-21 (Asia/Seoul)"
 
 
 def test_a_close_is_announced_in_one_sentence_by_the_labs_own_clock() -> None:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from lamplighter.domain import instant
 from lamplighter.domain.at_stake import AtStake
+from lamplighter.domain.changes import clock_of
 from lamplighter.domain.commands import Verb
 from lamplighter.domain.lease import Lease
 
@@ -43,7 +44,7 @@ def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result], zo
             "refused", f"A lease on pool {pool} was refused", f"{reason}{_earliest(admit, zone)}"
         )
     if admit.get("later"):
-        return Announcement("planned", f"Pool {pool} opens at {_clock(lease.opens, zone)}", reason)
+        return Announcement("planned", f"Pool {pool} opens at {clock_of(zone)(lease.opens)}", reason)
     return _of_gpus(pool, lease, results, zone)
 
 
