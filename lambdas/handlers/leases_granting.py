@@ -133,6 +133,7 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     pool = desk.ledger.pool(command.pool)
     leases = desk.ledger.leases(command.pool)
     now = desk.now()
+    command = grant.as_planned(command, leases, now)
     terms = desk.terms(command.pool)
     budgets = desk.budgets(terms, command.opens or now)
     answer = grant.decide(

@@ -374,6 +374,24 @@ def test_a_window_that_begins_as_another_ends_takes_its_nodes_over(lab: LabOnMot
     assert again["outcome"] == "granted"
 
 
+def test_the_order_of_a_window_that_was_moved_since_opens_nothing_at_its_old_time(lab: LabOnMoto) -> None:
+    """The planner died between the lease and its schedule: the ledger counts, not what was sent before."""
+    old = planned(lab, "evening", 60, 180)
+    ledger(lab).plan(replace(old, opens=EIGHT + 120 * MINUTE, closes=EIGHT + 150 * MINUTE))
+    lab.at(60)
+
+    early = step(lab, "Admit", open_command(old).to_json())
+    lab.at(120)
+    granted = step(lab, "Admit", {**open_command(old).to_json(), "id": "open-late"})
+
+    assert (early["outcome"], early["reason"]) == (
+        "refused",
+        "the evening lease was moved and opens at 07:00 on 2026-11-21 (Asia/Seoul)",
+    )
+    assert granted["outcome"] == "granted"
+    assert granted["lease"]["closes"] == "2026-11-20T22:30:00Z"
+
+
 def test_a_close_right_before_a_window_waits_for_it(lab: LabOnMoto) -> None:
     lease = opened(lab, for_seconds=1800)
     planned(lab, "evening", 31, 120)

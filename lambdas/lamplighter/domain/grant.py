@@ -19,6 +19,8 @@ from lamplighter.domain.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.terms import Terms
 
 FURTHEST_AHEAD = timedelta(days=366)
+LATER = timedelta(minutes=30)
+"""A planned lease that opens so much later was moved; within that, its early opening was measured anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ class Answer:
     earliest: datetime | None = None
     for_now: bool = False
     """A no that the same command may hear differently later: its lease stays as it is."""
+
+
+def as_planned(command: Command, leases: Iterable[Lease], now: datetime) -> Command:
+    """A window's command with what is planned for it by now: its schedule may be of an older plan."""
+    known = next((lease for lease in leases if lease.id == command.lease_id), None)
+    if known is None or known.state is not LeaseState.PLANNED:
+        return command
+    opens = known.opens if known.opens <= now else command.opens
+    return replace(command, opens=opens, closes=known.closes, nodes=known.nodes)
 
 
 def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
@@ -75,15 +86,13 @@ def decide(
     is what people changed about the calendar.
     """
     known = next((lease for lease in leases if lease.id == command.lease_id), None)
-    # What runs goes on: only what has not been opened yet is kept closed.
-    if changes is not None and (known is None or known.ordered is None):
-        opens = max(command.opens or now, now)
-        closed = changes.keeps_closed(opens, terms.clock)
-        if closed is not None:
-            # A lease that is there stays as it is, and opens when that is over.
-            stays = known is not None or command.window is not None
-            earliest = _after_the_pause(command, terms, leases, budgets, now=now, changes=changes)
-            return Answer("refused", closed, known, earliest, for_now=stays)
+    changes = changes or Changes()
+    closed = _kept_closed(command, known, terms, changes, now)
+    if closed is not None:
+        # A lease that is there stays as it is, and opens when that is over.
+        stays = known is not None or command.window is not None
+        earliest = _after_the_pause(command, terms, leases, budgets, now=now, changes=changes)
+        return Answer("refused", closed, known, earliest, for_now=stays)
     if known is not None and known.granted:
         return Answer("granted", f"{known.called()} was granted before", known)
     if known is not None and known.state is not LeaseState.PLANNED:
@@ -106,6 +115,17 @@ def decide(
             last,
         )
     return _judge(lease, terms, leases, budgets, now)
+
+
+def _kept_closed(
+    command: Command, known: Lease | None, terms: Terms, changes: Changes, now: datetime
+) -> str | None:
+    """Why it does not open yet; what runs goes on: only what has not been opened is kept closed."""
+    if known is not None and known.state is LeaseState.PLANNED and known.opens - now > LATER:
+        return f"{known.called()} was moved and opens at {terms.clock(known.opens)}"
+    if known is not None and known.ordered is not None:
+        return None
+    return changes.keeps_closed(max(command.opens or now, now), terms.clock)
 
 
 def _after_the_pause(
