@@ -37,6 +37,8 @@ class School(BaseHTTPRequestHandler):
                 self._answer(302, b"", "https://inside.example/latest/meta-data")
             case "/plain":
                 self._answer(302, b"", "http://school.example/course.ics")
+            case "/nowhere":
+                self._answer(302, b"", "https://[bad/course.ics")
             case "/loop":
                 self._answer(302, b"", "/loop")
             case "/large":
@@ -173,6 +175,13 @@ def test_a_server_that_does_not_come_to_its_end_is_given_up(
     monkeypatch.setattr(web, "SECONDS", 0.3)
     with pytest.raises(OutsideFailed):
         internet.fetch("/drip")
+
+
+def test_what_is_no_address_or_no_name_is_told_like_any_other_failure(internet: Internet) -> None:
+    with pytest.raises(OutsideFailed, match=r"school\.example cannot be read"):
+        internet.fetch("/nowhere")
+    with pytest.raises(OutsideFailed, match="cannot be read: .*label too long"):
+        web.fetch(f"https://{'a' * 70}.example/course.ics")
 
 
 @pytest.mark.parametrize(

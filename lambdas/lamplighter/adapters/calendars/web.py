@@ -77,7 +77,8 @@ class _Reader:
                 if answer.status != _OK:
                     raise OutsideFailed(f"{host} answers {answer.status} {str(answer.reason)[:60]}".rstrip())
                 return self._body(answer, host)
-        except (OSError, HTTPException) as error:
+        # ValueError: a name that is none, or a redirect to what is no address.
+        except (OSError, HTTPException, ValueError) as error:
             raise OutsideFailed(f"{host} cannot be read: {_said(error)}") from None
 
     @contextmanager
