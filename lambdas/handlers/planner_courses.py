@@ -4,7 +4,7 @@ Says once what has changed, and what cannot be read; what becomes of events is t
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,67 @@ def follow_courses(
     """The calendars that the lab's windows follow, by window, read anew where an hour has passed."""
     if all(window.timed for window in lab.windows):
         return {}
-    from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
-
     online = [window for window in lab.windows if window.online]
     copies = ledger.course_copies() if online else {}
     if online:
         copies = _Poll(lab, ledger, notices, now, fetch).again(online, copies)
-    return courses(lab, {window: copy.text for window, copy in copies.items() if copy.text is not None})
+    return _Careful.all(lab, ledger, notices, now, copies)
+
+
+class _Careful:
+    """A window's calendar that opens nothing, aloud, where it cannot be worked out any more.
+
+    A series may outgrow what a reading may cost as the years pass; other windows are none the poorer.
+    """
+
+    def __init__(
+        self, window: "Window", lab: "Lab", text: str | None, unread: Callable[["Window", str], None]
+    ) -> None:
+        self._window, self._lab, self._text, self._unread = window, lab, text, unread
+        self._course: Course | None = None
+
+    @classmethod
+    def all(
+        cls,
+        lab: "Lab",
+        ledger: "Ledger",
+        notices: "Notices",
+        now: datetime,
+        copies: "Mapping[str, CourseCopy]",
+    ) -> "dict[str, _Careful]":
+        """Every calendar that the lab's windows follow and that was read, by window."""
+
+        def unread(window: "Window", why: str) -> None:
+            said = f"the calendar of window {window.name} {why}; until then it opens nothing"
+            pool = lab.pool_of(window)
+            decision = Decision(f"course-{window.name}-unread-{now:%Y%m%d}", "told", said, now)
+            entry = Entry(now, pool, "course-calendar", "planner", said, why)
+            if ledger.decide(pool, decision, entry):
+                notices.say(
+                    f"{lab.name}: the calendar of window {window.name}", f"{said[:1].upper()}{said[1:]}."
+                )
+
+        texts = {window: copy.text for window, copy in copies.items() if copy.text is not None}
+        followed = [window for window in lab.windows if not window.timed]
+        return {
+            window.name: cls(window, lab, texts.get(window.name), unread)
+            for window in followed
+            if not window.online or window.name in texts
+        }
+
+    def events(self, zone: str, start: int, end: int) -> "Sequence[Event]":
+        """As any calendar's; none where it cannot be worked out."""
+        from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
+
+        try:
+            if self._course is None:
+                alone = self._lab.model_copy(update={"windows": [self._window]})
+                read = {} if self._text is None else {self._window.name: self._text}
+                self._course = courses(alone, read).get(self._window.name)
+            return [] if self._course is None else self._course.events(zone, start, end)
+        except BadInput as error:
+            self._unread(self._window, str(error))
+            return []
 
 
 class _Poll:

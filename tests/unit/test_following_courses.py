@@ -12,6 +12,7 @@ from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from handlers.planner_courses import follow_courses
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.calendars import course as course_calendar
 from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.schedule import open_command
@@ -82,6 +83,21 @@ class Hours:
         for each in found:
             self._sqs.delete_message(QueueUrl=self._queue, ReceiptHandle=each["ReceiptHandle"])
         return [each["Body"] for each in found]
+
+
+def test_a_calendar_that_cannot_be_worked_out_any_more_takes_no_other_window_with_it(
+    hours: Hours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hours.plan() == ["21. 19:00"]
+    hours.said()
+    monkeypatch.setattr(course_calendar, "MOST_STEPS", -1)
+
+    assert hours.plan(after=timedelta(minutes=10)) == []
+    assert hours.plan(after=timedelta(minutes=10)) == []
+
+    [said] = hours.said()
+    assert said.startswith("The calendar of window course has too many series that began long ago")
+    assert said.endswith("until then it opens nothing.")
 
 
 @pytest.fixture
