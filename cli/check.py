@@ -9,6 +9,7 @@ import typer
 
 from cli import check_year
 from lamplighter import clock, labfile
+from lamplighter.domain.counted import counted
 from lamplighter.lab import Lab
 from lamplighter.lab_schema import schema
 from lamplighter.lab_types import write_amount, write_duration, write_time
@@ -48,10 +49,14 @@ def summary(lab: Lab) -> Iterator[str]:
             yield f"  pool {name}: node group {lab.nodegroup_name(name)}, {', '.join(pool.unstated)} as AWS says"
             continue
         price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour"
-        yield f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}, {price}, guard: {lab.mode(name)}"
+        curfew = f", curfew {write_time(pool.curfew)}" if pool.curfew is not None else ""
+        yield (
+            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}, {price}, "
+            f"guard: {lab.mode(name)}{curfew}"
+        )
     yield (
-        f"  guard: {write_amount(budget.amount)} {budget.currency} a {budget.period},"
-        f" no lease longer than {write_duration(lab.guard.longest_lease)}"
+        f"  guard: {write_amount(budget.amount)} {budget.currency} a {budget.period}{_parts(lab)},"
+        f" no lease longer than {write_duration(lab.guard.longest_lease)}{_curfew(lab)}"
     )
     for window in lab.windows:
         yield f"  window {window.name}: {_when(lab, window)}"
@@ -60,9 +65,20 @@ def summary(lab: Lab) -> Iterator[str]:
     yield from (f"note: {note}" for note in notes(lab))
 
 
+def _parts(lab: Lab) -> str:
+    """What single owners may have of the budget."""
+    owners = lab.guard.budget.owners.items()
+    return f" ({', '.join(f'{owner} {write_amount(amount)}' for owner, amount in owners)})" if owners else ""
+
+
+def _curfew(lab: Lab) -> str:
+    return f", curfew {write_time(lab.guard.curfew)}" if lab.guard.curfew is not None else ""
+
+
 def _when(lab: Lab, window: Window) -> str:
-    nodes = f"{lab.nodes_of(window)} nodes" if lab.nodes_of(window) else "all nodes"
-    return f"{_times(lab, window)}, {nodes} of {lab.pool_of(window)}, for {lab.owner_of(window)}"
+    nodes = counted(lab.nodes_of(window), "node") if lab.nodes_of(window) else "all nodes"
+    ready = ", GPUs ready by its start" if window.ready == "by" else ""
+    return f"{_times(lab, window)}{ready}, {nodes} of {lab.pool_of(window)}, for {lab.owner_of(window)}"
 
 
 def _times(lab: Lab, window: Window) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cli import courses
 from lamplighter.domain import zones
 from lamplighter.domain.calendar import Code, SkippedWindow
+from lamplighter.domain.counted import counted
 from lamplighter.domain.simulation import simulate
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab import Lab
@@ -54,7 +55,7 @@ def _year(lab: Lab, follow: "Mapping[str, Course]", now: datetime) -> tuple[str,
     openings = len(played.windows) + len(refused)
     today = begins.astimezone(zones.zone(lab.time_zone)).date()
     told = (
-        f"  the year from {today}: {_counted(openings, 'opening')}, {len(refused) or 'none'} of them refused"
+        f"  the year from {today}: {counted(openings, 'opening')}, {len(refused) or 'none'} of them refused"
     )
     named = {one.window for one in played.windows} | {one.window for one in played.skipped}
     silent = [window.name for window in lab.windows if window.name in follow and window.name not in named]
@@ -94,7 +95,3 @@ def _priceless(lab: Lab, pool: str) -> bool:
     except BadInput:
         return True
     return False
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

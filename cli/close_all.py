@@ -10,6 +10,7 @@ from cli import orders, printing
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain.commands import Verb
+from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.errors import Refused
 
@@ -42,7 +43,7 @@ def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: b
 def tell(lease: Lease, found: Deployment) -> None:
     """What would end, before anybody agrees to it."""
     printing.say(
-        f"would end {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} for {lease.owner}, "
+        f"would end {lease.id}: {counted(lease.nodes, 'node')} on {lease.pool} for {lease.owner}, "
         f"granted until {printing.local(lease.closes, found.zone)}"
     )
 
@@ -55,7 +56,7 @@ def _agree(found: Deployment, pool: str, leases: list[Lease]) -> None:
     there = group.desired if group else 0
     beside = max(0, there - sum(lease.nodes for lease in leases))
     if beside:
-        printing.say(f"would close {printing.nodes(beside)} on {pool} that no lease justifies")
+        printing.say(f"would close {counted(beside, 'node')} on {pool} that no lease justifies")
     if not leases and not beside:
         printing.say(f"pool {pool} has nothing running: zero would be ordered again, and proven")
     ahead = [lease for lease in found.ledger.leases(pool) if _waits(lease, found)]

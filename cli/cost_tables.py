@@ -7,6 +7,7 @@ from typing import Any
 from cli import printing
 from cli.cost_account import Account
 from lamplighter.data import standing
+from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
 from lamplighter.domain.outlook import Refusal
@@ -34,7 +35,7 @@ def show(account: Account, receipts: Sequence[dict[str, Any]]) -> None:
     coming = account.ahead
     printing.say(
         f"Forecast for {printing.local(account.period.ends, zone)}: {account.forecast}, with "
-        f"{coming.cost(account.currency)} for {_counted(len(coming.leases), 'window')} to come."
+        f"{coming.cost(account.currency)} for {counted(len(coming.leases), 'window')} to come."
     )
     _refused(coming)
     _rows("owner", account.owners)
@@ -61,7 +62,7 @@ def _refused(coming: Ahead) -> None:
         of_window.setdefault((lease.window or lease.id, why.code.value), []).append((lease, why))
     for (window, _), dates in of_window.items():
         lease, why = dates[0]
-        more = f" nor on {_counted(len(dates) - 1, 'later date')}" if len(dates) > 1 else ""
+        more = f" nor on {counted(len(dates) - 1, 'later date')}" if len(dates) > 1 else ""
         printing.say(f"As things stand {window} will not open on {lease.date}{more}: {why.reason}.")
 
 
@@ -121,7 +122,3 @@ def _prices(account: Account) -> None:
 
 def _hours(seconds: int) -> str:
     return f"{seconds / 3600:.2f}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ import sys
 import time
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -14,7 +15,8 @@ from cli.leases import document
 from cli.options import AsJson, LabName
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Decision, Verb
-from lamplighter.domain.instant import written
+from lamplighter.domain.counted import counted
+from lamplighter.domain.instant import told_by, written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.words import OpenWords, open_words
 from lamplighter.errors import BadInput
@@ -92,10 +94,11 @@ def _wait(found: Deployment, lease: Lease) -> Lease:
     """Until the lease is open with its checks done, or it is announced with less, or over."""
     waiting = (LeaseState.ADMITTED, LeaseState.OPENING)
     seen: datetime = found.now
+    clock = partial(printing.local, zone=found.zone)
     while lease.state in waiting and not _degraded(found, lease):
         for entry in found.ledger.audit(lease.pool, seen):
             if entry.at > seen and entry.lease in (None, lease.id):
-                sys.stderr.write(f"{printing.local(entry.at, found.zone)}  {entry.what}\n")
+                sys.stderr.write(f"{clock(entry.at)}  {told_by(clock, entry.what)}\n")
                 seen = entry.at
         time.sleep(WAIT_POLL_SECONDS)
         lease = found.ledger.lease(lease.pool, lease.id) or lease
@@ -133,7 +136,7 @@ def _answer(found: Deployment, decision: Decision, lease: Lease | None, *, as_js
         until = printing.local(lease.closes, found.zone)
         since = f"from {printing.local(lease.opens, found.zone)} " if lease.opens > found.now else ""
         printing.say(
-            f"lease {lease.id}: {printing.nodes(lease.nodes)} on {lease.pool} {since}until {until}, "
+            f"lease {lease.id}: {counted(lease.nodes, 'node')} on {lease.pool} {since}until {until}, "
             f"{lease.hold} held"
         )
     if decision.earliest is not None:

@@ -57,11 +57,6 @@ def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | N
     yield "\n"
 
 
-def nodes(count: int) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{count} node{'' if count == 1 else 's'}"
-
-
 def local(instant: datetime | None, zone: ZoneInfo) -> str:
     """`Tue 1 Dec 20:00 KST`, or a dash."""
     if instant is None:

@@ -11,6 +11,7 @@ from cli import deployment, printing
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.domain import instant
+from lamplighter.domain.counted import counted
 from lamplighter.domain.timetable import Timetable
 from lamplighter.domain.why import Explanation, explain
 from lamplighter.errors import BadInput
@@ -77,7 +78,7 @@ def _instant(text: str | None) -> datetime | None:
 
 def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation) -> None:
     reason = explanation.target.reason_by(clock)
-    said = [f"{clock(explanation.at)}: {name} should have {printing.nodes(explanation.nodes)}: {reason}."]
+    said = [f"{clock(explanation.at)}: {name} should have {counted(explanation.nodes, 'node')}: {reason}."]
     said += [f"By the calendar {unmet.reason_by(clock)}." for unmet in explanation.unmet]
     for line in filter(None, [*said, explanation.decided_by(clock)]):
         printing.say(line)

@@ -12,6 +12,7 @@ from cli import deployed, deployment
 from cli.simulate import write_whole
 from lamplighter.domain import zones
 from lamplighter.domain.calendar import PlannedWindow
+from lamplighter.domain.counted import counted
 from lamplighter.domain.live import live
 from lamplighter.lab import Lab
 
@@ -58,7 +59,6 @@ def _event(lab: Lab, window: PlannedWindow, now: datetime) -> "Event":
     event.add("dtstamp", now.replace(microsecond=0))
     event.add("dtstart", zones.instant(window.begins))
     event.add("dtend", window.closes)
-    nodes = "1 node" if window.nodes == 1 else f"{window.nodes} nodes"
-    event.add("summary", f"{window.window}: {nodes} of {window.pool}")
+    event.add("summary", f"{window.window}: {counted(window.nodes, 'node')} of {window.pool}")
     event.add("description", "\n".join((f"for {window.owner}", *window.notes)))
     return event

@@ -12,6 +12,7 @@ from enum import Enum
 from handlers.capacity import Capacity
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Group, NodeGroup
+from lamplighter.domain.counted import counted
 from lamplighter.domain.target import Target
 from lamplighter.errors import Stale, TryLater
 
@@ -148,7 +149,7 @@ def _entry(order: Order, written: Written) -> Entry:
         pool=order.pool,
         kind="scaled",
         who=order.who,
-        what=f"ordered {written.size} nodes on pool {order.pool}, {written.before} before",
+        what=f"ordered {counted(written.size, 'node')} on pool {order.pool}, {written.before} before",
         why=written.target.reason,
         lease=order.lease,
         nodes=written.size,

@@ -42,6 +42,18 @@ def test_check_of_a_good_lab_says_what_it_is(here: Path) -> None:
     assert "window evening: tue, thu, 20:00 to 23:00 Asia/Seoul, 2 nodes of gpu, for x" in done.stdout
 
 
+def test_check_says_what_the_guard_and_the_windows_were_told(here: Path) -> None:
+    (here / "lab.yaml").write_text(
+        "name: x\nguard: {curfew: 04:00, budget: {owners: {class: 40}}}\n"
+        "pools: {gpu: {curfew: 05:00}}\n"
+        "windows: [{name: early, days: tue, start: 20:00, end: 23:00, nodes: 1, ready: by}]\n"
+    )
+    said = run("check", cwd=here).stdout
+    assert "guard: enforce, curfew 05:00\n" in said
+    assert "guard: 120 USD a month (class 40), no lease longer than 8h, curfew 04:00\n" in said
+    assert "20:00 to 23:00 Asia/Seoul, GPUs ready by its start, 1 node of gpu, for x\n" in said
+
+
 def test_check_of_a_bad_lab_says_every_problem_on_stderr_and_nothing_else(here: Path) -> None:
     (here / "bad.yaml").write_text("name: x\nregoin: a\npools: {gpu: {max_nodes: 0}}\n")
     done = run("check", "--lab", "bad.yaml", cwd=here)

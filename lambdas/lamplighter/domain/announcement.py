@@ -12,6 +12,7 @@ from lamplighter.domain import instant
 from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.changes import clock_of
 from lamplighter.domain.commands import Verb
+from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease
 
 Result = Mapping[str, object]
@@ -141,7 +142,7 @@ def of_warning(
     `furthest` is the latest end that an extension may have, where it is known.
     """
     minutes = max(1, round((lease.closes - now) / timedelta(minutes=1)))
-    soon = f"in {minutes} minute{'' if minutes == 1 else 's'}"
+    soon = f"in {counted(minutes, 'minute')}"
     subject = f"Pool {lease.pool} closes {soon}"
     if at_stake.partial:
         nodes = len(at_stake.nodes)

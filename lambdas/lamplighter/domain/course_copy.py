@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from lamplighter.domain import zones
+from lamplighter.domain.counted import counted
 from lamplighter.domain.course_calendar import Change, Event
 
 POLLED = timedelta(minutes=50)
@@ -71,7 +72,7 @@ def to_say(  # noqa: PLR0911 -- one return for each thing there is to say
             f"it goes on as it was at {clock(after.read)}"
         )
     if not same or (before is not None and before.text is None):
-        return f"window {window} follows its calendar: {_counted(len(change.added))} in the next {_DAYS} days"
+        return f"window {window} follows its calendar: {counted(len(change.added), 'event')} in the next {_DAYS} days"
     if not change.nothing:
         return f"the calendar of window {window} has changed: {_told(change, clock)}"
     if before is not None and before.problem is not None:
@@ -104,7 +105,3 @@ def _opens(event: Event) -> datetime:
 
 def _instant(seconds: int) -> datetime:
     return zones.instant(seconds)
-
-
-def _counted(count: int) -> str:
-    return "1 event" if count == 1 else f"{count} events"

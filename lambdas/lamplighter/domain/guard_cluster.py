@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from lamplighter.domain.breach import Action, Breach, Rule
-from lamplighter.domain.guard_facts import PoolFacts, count
+from lamplighter.domain.counted import counted
+from lamplighter.domain.guard_facts import PoolFacts
 
 
 def claims(facts: PoolFacts) -> Iterator[Breach]:
@@ -22,7 +23,7 @@ def unprotected(facts: PoolFacts) -> Iterator[Breach]:
     if facts.unprotected and facts.staying <= facts.target.nodes:
         yield Breach(
             Rule.NODE_UNPROTECTED,
-            f"{count(len(facts.unprotected))} of pool {facts.pool} would be taken by a Cluster Autoscaler "
+            f"{counted(len(facts.unprotected), 'node')} of pool {facts.pool} would be taken by a Cluster Autoscaler "
             f"when idle: {', '.join(facts.unprotected)}",
             Action.PROTECT,
         )

@@ -142,8 +142,3 @@ def waited_for(facts: PoolFacts) -> bool:
         and rolling.in_progress
         and (rolling.created is None or facts.now - rolling.created < patience)
     )
-
-
-def count(nodes: int) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{nodes} node{'' if nodes == 1 else 's'}"

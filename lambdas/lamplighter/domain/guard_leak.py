@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from lamplighter.domain.breach import Action, Breach, Rule
-from lamplighter.domain.guard_facts import PoolFacts, count
+from lamplighter.domain.counted import counted
+from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.incident import Incident, next_page, retry_after
 from lamplighter.domain.instant import clock_time
 
@@ -77,7 +78,7 @@ def left(facts: PoolFacts) -> str:
     if there:
         return f"{', '.join(there)} still in EC2"
     if facts.group is not None and facts.group.desired:
-        return f"its group still wants {count(facts.group.desired)}"
+        return f"its group still wants {counted(facts.group.desired, 'node')}"
     if facts.kubernetes_nodes is None:
         return "Kubernetes could not be asked"
     return f"{', '.join(facts.kubernetes_nodes) or 'an order'} still there"

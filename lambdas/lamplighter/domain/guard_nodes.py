@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.capacity import Activity, Group, NodeGroup
-from lamplighter.domain.guard_facts import END_PATIENCE, PoolFacts, count, waited_for
+from lamplighter.domain.counted import counted
+from lamplighter.domain.guard_facts import END_PATIENCE, PoolFacts, waited_for
 from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import LeaseState
 
@@ -35,7 +36,7 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
     target = facts.target
     if facts.staying <= target.nodes or waited_for(facts):
         return
-    nodes = count(facts.staying)
+    nodes = counted(facts.staying, "node")
     if target.nodes:
         yield Breach(
             Rule.MORE_NODES_THAN_LEASES,
@@ -80,7 +81,7 @@ def shortfall(facts: PoolFacts) -> Iterator[Breach]:
     if settled and facts.group is not None and facts.staying < target.nodes and not waited_for(facts):
         yield Breach(
             Rule.FEWER_NODES_THAN_LEASES,
-            f"somebody lowered pool {facts.pool} to {count(facts.staying)}, and its leases justify "
+            f"somebody lowered pool {facts.pool} to {counted(facts.staying, 'node')}, and its leases justify "
             f"{target.nodes}: {target.reason}",
             Action.SAY,
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from lamplighter.data import prices
 from lamplighter.domain import instant
+from lamplighter.domain.counted import counted
 
 if TYPE_CHECKING:
     from lamplighter.lab import Lab
@@ -103,4 +104,4 @@ def _age(at: datetime | None, now: datetime) -> str:
     if hours < 1:
         return "less than an hour ago"
     number, unit = (hours, "hour") if hours < _SAID_IN_HOURS else (hours // 24, "day")
-    return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return f"{counted(number, unit)} ago"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lamplighter.domain import instant
 from lamplighter.domain.calendar import PlannedWindow
 from lamplighter.domain.changes import Skip, said, said_because
+from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.target import Target, target_at
 from lamplighter.domain.timetable import Timetable
@@ -34,7 +35,7 @@ class Unmet(NamedTuple):
     def reason_by(self, clock: Callable[[datetime], str]) -> str:
         """Why it has no nodes, with instants as this clock writes them."""
         window = self.window
-        nodes = "1 node" if window.nodes == 1 else f"{window.nodes} nodes"
+        nodes = counted(window.nodes, "node")
         return (
             f"window {window.window} asks for {nodes} until {clock(window.closes)} and {self._state(clock)}"
         )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from lamplighter.domain.audit import Entry
+from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease
 
 Result = Mapping[str, object]
@@ -32,14 +33,16 @@ def of_opening(lease: Lease, results: Mapping[str, Result], now: datetime) -> li
         add("settings-applied", "cluster", *_SETTINGS[state])
     nodes = _rows(results, "AwaitGpus", "nodes")
     for node in nodes:
-        gpus = f"{node.get('gpus')} GPUs are allocatable and validated on it"
+        gpus = (
+            f"{counted(int(str(node.get('gpus') or 0)), 'GPU')} can be allocated on it, and validation passed"
+        )
         if node.get("ready"):
             add("node-ready", "cluster", f"node {node.get('name')} is ready", gpus)
     if nodes and all(node.get("ready") for node in nodes):
         add(
             "gpus-ready",
             "cluster",
-            f"the GPUs of {len(nodes)} nodes are ready",
+            f"the GPUs of {counted(len(nodes), 'node')} are ready",
             "all that readiness asks holds",
         )
     for verdict in _rows(results, "Validate", "verdicts"):
@@ -56,7 +59,7 @@ def of_closing(pool: str, lease: str | None, drain: Result, now: datetime) -> li
     names = ", ".join(str(node.get("name")) for node in nodes if isinstance(node, Mapping))
     forced = drain.get("forced")
     by_force = f"; forced: {', '.join(map(str, forced))}" if isinstance(forced, list) and forced else ""
-    why = f"{drain.get('evicted', 0)} pods were evicted{by_force}"
+    why = f"{counted(int(str(drain.get('evicted') or 0)), 'pod')} evicted{by_force}"
     return [Entry(now, pool, "drained", "cluster", f"drained {names}", why, lease, len(nodes))]
 
 
