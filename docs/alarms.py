@@ -3,6 +3,7 @@
 An alarm or a paging rule without a line of its own here is an error: nobody should be woken without advice.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -117,7 +118,8 @@ def _rules(controller: Template, lab: str) -> Iterator[str]:
 
 def _row(name: str, when: str, lab: str) -> str:
     kind = name.removeprefix(f"{lab}-")
-    said = when.replace(f"{lab}-", "<lab>-").replace(lab, "the lab")
+    # A name in angle brackets is no tag of HTML only where it is code.
+    said = re.sub(rf"{re.escape(lab)}-([a-z-]+)", r"`<lab>-\1`", when).replace(lab, "the lab")
     return f"| `<lab>-{kind}` | {said} | {RUNBOOK[kind]} |"
 
 
