@@ -16,8 +16,7 @@ from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain.capacity import Group, Instance, NodeGroup
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.lease_schedules import held_back, unopened
+from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.target import Target, begun, target_at
 from lamplighter.errors import BadInput
 
@@ -115,8 +114,14 @@ class Capacity:
 
 def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> list[Lease]:
     """The leases without those that a pause keeps from opening; the pauses are asked for only where any waits."""
-    waiting = [lease for lease in leases if unopened(lease) and lease.in_force(at)]
-    held = held_back(waiting, ledger.pauses(), at) if waiting else frozenset[str]()
+    if not any(
+        lease.state is LeaseState.ADMITTED and lease.ordered is None and lease.in_force(at)
+        for lease in leases
+    ):
+        return list(leases)
+    from lamplighter.domain.lease_schedules import held_back  # noqa: PLC0415 -- seldom
+
+    held = held_back(leases, ledger.pauses(), at)
     return [lease for lease in leases if lease.id not in held]
 
 

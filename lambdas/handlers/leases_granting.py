@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from handlers.capacity import pool_of, result
 from handlers.desk import LOOKS, Desk, command_of
 from lamplighter.adapters.aws.ledger import Conflict
-from lamplighter.adapters.calendars.kept import beside
 from lamplighter.domain import grant, holds, instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Changes
@@ -194,7 +193,8 @@ def _promised(command: Command, leases: Sequence[Lease], terms: Terms, desk: Des
     """The windows over a lease that begins later, for those further ahead than the planner has written."""
     if command.window is not None or command.opens is None or command.opens <= desk.now():
         return []
-    from lamplighter.domain.planner import calendar  # noqa: PLC0415 -- only for who asks ahead
+    from lamplighter.adapters.calendars.kept import beside  # noqa: PLC0415 -- only for who asks ahead
+    from lamplighter.domain.planner import calendar  # noqa: PLC0415
 
     ends = command.closes or command.opens + (command.lasting or terms.default)
     lab = desk.capacity.as_found(command.pool)

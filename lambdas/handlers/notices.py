@@ -18,7 +18,7 @@ from handlers.logs import logger
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import announcement, closing, extension, holds, trail, zones
+from lamplighter.domain import announcement, closing, holds, trail, zones
 from lamplighter.domain.announcement import Announcement
 from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.audit import Entry
@@ -111,6 +111,8 @@ def warn(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
 
 def _furthest(lease: Lease, voice: Voice) -> datetime | None:
     """How far the lease may be extended; None where nobody knows, for want of a price."""
+    from lamplighter.domain import extension  # noqa: PLC0415 -- only to warn
+
     try:
         terms = terms_of(environment.as_kept(voice.lab, voice.ledger), lease.pool)
     except BadInput:

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.adapters.aws.price_list import CURRENCY, PriceList
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.price import Price, Source, known_price
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
+    from lamplighter.adapters.aws.price_list import PriceList
     from lamplighter.lab import Lab
 
 _logger = logging.getLogger(__name__)
@@ -24,11 +24,13 @@ def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
     return known_price(lab, pool, ledger.price(lab.region, lab.pools[pool].instance_type))
 
 
-def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: PriceList, now: datetime) -> bool:
+def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now: datetime) -> bool:
     """Ask the price list for a pool's price where the lab states none and the kept one is a day old.
 
     False when it did not answer: it is not worth another wait in the same run.
     """
+    from lamplighter.adapters.aws.price_list import CURRENCY  # noqa: PLC0415 -- the planner alone asks
+
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
     if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
         return True

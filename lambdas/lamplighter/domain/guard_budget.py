@@ -7,18 +7,21 @@ budget was lowered, meanwhile. What runs is reckoned from what runs, not from ho
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from lamplighter.domain.breach import Action, Breach, Rule
-from lamplighter.domain.budget import Budget
 from lamplighter.domain.guard_facts import NOTICE, PoolFacts
 from lamplighter.domain.guard_leases import warned_first
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
 from lamplighter.domain.overdraft import Overdraft
-from lamplighter.domain.spending import purses
-from lamplighter.domain.terms import Terms
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from lamplighter.domain.budget import Budget
+    from lamplighter.domain.terms import Terms
 
 SWEEP_EVERY = timedelta(minutes=5)
 """What would be reached before the next sweep is reached now."""
@@ -33,7 +36,7 @@ class Running:
     lease: Lease
     so_far: Money
     nodes: int
-    price_per_hour: Decimal
+    price_per_hour: "Decimal"
 
     def by(self, at: datetime, now: datetime) -> Money:
         """What it will have come to at an instant, if its nodes run to its end."""
@@ -43,17 +46,21 @@ class Running:
         return self.so_far + more
 
 
-def covered(leases: Iterable[Lease], terms: Terms, budget: Budget) -> bool:
+def covered(leases: Iterable[Lease], terms: "Terms", budget: "Budget") -> bool:
     """Whether what is held and spent is within the budget: then nothing that runs can pass it."""
+    from lamplighter.domain.spending import purses  # noqa: PLC0415 -- only where leases run
+
     owners = {lease.owner for lease in leases if lease.period == budget.period}
     nothing = Money.zero(terms.budget.currency)
     return all(purse.left >= nothing for owner in owners for purse in purses(owner, terms, budget))
 
 
 def overdrafts(
-    running: Sequence[Running], terms: Terms, budget: Budget, now: datetime
+    running: Sequence[Running], terms: "Terms", budget: "Budget", now: datetime
 ) -> dict[str, Overdraft]:
     """By lease in force: when it and the others will have used up the lab's budget, or their owner's part."""
+    from lamplighter.domain.spending import purses  # noqa: PLC0415 -- only where holds are not covered
+
     found: dict[str, Overdraft] = {}
     for one in running:
         if not one.lease.in_force(now):

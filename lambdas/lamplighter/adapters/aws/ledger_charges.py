@@ -7,17 +7,19 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_changes import LedgerChanges
 from lamplighter.adapters.aws.ledger_table import Conflict
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.charge import Charge
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.pool import PoolState
+
+if TYPE_CHECKING:
+    from lamplighter.domain.audit import Entry
+    from lamplighter.domain.budget import Budget
+    from lamplighter.domain.charge import Charge
+    from lamplighter.domain.lease import Lease
+    from lamplighter.domain.node_time import NodeTime
+    from lamplighter.domain.pool import PoolState
 
 
 class LedgerCharges(LedgerChanges):
@@ -25,12 +27,12 @@ class LedgerCharges(LedgerChanges):
 
     def charge(
         self,
-        charge: Charge,
-        leases: Sequence[Lease],
+        charge: "Charge",
+        leases: "Sequence[Lease]",
         *,
-        pool: PoolState,
-        budget: Budget,
-        why: Entry | None,
+        pool: "PoolState",
+        budget: "Budget",
+        why: "Entry | None",
     ) -> None:
         """Count as spent what ran past or without a lease; `leases` were read after `pool`.
 
@@ -67,7 +69,7 @@ class LedgerCharges(LedgerChanges):
             )
 
     def bill_unleased(
-        self, pool: str, closed: datetime, receipt: Mapping[str, object], billed: NodeTime
+        self, pool: str, closed: datetime, receipt: Mapping[str, object], billed: "NodeTime"
     ) -> bool:
         """Keep the receipt of what no lease paid for; False when it is kept already, or more has run since."""
         sort_key = f"{items.RECEIPT}{items.sortable(closed)}#unleased"
@@ -89,7 +91,7 @@ class LedgerCharges(LedgerChanges):
             return False
         return True
 
-    def _counted(self, pool: PoolState, until: datetime, unbilled: NodeTime) -> Any:  # noqa: ANN401
+    def _counted(self, pool: "PoolState", until: datetime, unbilled: "NodeTime") -> Any:  # noqa: ANN401
         before, waiting = pool.metered_until, pool.unbilled
         conditions = [
             "#metered_until = :before" if before else "attribute_not_exists(#metered_until)",
@@ -112,7 +114,7 @@ class LedgerCharges(LedgerChanges):
             **given,
         )
 
-    def _overran(self, lease: Lease, ran: NodeTime) -> Any:  # noqa: ANN401
+    def _overran(self, lease: "Lease", ran: "NodeTime") -> Any:  # noqa: ANN401
         """More of a lease's overrun, on a lease that is still kept."""
         so_far: Any = (lease.overrun + ran if lease.overrun else ran).to_json()
         return self._table.update_in_transaction(
@@ -124,5 +126,5 @@ class LedgerCharges(LedgerChanges):
         )
 
 
-def _text(ran: NodeTime) -> str:
+def _text(ran: "NodeTime") -> str:
     return json.dumps(ran.to_json(), sort_keys=True)

@@ -3,13 +3,14 @@
 What is kept and when it is read again is domain.course_copy's.
 """
 
-import base64
-import zlib
+from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_reads import LedgerReads
 from lamplighter.domain import instant
-from lamplighter.domain.course_copy import CourseCopy
+
+if TYPE_CHECKING:
+    from lamplighter.domain.course_copy import CourseCopy
 
 COURSE = "COURSE#"
 
@@ -17,13 +18,16 @@ COURSE = "COURSE#"
 class LedgerCourses(LedgerReads):
     """The course calendars' part of the ledger of one lab."""
 
-    def course_copies(self) -> dict[str, CourseCopy]:
+    def course_copies(self) -> "dict[str, CourseCopy]":
         """The last good copy of every calendar at an address, by window."""
         found = self._table.query(items.LAB, COURSE, COURSE + "\U0010ffff")
         return {str(said["window"]): _copy(said) for said in map(items.values, found)}
 
-    def keep_course_copy(self, window: str, copy: CourseCopy) -> None:
+    def keep_course_copy(self, window: str, copy: "CourseCopy") -> None:
         """Keep what was read of a window's calendar, or that it could not be read."""
+        import base64  # noqa: PLC0415 -- few labs follow a calendar
+        import zlib  # noqa: PLC0415
+
         packed = (
             None if copy.text is None else base64.b64encode(zlib.compress(copy.text.encode(), 9)).decode()
         )
@@ -42,7 +46,12 @@ class LedgerCourses(LedgerReads):
         self._table.delete(items.LAB, COURSE + window)
 
 
-def _copy(said: dict[str, items.Value]) -> CourseCopy:
+def _copy(said: dict[str, items.Value]) -> "CourseCopy":
+    import base64  # noqa: PLC0415
+    import zlib  # noqa: PLC0415
+
+    from lamplighter.domain.course_copy import CourseCopy  # noqa: PLC0415
+
     text, read, problem = said.get("text"), said.get("read"), said.get("problem")
     return CourseCopy(
         address=str(said["address"]),

@@ -1,11 +1,13 @@
 """The prices that the ledger keeps: what AWS's price list said last, by region and instance type."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_reads import LedgerReads
-from lamplighter.domain.price import Price
+
+if TYPE_CHECKING:
+    from lamplighter.domain.price import Price
 
 PRICE = "PRICE#"
 
@@ -13,15 +15,17 @@ PRICE = "PRICE#"
 class LedgerPrices(LedgerReads):
     """The ledger's prices."""
 
-    def price(self, region: str, instance_type: str) -> Price | None:
+    def price(self, region: str, instance_type: str) -> "Price | None":
         """What the price list said last, however long ago; None where it was never read."""
         found = self._table.get(items.LAB, f"{PRICE}{region}#{instance_type}")
         if found is None:
             return None
+        from lamplighter.domain.price import Price  # noqa: PLC0415 -- only who asks for one
+
         said: Mapping[str, Any] = items.values(found)
         return Price.from_json(said)
 
-    def keep_price(self, region: str, instance_type: str, price: Price) -> None:
+    def keep_price(self, region: str, instance_type: str, price: "Price") -> None:
         """Keep what the price list says, with its instant."""
         said: Any = price.to_json()
         self._table.put(items.item(items.LAB, f"{PRICE}{region}#{instance_type}", said))
