@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 from cli import arm, deployment, main
-from cli.deployment import AwsClock, Deployment
+from cli.deployment import Deployment
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import instant
 from lamplighter.lab import Lab
+from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
 EVENING = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
 NIGHT = {"name": "night", "nodes": 1, "days": "daily", "start": "22:30", "end": "23:30"}
-
-
-class Now(AwsClock):
-    """AWS says that it is eight."""
-
-    def __init__(self) -> None:
-        pass
-
-    def last(self) -> datetime:
-        return EIGHT.astimezone(UTC)
 
 
 @pytest.fixture
@@ -40,7 +31,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto
             {"name": "lab", "time_zone": "UTC", "windows": [EVENING, NIGHT]}
         )
         plan(made)
-        found = Deployment("lab", {"LedgerTable": LEDGER}, Now())
+        found = Deployment("lab", {"LedgerTable": LEDGER}, Says(EIGHT))
         monkeypatch.setattr(deployment, "find", lambda _name: found)
         yield made
 

@@ -1,26 +1,16 @@
 """Which lease people mean by a pool, by an id, or by nothing."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from cli import meant
-from cli.deployment import AwsClock, Deployment
+from cli.deployment import Deployment
 from lamplighter.errors import BadInput, Refused
 from lamplighter.lab import Lab
+from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
-
-
-class Now(AwsClock):
-    """AWS says that it is eight."""
-
-    def __init__(self) -> None:
-        pass
-
-    def last(self) -> datetime:
-        return EIGHT.astimezone(UTC)
 
 
 @pytest.fixture
@@ -33,7 +23,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 
 
 def named(what: str | None) -> str:
-    return meant.lease(Deployment("lab", {"LedgerTable": LEDGER}, Now()), what, "extend").id
+    return meant.lease(Deployment("lab", {"LedgerTable": LEDGER}, Says(EIGHT)), what, "extend").id
 
 
 def test_what_runs_is_meant_and_not_what_was_granted_ahead(lab: LabOnMoto) -> None:

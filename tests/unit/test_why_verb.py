@@ -2,28 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from cli import deployment, main
-from cli.deployment import AwsClock, Deployment
+from cli.deployment import Deployment
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.instant import clock_time
 from lamplighter.lab import Lab
+from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
-
-
-class Now(AwsClock):
-    """AWS says that it is half past eight."""
-
-    def __init__(self) -> None:
-        pass
-
-    def last(self) -> datetime:
-        return EIGHT + timedelta(minutes=30)
 
 
 @pytest.fixture
@@ -31,7 +22,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto
     with lab_on_moto(monkeypatch, tmp_path) as made:
         seoul = Lab.model_validate({"name": "lab", "time_zone": "Asia/Seoul"})
         made.capacity.ledger.put_document(seoul.to_json(), EIGHT)
-        found = Deployment("lab", {"LedgerTable": LEDGER}, Now())
+        found = Deployment("lab", {"LedgerTable": LEDGER}, Says(EIGHT + timedelta(minutes=30)))
         monkeypatch.setattr(deployment, "find", lambda _name: found)
         yield made
 
