@@ -114,4 +114,4 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
         ("guard", "has the schedules put right"),
         ("planner", "put right close-evening-2026-11-20"),
     ]
-    assert "close-evening-2026-11-20" in desk.windows.names("close-")
+    assert "close-evening-2026-11-20" in [one.name for one in desk.windows.listed()]

@@ -28,7 +28,6 @@ from lamplighter.lab import Lab
 HORIZON = timedelta(hours=36)
 STUCK_AFTER = timedelta(hours=1)
 """A close takes at most so long; one that takes longer died, and is begun again."""
-PREFIXES = ("open-", "warn-", "close-")
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,20 +101,6 @@ class Schedules:
         )
         return _schedule(found) if sound else None
 
-    def names(self, prefix: str = "") -> list[str]:
-        """The names in the group that begin so, or all of them, in order."""
-        found: list[str] = []
-        with outside("scheduler:ListSchedules", f"{self.group}/{prefix}*"):
-            paginator = self._scheduler.get_paginator("list_schedules")
-            pages = (
-                paginator.paginate(GroupName=self.group, NamePrefix=prefix)
-                if prefix
-                else paginator.paginate(GroupName=self.group)
-            )
-            for page in pages:
-                found += [schedule["Name"] for schedule in page["Schedules"] if "Name" in schedule]
-        return sorted(found)
-
     def listed(self) -> "list[Listed]":
         """Every schedule of the group as one listing shows it: a call for each hundred, and none for any."""
         from lamplighter.domain.schedule_drift import Listed  # noqa: PLC0415 -- the planner and the guard alone list
