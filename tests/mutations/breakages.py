@@ -106,6 +106,13 @@ BREAKAGES = (
     ),
     Breakage(
         3,
+        "a lease does not end at the curfew",
+        f"{DOMAIN}/terms.py",
+        "return self.curfew.ends(opens, closes) if self.curfew else closes",
+        "return closes",
+    ),
+    Breakage(
+        3,
         "a lease is not ended by its close",
         f"{HANDLERS}/leases_closing.py",
         "            desk.ledger.begin_closing(decided.leases, state, now, why)\n",

@@ -195,6 +195,7 @@ class Laws:
         versions = self.truth.leases[pool][name]
         if len(versions) == 1:
             if versions[0].granted:
+                self._not_while_paused(name)
                 self._ends_at_curfew(pool, name, versions[0])
                 self._fits(pool, name, versions[0])
                 self._moved_before(pool, name)
@@ -205,6 +206,7 @@ class Laws:
         if was.state == now.state == "closed" and (was.nodes, was.closes) != (now.nodes, now.closes):
             self._break(3, f"lease {name} was closed, and is something else now")
         if now.granted and not was.granted:
+            self._not_while_paused(name)
             self._fits(pool, name, now)
         if now.granted and now.closes > (was.closes if was.granted else was.opens):
             self._moved_before(pool, name)
@@ -212,6 +214,12 @@ class Laws:
             self._ends_at_curfew(pool, name, now)
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
             self._break(3, f"lease {name} lasts {now.closes - now.opens}")
+
+    def _not_while_paused(self, name: str) -> None:
+        """While people keep the lab closed, nothing is granted; a moment is theirs to say so."""
+        for begin, end in self.paused:
+            if begin + HAND_OVER < self.world.now < (end or self.world.now + HOUR):
+                self._break(3, f"lease {name} was granted while the lab was paused")
 
     def _ends_at_curfew(self, pool: str, name: str, lease: Version) -> None:
         """No lease runs in the ten minutes from a curfew on; those of our histories are on a UTC clock."""
@@ -310,6 +318,8 @@ class Laws:
             if order.pool != pool or order.by == "outside" or order.after >= order.before:
                 continue
             if any(begin - HOUR <= order.at <= (end or order.at) + HOUR for begin, end in self.troubled):
+                continue
+            if any(begin <= order.at <= (end or order.at) + HAND_OVER for begin, end in self.paused):
                 continue
             for name, versions in self.truth.leases.get(pool, {}).items():
                 granted = next((v for v in versions if v.granted), None)
