@@ -114,7 +114,7 @@ class AutoScaling:
             del self._scaling.groups[group.name]
             members = list(group.members)
         if members:
-            self._surroundings.call("ec2", "terminate_instances", {"InstanceIds": members})
+            self._surroundings.end_instances(members)
         return {}
 
     def describe_auto_scaling_groups(self, request: Document) -> Document:

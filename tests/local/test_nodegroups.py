@@ -221,6 +221,16 @@ def test_a_stuck_termination_leaves_the_instance_shutting_down(lab):
     lab.until(lambda: bool(lab.instances("terminated")))
 
 
+def test_termination_protection_of_ec2_keeps_auto_scaling_from_nothing(lab):
+    (member,) = lab.ready().opened(1).members()
+    protected = {"InstanceId": member, "DisableApiTermination": {"Value": True}}
+    lab.aws.call("ec2", "modify_instance_attribute", **protected)
+    with pytest.raises(ClientError, match="OperationNotPermitted"):
+        lab.aws.call("ec2", "terminate_instances", InstanceIds=[member])
+    lab.scale(0)
+    lab.until(lambda: bool(lab.instances("terminated")))
+
+
 def test_eks_may_take_a_failed_scale_up_back(lab):
     lab.ready()
     lab.behaviours.faults.no_capacity("g5.xlarge")
