@@ -18,6 +18,7 @@ from lamplighter.domain.commands import Command, Decision
 from lamplighter.domain.failsafe import about_to_fire
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Fence
+from lamplighter.domain.schedule import open_command
 from lamplighter.domain.terms import Terms
 from lamplighter.errors import BadInput, TryLater
 
@@ -149,7 +150,7 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     decision = _decision(command, answer, now)
     # One that opens later is opened by a run of its own, which its schedule names.
     ahead = answer.lease.opens > now + SOON
-    lease = replace(answer.lease, run=f"open-{answer.lease.id}" if ahead else command.id)
+    lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id)
     if any(known.id == lease.id and known.granted for known in leases):
         desk.ledger.opened_by(command.pool, lease.id, command.id)
         desk.ledger.decide(command.pool, decision)

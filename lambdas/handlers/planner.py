@@ -22,7 +22,7 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.calendars.kept import early_warm_ups
 from lamplighter.domain import zones
 from lamplighter.domain.changes import clock_of, paused_at
-from lamplighter.domain.following import follow
+from lamplighter.domain.following import curfewed, follow
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.schedule import NEAREST, Start
 from lamplighter.domain.schedule_drift import kept
@@ -91,7 +91,7 @@ def plan_all(office: Office) -> dict[str, object]:
         _schedule(pool, made, known[pool], voice, office, now)
         planned += [lease.id for lease in made.write]
         started += [start.name for start in made.start if _start(start, known[pool], office)]
-        started += _follow(known[pool], ends, office, now)
+        started += _follow(known[pool], ends, terms.get(pool), office, now)
     stale = [name for name in present if name not in wanted_names and not kept(name)]
     office.desk.windows.delete(stale)
     for skipped in calendar.skipped:
@@ -140,9 +140,13 @@ def _start(start: Start, known: Iterable[Lease], office: Office) -> bool:
     return office.workflows.start(start)
 
 
-def _follow(known: Iterable[Lease], ends: Mapping[str, datetime], office: Office, now: datetime) -> list[str]:
-    """Move running leases to the new ends of their windows: announced, bounded, by the leases function."""
+def _follow(
+    known: Sequence[Lease], ends: Mapping[str, datetime], terms: Terms | None, office: Office, now: datetime
+) -> list[str]:
+    """Move running leases to the new ends of their windows, or to a new curfew: announced, bounded."""
     commands = [command for lease in known if (command := follow(lease, ends, now)) is not None]
+    if terms is not None:
+        commands += [command for lease in known if (command := curfewed(lease, terms, now)) is not None]
     starts = [Start(office.extend_lease, command.id, command) for command in commands]
     return [start.name for start in starts if office.workflows.start(start)]
 

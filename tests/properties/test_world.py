@@ -26,7 +26,7 @@ def test_a_window_opens_runs_and_closes() -> None:
         assert (during, len(world.machines.of_pool("gpu"))) == (1, 0)
         states = {execution.name: execution.status for execution in world.workflows.executions.values()}
         assert states == {
-            "open-evening-2026-11-20": "SUCCEEDED",
+            "open-evening-2026-11-20-20261120T200000Z": "SUCCEEDED",
             "close-evening-2026-11-20-20261120T230000Z": "SUCCEEDED",
         }
         said = " ".join(text for _, _, text in world.said)

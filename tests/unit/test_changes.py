@@ -374,6 +374,35 @@ def test_a_running_lease_follows_its_window_to_a_later_end_and_to_a_nearer_one_w
     assert scheduled["ScheduleExpression"] == "at(2026-11-20T21:15:00)"
 
 
+def test_a_curfew_that_a_deploy_puts_into_a_running_lease_ends_it_with_notice(world: LabOnMoto) -> None:
+    mine = walks_in(world, for_seconds=7200)["lease"]["id"]
+    office = deployed(world)
+    guarded = Lab.model_validate(
+        {**office.desk.capacity.lab.model_dump(by_alias=True), "guard": {"curfew": "21:00"}}
+    )
+    office.desk.capacity.lab = guarded
+    world.at(5)
+    plan_all(office)
+
+    shorter = STEPS["Extend"]({"command": follow(world), "results": {}}, office.desk)
+
+    assert shorter["outcome"] == "shortened"
+    assert "the lab has a curfew by now at 21:00" in str(shorter["reason"])
+    assert lease(world, mine).closes == EIGHT + timedelta(hours=1)
+    assert plan_all(office)["started"] == []
+
+
+def test_a_window_that_is_moved_after_its_order_was_refused_opens_at_its_new_time(world: LabOnMoto) -> None:
+    deployed(world, EVENING)
+    old = open_command(lease(world))
+    deployed(world, {**EVENING, "start": "22:00"})
+
+    new = open_command(lease(world))
+
+    assert (old.lease, old.id) != (new.lease, new.id)
+    assert old.lease == new.lease
+
+
 def test_a_lease_that_a_person_extended_does_not_follow_its_window(world: LabOnMoto) -> None:
     deployed(world, EVENING)
     world.at(60)

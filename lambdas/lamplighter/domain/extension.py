@@ -15,6 +15,9 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.occupancy import crowded_at, others
 from lamplighter.domain.terms import Terms
 
+MAY_SHORTEN = frozenset({"window", "guard"})
+"""People end a lease by closing it; only the lab's own rules move its end nearer, with notice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extension:
@@ -64,8 +67,8 @@ def decide(
             f"{lease.called()} is {lease.state.value} and ended at {terms.clock(lease.closes)}; open anew",
             lease,
         )
-    if command.source == "window" and command.closes is not None and command.closes < lease.closes:
-        return _shorten(lease, command.closes, terms, now)
+    if command.source in MAY_SHORTEN and command.closes is not None and command.closes < lease.closes:
+        return _shorten(lease, command.closes, command.because or "the lab asks for it", terms, now)
     closes = command.closes or lease.closes + (command.lasting or terms.default)
     closes = terms.ends(lease.closes, closes.replace(microsecond=0))
     more = terms.as_granted(lease).hold(lease.nodes, lease.closes, closes)
@@ -84,15 +87,15 @@ def decide(
     )
 
 
-def _shorten(lease: Lease, wanted: datetime, terms: Terms, now: datetime) -> Extension:
-    """A window that was shortened while its lease runs: nobody loses it without notice."""
+def _shorten(lease: Lease, wanted: datetime, because: str, terms: Terms, now: datetime) -> Extension:
+    """An end that the lab moved nearer while the lease runs: nobody loses it without notice."""
     after = following.shortened(lease, wanted, terms, now)
     if after is None:
         return Extension("refused", f"{lease.called()} ends at {terms.clock(lease.closes)} anyway", lease)
     return Extension(
         "shortened",
         f"{lease.called()} ends at {terms.clock(after.closes)}, instead of {terms.clock(lease.closes)}: "
-        f"its window was moved to end at {terms.clock(wanted)}; {after.hold} is held",
+        f"{because} at {terms.clock(wanted)}; {after.hold} is held",
         lease,
         after,
     )

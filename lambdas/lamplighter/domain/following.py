@@ -1,7 +1,8 @@
 """How a running lease follows its window when a deploy or a course calendar moves the window's end.
 
 Later: as an extension, within the same bounds. Earlier: announced first, and never sooner than a quarter of
-an hour ahead. Whose end a person has moved keeps that end; a window that is gone lets its lease run on.
+an hour ahead. Whose end a person has moved keeps that end; a window that is gone lets its lease run on. A
+curfew that a deploy puts into a running lease ends it in the same way.
 """
 
 import hashlib
@@ -29,6 +30,20 @@ def follow(lease: Lease, ends: Mapping[str, datetime], now: datetime) -> Command
         return None
     if wanted == lease.asked_until:
         return None
+    return _move(lease, wanted, now, f"window {lease.window}", "window", "its window was moved to end")
+
+
+def curfewed(lease: Lease, terms: Terms, now: datetime) -> Command | None:
+    """The command that ends a person's running lease at a curfew it was granted without; None where none is."""
+    if lease.window is not None or not lease.in_force(now):
+        return None
+    wanted = terms.ends(now, lease.closes)
+    if not now < wanted < lease.closes:
+        return None
+    return _move(lease, wanted, now, "the curfew", "guard", "the lab has a curfew by now")
+
+
+def _move(lease: Lease, wanted: datetime, now: datetime, by: str, source: str, because: str) -> Command:  # noqa: PLR0917
     # The generation moves with every move of the lease, so that going back is another command.
     told = f"{lease.id} {instant.written(wanted)} {lease.generation}"
     return Command(
@@ -36,15 +51,15 @@ def follow(lease: Lease, ends: Mapping[str, datetime], now: datetime) -> Command
         verb=Verb.EXTEND,
         pool=lease.pool,
         owner=lease.owner,
-        by=f"window {lease.window}",
-        source="window",
+        by=by,
+        source=source,
         issued=now,
         expires=now + GOOD_FOR,
         lease=lease.id,
         closes=wanted,
         window=lease.window,
         date=lease.date,
-        because=f"window {lease.window} was moved to end at {instant.clock_time(wanted)}",
+        because=because,
     )
 
 

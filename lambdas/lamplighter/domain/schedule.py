@@ -62,8 +62,9 @@ class Start:
 
 
 def opening(lease: Lease, doors: Doors) -> Start:
-    """What opens a planned lease."""
-    return Start(doors.open_lab, f"open-{lease.id}", open_command(lease))
+    """What opens a planned lease; a moved opening is another start."""
+    command = open_command(lease)
+    return Start(doors.open_lab, command.id, command)
 
 
 def closing(lease: Lease, doors: Doors) -> Start:
@@ -111,7 +112,7 @@ def _warning(lease: str, ahead: timedelta) -> str:
 def open_command(lease: Lease) -> Command:
     """The command of a window whose time has come; good for as long as the window lasts."""
     return Command(
-        id=f"open-{lease.id}",
+        id=f"open-{lease.id}-{lease.opens:%Y%m%dT%H%M%SZ}"[:80],
         verb=Verb.OPEN,
         pool=lease.pool,
         owner=lease.owner,
