@@ -12,7 +12,8 @@ from datetime import timedelta
 from functools import partial
 
 from tests.bench.figure import Measurement, seconds_of
-from tests.world.history import FUNCTIONS, LAB, START, History, Play, Step, history
+from tests.world.history import FUNCTIONS, History, Play, Step, history
+from tests.world.labs import LAB, START
 from tests.world.world import World
 
 HISTORIES = int(os.environ.get("LAMPLIGHTER_HISTORIES", "10000"))

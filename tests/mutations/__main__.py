@@ -73,7 +73,7 @@ def main(chosen: list[int]) -> int:
         if chosen and number not in chosen:
             continue
         histories, what = seen(breakage)
-        unseen += not what
+        unseen += not (histories and what)
         said = what.partition(": ")[2] or "nothing"
         rows.append(f"| {breakage.law} | {breakage.what} | {histories} | {said} |")
         sys.stdout.write(f"{number:2} law {breakage.law}: {breakage.what}: {histories}, {said}\n")

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from tests.world.history import LAB, START, History, Play, Step, history, play
+from tests.world.history import History, Play, Step, history, play
+from tests.world.labs import LAB, START
 from tests.world.world import World
 
 EXAMPLES = int(os.environ.get("LAMPLIGHTER_EXAMPLES", "120"))

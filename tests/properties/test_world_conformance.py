@@ -13,7 +13,8 @@ from botocore.model import ListShape, OperationModel, Shape, StructureShape
 from botocore.validate import ParamValidator
 from moto import mock_aws
 
-from tests.world.history import LAB, START, Play, Step
+from tests.world.history import Play, Step
+from tests.world.labs import LAB, START
 from tests.world.outside import Client
 from tests.world.world import World
 

@@ -3,14 +3,11 @@
 Used as a context: inside it boto3, the machine's clock and the Kubernetes client are the world's.
 """
 
-import functools
-import importlib
 import io
 import json
 import logging
 import os
 import random
-import sys
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -29,18 +26,19 @@ from botocore.model import ServiceId
 
 import lamplighter.clock
 from lamplighter.lab import Lab
-from tests.infra.workflow_definitions import definitions
 from tests.world.agenda import Agenda
 from tests.world.capacity import AutoScaling, Ec2, Eks
 from tests.world.dynamodb import DynamoDB
 from tests.world.functions import Functions
 from tests.world.kubernetes import Kubernetes
 from tests.world.machines import Machines
+from tests.world.our_code import WORKFLOWS, forget_workers, workflows_of
 from tests.world.outside import ACCOUNT, REGION, Client, NotInTheWorld
 from tests.world.scheduler import Scheduler
 from tests.world.workflows import StepFunctions
 
 Json = dict[str, Any]
+UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
 SWEEP, PLAN = 300.0, 3600.0
 SCHEDULER_SFN = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
 SCHEDULER_EKS = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
@@ -64,7 +62,7 @@ class World:
         self.kubernetes.policy = dict(self.lab.gpu_operator.values)
         self.scheduler = Scheduler(self.agenda, self.chance)
         self.functions = Functions(self.agenda, self.chance)
-        self.workflows = StepFunctions(self.agenda, _definitions(self.lab.name))
+        self.workflows = StepFunctions(self.agenda, workflows_of(self.lab.name))
         self.said: list[tuple[datetime, str, str]] = []
         self.claims: dict[str, str] = {}
         """Claims on node groups by parameter, where another lab has them."""
@@ -170,7 +168,7 @@ class World:
         logged = logging.root.manager.disable
         logging.disable(logging.CRITICAL)
         self._stack.callback(logging.disable, logged)
-        self._stack.callback(_forget_workers)
+        self._stack.callback(forget_workers)
         self._write_lab()
         self.agenda.every(SWEEP, lambda: self._rule("guard"), self.chance.uniform(1.0, SWEEP))
         self.agenda.every(PLAN, lambda: self._rule("planner"), self.chance.uniform(1.0, PLAN))
@@ -230,7 +228,7 @@ class World:
 
     def _write_lab(self) -> None:
         (self._folder / "lab.json").write_text(self.lab.to_json(), "utf-8")
-        _forget_workers()
+        forget_workers()
 
     def _wire(self) -> None:
         self.workflows.invoke = self.functions.invoke
@@ -346,31 +344,3 @@ class World:
         """One price for everything; the labs of our histories state their own."""
         hour = {"unit": "Hrs", "pricePerUnit": {"USD": "0.6470000000"}}
         return {"PriceList": [json.dumps({"terms": {"OnDemand": {"a": {"priceDimensions": {"b": hour}}}}})]}
-
-
-UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
-WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend", "CHANGE_LAB": "change"}
-"""By the name in a function's environment."""
-
-
-@functools.cache
-def _definitions(lab: str) -> dict[str, Json]:
-    close = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{lab}-close"
-    return {f"{lab}-{name}": definition for name, definition in definitions(close).items()}
-
-
-@functools.cache
-def _caches(_modules: int) -> list[Any]:
-    """What the modules of our functions keep, for so many modules as are loaded."""
-    ours = [module for name, module in list(sys.modules.items()) if name.startswith("handlers.")]
-    return [each for module in ours for each in vars(module).values() if hasattr(each, "cache_clear")]
-
-
-def _forget_workers() -> None:
-    """What a function keeps between two events is gone: the next one starts cold."""
-    for each in _caches(len(sys.modules)):
-        each.cache_clear()
-
-
-for _function in ("leases", "nodegroups", "cluster", "guard", "notices", "planner"):
-    importlib.import_module(f"handlers.{_function}")

@@ -1,0 +1,41 @@
+"""The labs of the histories: pools, windows around the hours that are played, and their variants."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+Json = dict[str, Any]
+FIRST_SWEEP = timedelta(minutes=6)
+START = datetime(2026, 11, 20, 16, 54, tzinfo=UTC)
+LAB: Json = {
+    "name": "gpu-lab",
+    "time_zone": "Etc/UTC",
+    "pools": {
+        "gpu": {"instance_type": "g4dn.xlarge", "max_nodes": 3, "price_per_hour": "1.5"},
+        "big": {"instance_type": "g4dn.xlarge", "max_nodes": 1, "price_per_hour": "4"},
+    },
+    "windows": [
+        {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "22:00", "nodes": 2},
+        {"name": "late", "pool": "gpu", "days": "daily", "start": "22:00", "end": "23:30", "nodes": 1},
+        {"name": "proof", "pool": "big", "days": "daily", "start": "19:00", "end": "20:30", "nodes": 1},
+    ],
+    "guard": {"budget": {"amount": "30", "period": "day"}, "longest_lease": "3h30m"},
+}
+AROUND_NINE: list[Json] = [
+    {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "21:00", "nodes": 2},
+    {"name": "late", "pool": "gpu", "days": "daily", "start": "21:10", "end": "23:30", "nodes": 1},
+]
+NIGHT: list[Json] = [
+    {"name": "early", "pool": "gpu", "days": "daily", "start": "00:30", "end": "01:30", "nodes": 2},
+    {"name": "gap", "pool": "gpu", "days": "daily", "start": "02:30", "end": "03:30", "nodes": 1},
+    {"name": "short", "pool": "gpu", "days": "daily", "start": "01:35", "end": "01:55", "nodes": 1},
+    {"name": "twice", "pool": "big", "days": "daily", "start": "01:30", "end": "02:30", "nodes": 1},
+]
+
+# Hours around which every window lies: a night in which the clock changes, and one in which it does not.
+VARIANTS: dict[str, tuple[Json, datetime]] = {
+    "plain": ({}, START),
+    "watch": ({"guard": {**LAB["guard"], "mode": "watch"}}, START),
+    "curfew": ({"guard": {**LAB["guard"], "curfew": "21:00"}, "windows": AROUND_NINE}, START),
+    "autumn": ({"time_zone": "America/New_York", "windows": NIGHT}, datetime(2026, 11, 1, 3, 40, tzinfo=UTC)),
+    "spring": ({"time_zone": "Europe/Berlin", "windows": NIGHT}, datetime(2027, 3, 27, 23, 10, tzinfo=UTC)),
+}

@@ -1,0 +1,37 @@
+"""Our code as the world runs it: the workflows as they are synthesised, the functions as they start cold."""
+
+import functools
+import importlib
+import sys
+from typing import Any
+
+from tests.infra.workflow_definitions import definitions
+from tests.world.outside import ACCOUNT, REGION
+
+Json = dict[str, Any]
+WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend", "CHANGE_LAB": "change"}
+"""By the name in a function's environment."""
+
+
+@functools.cache
+def workflows_of(lab: str) -> dict[str, Json]:
+    """The definitions of a lab's workflows, by the names of their state machines."""
+    close = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{lab}-close"
+    return {f"{lab}-{name}": definition for name, definition in definitions(close).items()}
+
+
+def forget_workers() -> None:
+    """What a function keeps between two events is gone: the next one starts cold."""
+    for each in _caches(len(sys.modules)):
+        each.cache_clear()
+
+
+@functools.cache
+def _caches(_modules: int) -> list[Any]:
+    """What the modules of our functions keep, for so many modules as are loaded."""
+    ours = [module for name, module in list(sys.modules.items()) if name.startswith("handlers.")]
+    return [each for module in ours for each in vars(module).values() if hasattr(each, "cache_clear")]
+
+
+for _function in ("leases", "nodegroups", "cluster", "guard", "notices", "planner"):
+    importlib.import_module(f"handlers.{_function}")
