@@ -104,10 +104,13 @@ def _failsafe_first(day: Day) -> LawVerdict:
     leased = [sample for sample in day.samples if sample.justified() and sample.desired]
     if not leased:
         return LawVerdict(2, held=False, evidence="no leased node was ever ordered, so no failsafe was seen")
-    for sample, following in zip(leased, [*leased[1:], leased[-1]], strict=True):
+    for before, sample, following in zip(
+        [leased[0], *leased[:-1]], leased, [*leased[1:], leased[-1]], strict=True
+    ):
         last = _last_end(sample)
-        # Who extends a lease moves the failsafe first: a look in between sees it where the next one wants it.
-        ends = {last, max(last, _last_end(following))}
+        # Who extends a lease moves the failsafe first, who shortens one moves it last: a look in between sees
+        # it where the next one wants it, or where the one before did.
+        ends = {last, max(last, _last_end(following)), max(last, _last_end(before))}
         if not sample.failsafe or min(sample.failsafe) - FAILSAFE_AFTER not in ends:
             seen = f"{min(sample.failsafe):%H:%M} UTC" if sample.failsafe else "none"
             return LawVerdict(

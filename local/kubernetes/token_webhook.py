@@ -70,10 +70,11 @@ class TokenWebhook:
         ).start()
 
     def stop(self) -> None:
-        if self._server:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
+        # Whoever starts the control plane and whoever takes it down may both be at it.
+        server, self._server = self._server, None
+        if server:
+            server.shutdown()
+            server.server_close()
 
     def kubeconfig(self) -> dict[str, object]:
         """What the API server reads to find this endpoint."""

@@ -103,6 +103,18 @@ def test_law_2_holds_while_an_extension_has_moved_the_failsafe_and_not_yet_the_l
     assert not law(2, replace(GOOD, samples=[between, replace(after, leases=(LEASE,))])).held
 
 
+def test_law_2_holds_while_a_shortening_has_moved_the_lease_and_not_yet_the_failsafe_but_not_for_long() -> (
+    None
+):
+    shorter = replace(LEASE, closes=CLOSES - timedelta(minutes=20))
+    between = replace(sample(30, ["a"]), leases=(shorter,))
+    late = replace(sample(31, ["a"]), leases=(shorter,))
+    after = replace(late, failsafe=(shorter.closes + timedelta(minutes=10),))
+
+    assert law(2, replace(GOOD, samples=[sample(1, ["a"]), between, after])).held
+    assert not law(2, replace(GOOD, samples=[sample(1, ["a"]), between, late])).held
+
+
 def test_law_2_is_broken_by_a_missing_or_misplaced_failsafe() -> None:
     bare = replace(sample(30, ["a", "b"]), failsafe=())
     early = replace(sample(30, ["a", "b"]), failsafe=(CLOSES,))
