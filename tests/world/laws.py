@@ -15,8 +15,8 @@ from tests.world.truth import amount
 CLOSED_WITHIN = timedelta(minutes=15)
 """From the first surplus node to none in EC2, with nothing in trouble."""
 NODES_WITHIN = timedelta(minutes=10)
-LOST_SCHEDULE = timedelta(minutes=65)
-"""What a lost schedule should have begun, the planner begins within its hour."""
+LOST_SCHEDULE = timedelta(minutes=12)
+"""What a lost schedule should have begun, the next sweep and the planner begin."""
 HOUR = timedelta(hours=1)
 
 
