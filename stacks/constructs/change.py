@@ -32,17 +32,7 @@ class ChangeLab(Construct):
         change = steps.step("Change", "leases", "Keep what a person decided, or say why not", Poll(2, 60))
         plan = steps.step("Plan", "planner", "Bring leases-to-be and schedules to the new calendar", BRIEF)
         announce = steps.step("Announce", "notices", "Say what changed, and who changed it", BRIEF)
-        change.add_catch(
-            sfn.Fail(
-                self,
-                "NotChanged",
-                error_path="$.failure.Error",
-                cause_path="$.failure.Cause",
-                comment="Everything is as it was",
-            ),
-            errors=["States.ALL"],
-            result_path="$.failure",
-        )
+        steps.fail(change, "NotChanged", "Everything is as it was")
         # What was decided stands in the ledger: the planner takes it up in its next hour.
         plan.add_catch(announce, errors=["States.ALL"], result_path="$.unplanned")
         done = sfn.Succeed(self, "Done")

@@ -29,17 +29,7 @@ class ExtendLease(Construct):
             "Extend", "leases", "Move the failsafe, then the end, or say why not", Poll(2, 60)
         )
         announce = steps.step("Announce", "notices", "Say until when, and who asked", BRIEF)
-        extend.add_catch(
-            sfn.Fail(
-                self,
-                "NotExtended",
-                error_path="$.failure.Error",
-                cause_path="$.failure.Cause",
-                comment="The lease ends when it would have ended",
-            ),
-            errors=["States.ALL"],
-            result_path="$.failure",
-        )
+        steps.fail(extend, "NotExtended", "The lease ends when it would have ended")
         done = sfn.Succeed(self, "Done")
         announce.add_catch(done, errors=["States.ALL"], result_path="$.unsaid")
         extend.next(announce).next(done)

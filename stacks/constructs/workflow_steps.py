@@ -63,3 +63,14 @@ class WorkflowSteps:
         )
         task.add_retry(errors=["States.ALL"], interval=Duration.seconds(2), backoff_rate=2, max_attempts=5)
         return task
+
+    def fail(self, step: tasks.LambdaInvoke, name: str, comment: str) -> None:
+        """What fails for good in `step` ends the workflow in the state `name`, with the step's own error."""
+        failed = sfn.Fail(
+            self._scope,
+            name,
+            error_path="$.failure.Error",
+            cause_path="$.failure.Cause",
+            comment=comment,
+        )
+        step.add_catch(failed, errors=["States.ALL"], result_path="$.failure")
