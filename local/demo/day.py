@@ -175,8 +175,10 @@ class Day:
             )
         )
         total = sum((Fraction(receipt["cost"]["amount"]) for receipt in receipts), Fraction(0))
+        # Two that were at work at once may have written the other way round.
+        told = sorted(self._watch.entries, key=lambda entry: entry.at)
         return {
-            "timeline": [_event(entry) for entry in self._watch.entries if entry.kind in TIMELINE],
+            "timeline": [_event(entry) for entry in told if entry.kind in TIMELINE],
             "laws": [verdict.to_json() for verdict in verdicts],
             "receipts": receipts,
             "cost": {"amount": f"{float(total):.4f}", "currency": "USD"},
