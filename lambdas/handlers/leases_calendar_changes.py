@@ -29,7 +29,7 @@ def skip(command: Command, desk: Desk) -> Decision:
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
         return _kept(command, decision, desk)
-    pool, lease = answer.opening.pool, skipping.lease_id(answer.opening)
+    pool, lease = answer.opening.pool, answer.opening.lease
     what = f"skipped {answer.skip.window} on {answer.skip.date}"
     why = Entry(now, pool, "skipped", command.by, what, answer.reason, lease)
     ledger.skip(answer.skip, (pool, lease), command.pool, decision, why)
@@ -47,7 +47,7 @@ def unskip(command: Command, desk: Desk) -> Decision:
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
         return _kept(command, decision, desk)
-    lease = skipping.lease_id(answer.opening)
+    lease = answer.opening.lease
     what = f"put back {answer.skip.window} on {answer.skip.date}"
     why = Entry(now, answer.opening.pool, "unskipped", command.by, what, answer.reason, lease)
     ledger.unskip(answer.skip, command.pool, decision, why)

@@ -13,6 +13,7 @@ from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Group, Member
+from lamplighter.domain.commands import Decision
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
 
@@ -78,7 +79,9 @@ def test_a_leased_pool_is_not_touched(lab: LabOnMoto) -> None:
 
 
 def test_a_pool_that_is_watched_is_reported_once_and_left_running(lab: LabOnMoto) -> None:
-    lab.capacity.ledger.set_mode("gpu", "watch")
+    asked = Decision("watch-1", "watching", "alice asked for it", EIGHT)
+    why = Entry(EIGHT, "gpu", "armed", "alice", "only watches pool gpu", "alice asked for it")
+    lab.capacity.ledger.change_mode("gpu", "watch", asked, why)
     lab.scale(1)
 
     sweep_all(lab.watch)

@@ -33,11 +33,6 @@ class Skipping:
     skip: Skip | None = None
 
 
-def lease_id(opening: PlannedWindow) -> str:
-    """The lease that the planner makes for an opening."""
-    return opening.lease
-
-
 def skip(
     command: Command,
     lab: Lab,
@@ -58,7 +53,7 @@ def skip(
     opening = _meant(command, found, skipped, now)
     if isinstance(opening, Skipping):
         return opening
-    lease = next((one for one in leases if one.id == lease_id(opening)), None)
+    lease = next((one for one in leases if one.id == opening.lease), None)
     too_late = _too_late(opening, lease, clock)
     if too_late:
         return too_late

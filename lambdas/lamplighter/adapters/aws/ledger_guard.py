@@ -87,12 +87,8 @@ class LedgerGuard(LedgerChanges):
                 now=items.milliseconds(now),
             )
 
-    def set_mode(self, pool: str, mode: str) -> None:
-        """`watch` or `enforce`, by a person's word."""
-        self._table.update(items.pool_key(pool), items.STATE, "SET #mode = :mode", mode=mode)
-
     def change_mode(self, pool: str, mode: str, decision: Decision, why: Entry) -> None:
-        """The same, with the answer to the command and who said so."""
+        """`watch` or `enforce`, by a person's word, with the answer to the command and who said so."""
         change = self._table.update_in_transaction(
             items.pool_key(pool), items.STATE, "SET #mode = :mode", mode=mode
         )
