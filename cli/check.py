@@ -9,10 +9,10 @@ import typer
 
 from cli import check_year
 from lamplighter import clock, labfile
-from lamplighter.domain.counted import counted
+from lamplighter.domain.counted import counted, write_duration
 from lamplighter.lab import Lab
 from lamplighter.lab_schema import schema
-from lamplighter.lab_types import write_amount, write_duration, write_time
+from lamplighter.lab_types import write_amount, write_time
 from lamplighter.lab_windows import Window
 
 

@@ -7,9 +7,10 @@ from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from lamplighter.domain.counted import write_duration
 from lamplighter.lab import Lab
 from lamplighter.lab_keys import bare, fields
-from lamplighter.lab_types import Part, write_duration
+from lamplighter.lab_types import Part
 
 HEAD = """\
 # lab.yaml

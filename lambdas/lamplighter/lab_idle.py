@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from lamplighter.lab_types import read_duration, write_duration
+from lamplighter.domain.counted import write_duration
+from lamplighter.lab_types import read_duration
 
 OFF = "off"
 SHORTEST = timedelta(minutes=10)

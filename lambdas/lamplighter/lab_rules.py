@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from lamplighter.data import prices, regions
 from lamplighter.domain import zones
+from lamplighter.domain.counted import write_duration
 from lamplighter.lab import Lab
 from lamplighter.lab_keys import Path, nearest
-from lamplighter.lab_types import shown, write_duration, write_time
+from lamplighter.lab_types import shown, write_time
 from lamplighter.lab_windows import TIMES, Window
 
 EXAMPLES = {"start": "20:00", "end": "23:00"}

@@ -24,6 +24,7 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from lamplighter.domain.counted import write_duration
 from lamplighter.lab_names import KUBERNETES_VERSION
 
 WIDEST_SHOWN = 80
@@ -88,12 +89,6 @@ def read_duration(value: object) -> timedelta:
     if not timedelta(0) < length <= LONGEST_DURATION:
         raise ValueError(f"is {shown(value)}, a duration is longer than 0m and at most 8784h")
     return length
-
-
-def write_duration(length: timedelta) -> str:
-    """The shortest of our words for a whole number of minutes."""
-    hours, minutes = divmod(int(length.total_seconds()) // 60, 60)
-    return f"{hours}h{minutes}m" if hours and minutes else f"{minutes}m" if minutes else f"{hours}h"
 
 
 Duration = Annotated[

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lamplighter.domain.counted import write_duration
 from lamplighter.lab import Lab
-from lamplighter.lab_types import read_duration, write_duration, write_time
+from lamplighter.lab_types import read_duration, write_time
 from lamplighter.labfile import Problem, parse
 
 dates = st.dates().map(lambda day: day.isoformat())

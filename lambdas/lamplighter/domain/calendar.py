@@ -10,10 +10,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from lamplighter.domain import early_opening, warm_up, zones
+from lamplighter.domain.counted import write_duration
 from lamplighter.domain.course_calendar import Course, Event
 from lamplighter.domain.wall_clock import Opening, opening
 from lamplighter.lab import Lab
-from lamplighter.lab_types import write_duration
 from lamplighter.lab_windows import Window
 
 # A window lasts at most a day by the clock on the wall; a change of the clocks has moved it by a day at most.

@@ -12,6 +12,7 @@ from lamplighter.domain import spending
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.changes import Changes, paused_at
 from lamplighter.domain.commands import Command
+from lamplighter.domain.counted import write_duration
 from lamplighter.domain.curfew import KEPT_FREE
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
@@ -188,8 +189,8 @@ def _never(lease: Lease, terms: Terms, now: datetime) -> str | None:
     # A window's length was compared on the clock on the wall when the lab was read.
     if lease.window is None and lease.closes - lease.opens > terms.longest:
         return (
-            f"it would last {_length(lease.closes - lease.opens)}, and no lease lasts longer than "
-            f"{_length(terms.longest)} (guard.longest_lease)"
+            f"it would last {write_duration(lease.closes - lease.opens)}, and no lease lasts longer than "
+            f"{write_duration(terms.longest)} (guard.longest_lease)"
         )
     return None
 
@@ -231,8 +232,3 @@ def _earliest(
         if not _full(moved, terms, before) and not _too_dear(moved, terms, before, budgets):
             return opens
     return None
-
-
-def _length(length: timedelta) -> str:
-    hours, minutes = divmod(int(length.total_seconds()) // 60, 60)
-    return f"{hours}h{minutes}m" if hours and minutes else f"{hours}h" if hours else f"{minutes}m"

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.changes import Clock
+from lamplighter.domain.counted import write_duration
 from lamplighter.domain.guard_facts import NOTICE, PoolFacts
 from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease
@@ -25,7 +26,7 @@ def too_long(facts: PoolFacts) -> Iterator[Breach]:
         if lease.in_force(facts.now) and facts.now >= last - NOTICE and lease.closes > last:
             why = (
                 f"{lease.called()} on pool {facts.pool} runs since {clock_time(lease.opens)}, and "
-                f"guard.longest_lease allows {_length(facts.longest_lease)}"
+                f"guard.longest_lease allows {write_duration(facts.longest_lease)}"
             )
             yield from warned_first(facts, Rule.LEASE_TOO_LONG, lease, why, since=last - NOTICE)
 
@@ -80,8 +81,3 @@ def early_end(lease: Lease, reason: str, at: datetime, clock: Clock) -> tuple[st
     subject = f"{lease.called()} on pool {lease.pool} ends early, at {clock(at)}"
     ends = f"It would have ended at {clock(lease.closes)}."
     return subject, f"{lease.id}, {lease.owner}: {reason}. {ends}"
-
-
-def _length(length: timedelta) -> str:
-    hours, minutes = divmod(length // timedelta(minutes=1), 60)
-    return f"{hours}h{minutes:02}m" if minutes else f"{hours}h"
