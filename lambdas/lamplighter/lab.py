@@ -6,20 +6,25 @@ together is found by lab_rules, and the file with its lines is read by labfile.
 
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from lamplighter.data import prices, regions
 from lamplighter.errors import BadInput
 from lamplighter.lab_channels import Notify, Slack
+from lamplighter.lab_checks import Checks
 from lamplighter.lab_cluster import Cluster
+from lamplighter.lab_device_plugin import DevicePlugin
 from lamplighter.lab_gpu import GpuOperator
+from lamplighter.lab_gpu_settings import GpuSettings
 from lamplighter.lab_guard import Guard, Mode
 from lamplighter.lab_names import ADMIN_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
 from lamplighter.lab_pools import Pool
 from lamplighter.lab_types import Day, OneOrMore, Part, unit
 from lamplighter.lab_windows import Window
+
+GpuStack = Literal["operator", "device-plugin", "built-in"]
 
 DEFAULT_TAGS = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
 PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
@@ -105,6 +110,16 @@ class Lab(Part):
         default_factory=SecurityGroups, description="The toggles of the NCCL experiment."
     )
     gpu_operator: GpuOperator = Field(default_factory=GpuOperator, description="The NVIDIA GPU Operator.")
+    device_plugin: DevicePlugin = Field(
+        default_factory=DevicePlugin, description="The NVIDIA device plugin by itself, without the operator."
+    )
+    gpu: GpuSettings = Field(
+        default_factory=GpuSettings,
+        description="How GPUs are offered to pods, unless a window says otherwise.",
+    )
+    checks: Checks = Field(
+        default_factory=Checks, description="What is proven of GPUs before a lease counts as open."
+    )
     admins: list[RoleArn] = Field(
         default_factory=list,
         description="Who administers the cluster with kubectl, beside the deploying role.",
@@ -113,7 +128,9 @@ class Lab(Part):
     )
     quotas: Quotas = Field(default_factory=Quotas, description="Quotas to check max_nodes against.")
     slack: Slack | None = Field(None, description="The Slack app; without it, no Slack stack.")
-    notify: Notify = Field(default_factory=Notify, description="Where pages go.")
+    notify: Notify = Field(
+        default_factory=Notify, description="Who is paged and who is told, and in which language."
+    )
     tags: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_TAGS),
         description="Tags on every resource, added to the default ones.",
@@ -183,6 +200,39 @@ class Lab(Part):
         """The minute of the day at which AWS brings the pool to zero, by the lab's clock."""
         stated = self.pools[pool].curfew
         return self.guard.curfew if stated is None else stated
+
+    def gpu_for(self, window: str | None) -> GpuSettings:
+        """How GPUs are offered while a window is open, or for a lease of none: the window's word over the lab's."""
+        return self.gpu.under(next((one.gpu for one in self.windows if one.name == window), None))
+
+    def gpu_overlay(self, window: str | None) -> dict[str, JsonValue]:
+        """Which fields of the ClusterPolicy a window changes while it is open; empty for a lease of none."""
+        found = next((one.gpu for one in self.windows if one.name == window), None)
+        return found.cluster_policy if found else {}
+
+    def checks_for(self, window: str | None) -> Checks:
+        """What is proven of a window's GPUs, or of a lease's of none: the window's word over the lab's."""
+        return self.checks.under(next((one.checks for one in self.windows if one.name == window), None))
+
+    def gpu_stack(self, pool: str) -> GpuStack:
+        """What announces a pool's GPUs to Kubernetes: the operator, the plugin's own chart, or what nodes bring along.
+
+        Bottlerocket's images bring a device plugin, whatever else is installed; of a pool with neither chart
+        nothing else is known (EKS Auto Mode), so its nodes are taken to bring one too.
+        """
+        if self.pools[pool].brings_plugin:
+            return "built-in"
+        if self.gpu_operator.enabled:
+            return "operator"
+        return "device-plugin" if self.device_plugin.enabled else "built-in"
+
+    def discovers(self, pool: str) -> bool:
+        """Whether GPU feature discovery labels a pool's nodes."""
+        return {
+            "operator": True,
+            "device-plugin": self.device_plugin.discovers,
+            "built-in": False,
+        }[self.gpu_stack(pool)]
 
     def price(self, pool: str) -> Decimal:
         """What a node of the pool costs for an hour, in the budget's currency; BadInput when unknown."""

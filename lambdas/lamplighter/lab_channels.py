@@ -1,14 +1,25 @@
-"""Where the lab talks to people: Slack and e-mail, and who may do what there."""
+"""Where the lab talks to people, Slack, e-mail and https, in which language; and who may do what in Slack."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from lamplighter.lab_names import EMAIL, MEMBER, SECRET_ARN, SLACK_CHANNEL, SLACK_COMMAND
+from lamplighter.data.texts import DEFAULT, languages
+from lamplighter.domain.notice_kinds import NOTICES, ROUTED
+from lamplighter.lab_names import ADDRESS, EMAIL, MEMBER, SECRET_ARN, SLACK_CHANNEL, SLACK_COMMAND, SLACK_TEAM
 from lamplighter.lab_types import Duration, Part, unit
 
-Action = Literal["open", "extend", "close", "skip"]
+LONGEST_ADDRESS = 1024
+MOST_ROUTES = 20
+Action = Literal["open", "extend", "close", "skip", "pause"]
 Member = Annotated[str, Field(pattern=MEMBER)]
+Address = Annotated[str, Field(pattern=ADDRESS, max_length=LONGEST_ADDRESS)]
+Kind = Annotated[str, Field(json_schema_extra={"enum": list(NOTICES)})]
+if TYPE_CHECKING:
+    Language = str
+else:
+    # As many as there are files: a language is added without a line of code.
+    Language = Literal[languages()]
 
 
 class Role(Part):
@@ -48,6 +59,13 @@ class Slack(Part):
         examples=["C0123456789"],
         json_schema_extra=unit("Slack channel id"),
     )
+    team: str | None = Field(
+        None,
+        pattern=SLACK_TEAM,
+        description="The only workspace that is listened to; left out: whichever has the app's signing secret.",
+        examples=["T0123456789"],
+        json_schema_extra=unit("Slack team id"),
+    )
     secret_arn: str | None = Field(
         None,
         pattern=SECRET_ARN,
@@ -62,8 +80,36 @@ class Slack(Part):
     )
 
 
+class Route(Part):
+    """Some of the notices, to one address."""
+
+    to: Address = Field(
+        description="An e-mail address, or an https:// address that takes what SNS posts.",
+        examples=["instructors@example.com"],
+    )
+    kinds: list[Kind] = Field(
+        default_factory=lambda: list(ROUTED),
+        min_length=1,
+        max_length=len(NOTICES),
+        description="Which kinds; left out: those that the page on notices marks.",
+        examples=[["open", "degraded", "warned"]],
+    )
+    pools: list[str] | None = Field(
+        None,
+        min_length=1,
+        description="About which pools; left out: about all. What is about the whole lab comes in any case.",
+        examples=[["gpu"]],
+    )
+
+
 class Notify(Part):
-    """Where the guard's pages go."""
+    """Where the lab speaks beside Slack, and in which language."""
+
+    language: Language = Field(
+        DEFAULT,
+        description="The language of notices, Slack and pages; reasons and findings in them stay English.",
+        json_schema_extra=unit("language code"),
+    )
 
     email: str | None = Field(
         None,
@@ -71,4 +117,15 @@ class Notify(Part):
         max_length=254,
         description="An address that SNS writes to when something needs a person.",
         examples=["oncall@example.com"],
+    )
+    pages: list[Address] = Field(
+        default_factory=list,
+        max_length=MOST_ROUTES,
+        description="More addresses for the same: e-mail, or https:// of an on-call service.",
+        examples=[["https://events.example.com/sns/gpu-lab"]],
+    )
+    notices: list[Route] = Field(
+        default_factory=list,
+        max_length=MOST_ROUTES,
+        description="Who is told what happens, beside Slack.",
     )

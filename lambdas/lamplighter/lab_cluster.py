@@ -11,6 +11,7 @@ from lamplighter.lab_names import ADD_ON, AMI_TYPE, CLUSTER_NAME, INSTANCE_TYPE,
 from lamplighter.lab_pools import PACKAGES, Taint
 from lamplighter.lab_types import Part, Version, unit
 
+NODE_MONITORING = "eks-node-monitoring-agent"
 ADDONS = [
     "coredns",
     "kube-proxy",
@@ -111,6 +112,16 @@ class Cluster(Part):
     addons: list[Annotated[str, Field(pattern=ADD_ON)]] = Field(
         default_factory=lambda: list(ADDONS), description="EKS add-ons; vpc-cni comes before the nodes."
     )
+    node_monitoring: bool = Field(
+        False,
+        description="The EKS add-on eks-node-monitoring-agent: it reports broken GPUs (XIDs) as a condition of the"
+        " node, which the checks read.",
+    )
     system_nodes: SystemNodes = Field(
         default_factory=SystemNodes, description="The node group for everything but GPU work."
     )
+
+    @property
+    def installed_addons(self) -> list[str]:
+        """The add-ons, each once, with the one that node_monitoring asks for."""
+        return list(dict.fromkeys([*self.addons, *([NODE_MONITORING] if self.node_monitoring else [])]))

@@ -20,7 +20,7 @@ def tolerated(taint: Taint, values: Mapping[str, JsonValue]) -> bool:
     nfd = values.get("nfd")
     if not (isinstance(nfd, dict) and nfd.get("enabled") is False):
         places.append(("node-feature-discovery", "worker"))
-    return all(any(_matches(taint, one) for one in _tolerations(values, place)) for place in places)
+    return all(any(matches(taint, one) for one in _tolerations(values, place)) for place in places)
 
 
 def _tolerations(values: Mapping[str, JsonValue], place: Sequence[str]) -> list[JsonValue]:
@@ -30,7 +30,8 @@ def _tolerations(values: Mapping[str, JsonValue], place: Sequence[str]) -> list[
     return inner if isinstance(inner, list) else [GPU_TOLERATION]
 
 
-def _matches(taint: Taint, toleration: JsonValue) -> bool:
+def matches(taint: Taint, toleration: JsonValue) -> bool:
+    """Whether one toleration of a chart's values tolerates the taint."""
     if not isinstance(toleration, dict):
         return False
     exists = toleration.get("operator") == "Exists"

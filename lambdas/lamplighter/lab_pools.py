@@ -102,6 +102,16 @@ class Pool(Part):
         json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
     )
 
+    how_to_use: str | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="What people read in Slack once it is open: where to log in, what to run, whom to ask."
+        " A pod's YAML with its toleration and GPU limit is shown beside it anyway.",
+        examples=["ssh class@bastion.example.com, then kubectl apply -f my-gpu-pod.yaml"],
+        json_schema_extra=unit("text, 1000 characters at most"),
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, data: object) -> object:
@@ -126,6 +136,11 @@ class Pool(Part):
         if self.existing is None:
             return []
         return [name for name in UNSTATED if name not in self.model_fields_set]
+
+    @property
+    def brings_plugin(self) -> bool:
+        """Whether its image has a device plugin of its own, which announces GPUs whole."""
+        return self.ami_type.startswith("BOTTLEROCKET") and "NVIDIA" in self.ami_type
 
     @property
     def autoscaler_tags(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from lamplighter.lab_keys import Path, fields, part_at
 from lamplighter.lab_types import Number
 
 VALUES: Path = ("gpu_operator", "values")
+CLUSTER_POLICY: Path = ("gpu", "cluster_policy")
 HARMLESS: dict[str, object] = {
     "name": "x",
     "start": "00:00",
@@ -27,7 +28,7 @@ TRIES = 6
 
 def cleaned(value: object, path: Path = ()) -> object:
     """The value without keys that are null, which is the same as left out; Helm's values are Helm's."""
-    if path[:2] == VALUES:
+    if path[:2] == VALUES or path[-2:] == CLUSTER_POLICY:
         return _helm(value)
     if isinstance(value, list):
         return [cleaned(item, (*path, index)) for index, item in enumerate(value)]

@@ -45,7 +45,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     for name, role in lab.slack.roles.items() if lab.slack else ():
         for index, pool in enumerate(role.pools or ()):
             if pool not in lab.pools:
-                yield _no_pool(lab, ("slack", "roles", name, "pools", index), pool)
+                yield no_pool(lab, ("slack", "roles", name, "pools", index), pool)
 
 
 def _places(lab: Lab) -> Iterator[Misfit]:
@@ -114,7 +114,8 @@ def _guard(lab: Lab) -> Iterator[Misfit]:
         )
 
 
-def _no_pool(lab: Lab, path: Path, name: str) -> Misfit:
+def no_pool(lab: Lab, path: Path, name: str) -> Misfit:
+    """That a name is of no pool, with the nearest one."""
     known = list(lab.pools)
     text = f"is {shown(name)}, no pool of this lab; the nearest is {nearest(name, known)}"
     return Misfit(path, text, (("pools",), ("pools", name)))
@@ -128,7 +129,7 @@ def _window(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
             (("pools",),),
         )
     elif window.pool is not None and window.pool not in lab.pools:
-        yield _no_pool(lab, (*path, "pool"), window.pool)
+        yield no_pool(lab, (*path, "pool"), window.pool)
     else:
         yield from _nodes(lab, window, path)
     yield from _dates(window, path)

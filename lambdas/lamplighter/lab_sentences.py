@@ -21,7 +21,9 @@ RIGHT = {
     lab_names.ADD_ON: "write the name of an EKS add-on such as coredns",
     lab_names.AMI_TYPE: "write an EKS image type such as AL2023_x86_64_NVIDIA",
     lab_names.KUBERNETES_VERSION: 'write a version such as "1.35"',
+    lab_names.MIG_PROFILE: "write a MIG profile such as 1g.10gb, balanced or disabled",
     lab_names.CHART_VERSION: "write a version such as v26.3.1",
+    lab_names.PLAIN_VERSION: "write a version such as 0.18.2",
     lab_names.CHART_REPOSITORY: "write an address that begins with https://",
     lab_names.NAMESPACE: "write a Kubernetes name such as gpu-operator",
     lab_names.CURRENCY: "write three capital letters such as USD",
@@ -29,8 +31,10 @@ RIGHT = {
     lab_names.MEMBER: "write a Slack id such as U0123456789 or S0123456789",
     lab_names.SLACK_COMMAND: "write a word such as gpu, without the slash",
     lab_names.SLACK_CHANNEL: "write a channel's id such as C0123456789",
+    lab_names.SLACK_TEAM: "write a workspace's id such as T0123456789",
     lab_names.SECRET_ARN: "write the ARN of a secret in Secrets Manager",
     lab_names.EMAIL: "write an address such as oncall@example.com",
+    lab_names.ADDRESS: "write an e-mail address, or one that begins with https://",
 }
 
 

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from lamplighter.lab_checks import WindowChecks
+from lamplighter.lab_gpu_settings import GpuSettings
 from lamplighter.lab_idle import IdleAfter
 from lamplighter.lab_names import COURSE_CALENDAR, WINDOW_NAME
 from lamplighter.lab_types import MINUTES_A_DAY, Day, End, OneOrMore, Part, Start, unit
@@ -123,6 +125,13 @@ class Window(Part):
         " this was said; left out: never.",
         examples=["45m"],
         json_schema_extra=unit("duration such as 45m or 2h, or off"),
+    )
+    gpu: GpuSettings | None = Field(
+        None,
+        description="How its GPUs are offered, in place of what the lab's gpu says; left out: as the lab says.",
+    )
+    checks: WindowChecks | None = Field(
+        None, description="What is proven of its GPUs; left out: as the lab says."
     )
 
     @property

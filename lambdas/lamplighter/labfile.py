@@ -11,7 +11,16 @@ from pathlib import Path as FilePath
 
 from pydantic import ValidationError
 
-from lamplighter import lab_rules, lab_rules_cluster, lab_rules_curfew, lab_rules_names, lab_yaml
+from lamplighter import (
+    lab_rules,
+    lab_rules_cluster,
+    lab_rules_curfew,
+    lab_rules_gpu,
+    lab_rules_names,
+    lab_rules_notify,
+    lab_rules_stack,
+    lab_yaml,
+)
 from lamplighter.errors import BadInput
 from lamplighter.lab import Lab
 from lamplighter.lab_keys import Path
@@ -19,6 +28,15 @@ from lamplighter.lab_repair import cleaned, culprit, repaired
 from lamplighter.lab_sentences import sentence
 from lamplighter.lab_types import shown
 
+RULES = (
+    lab_rules,
+    lab_rules_cluster,
+    lab_rules_curfew,
+    lab_rules_gpu,
+    lab_rules_names,
+    lab_rules_notify,
+    lab_rules_stack,
+)
 LARGEST = 256 * 1024
 _WORD = re.compile(r"[\w/-]{1,80}")
 
@@ -116,7 +134,7 @@ def _misfits(lab: Lab, bad: Iterable[Path]) -> list[tuple[Path, str]]:
 
     return [
         (misfit.path, misfit.text)
-        for rules in (lab_rules, lab_rules_cluster, lab_rules_curfew, lab_rules_names)
+        for rules in RULES
         for misfit in rules.misfits(lab)
         if sound(misfit.path) and all(sound(path) for path in misfit.reads)
     ]

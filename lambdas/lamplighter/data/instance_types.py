@@ -63,6 +63,15 @@ def architecture(name: str) -> str | None:
     return known.architecture if known else _families().get(name.partition(".")[0])
 
 
+QUOTA_CODES = {"g_and_vt_vcpus": "L-DB2E81BA", "p_vcpus": "L-417A185B"}
+"""Service Quotas' codes for running On-Demand instances of these families, in vCPUs; the same in every region."""
+
+
+def quota_code(name: str) -> str | None:
+    """The code of the quota that a GPU type counts against."""
+    return QUOTA_CODES.get(quota(name) or "")
+
+
 def quota(name: str) -> str | None:
     """Which of the lab's quotas a GPU type counts against."""
     if name.startswith(("g", "vt")):

@@ -5,6 +5,7 @@ Judges what was read; reading is the adapters', writing the file the command lin
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 # The addresses of functions change: a list of allowed ones cannot name them.
 EVERYWHERE = "0.0.0.0/0"
@@ -21,6 +22,9 @@ class FoundCluster:
     authentication: str
     public_endpoint: bool
     public_cidrs: tuple[str, ...]
+    support: str = "EXTENDED"
+    """What EKS does when standard support ends: EXTENDED charges more, STANDARD upgrades the cluster."""
+    status: str = "ACTIVE"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,9 @@ class FoundGroup:
     maximum: int
     desired: int
     group_tags: Mapping[str, str]
+    release: str = ""
+    """Of its image: 1.35.4-20260714."""
+    subnets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,73 +53,139 @@ class Autoscalers:
     reachable: bool = True
     found: tuple[str, ...] = ()
     why_not: str = ""
+    nodepools: tuple[str, ...] = ()
+    """Those of Karpenter that may start nodes with GPUs."""
+
+
+class About(StrEnum):
+    """What an obstacle is about."""
+
+    AUTHENTICATION = "authentication"
+    ENDPOINT = "endpoint"
+    MINIMUM = "minimum"
+    AUTOSCALERS = "autoscalers"
+    GROUP = "group"
 
 
 @dataclass(frozen=True)
 class Obstacle:
     """Something in the way; one that blocks must be gone before the lab is deployed."""
 
+    about: About
     blocks: bool
-    text: str
+    said: str
+    advice: str
+
+    @property
+    def text(self) -> str:
+        """What it is and what to do about it, in one line."""
+        return f"{self.said}; {self.advice}"
 
 
 def obstacles(cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
     """What stands in the way, what blocks first."""
+    found = [*of_cluster(cluster), *of_group(group), *of_autoscalers(group, autoscalers), *_notes(group)]
+    yield from sorted(found, key=lambda one: not one.blocks)
+
+
+def of_cluster(cluster: FoundCluster) -> Iterator[Obstacle]:
+    """What keeps our functions out of a cluster."""
     if cluster.authentication == "CONFIG_MAP":
         yield Obstacle(
+            About.AUTHENTICATION,
             True,
-            f"cluster {cluster.name} has authentication mode CONFIG_MAP, in which it can have no access "
-            "entries: aws eks update-cluster-config --access-config authenticationMode=API_AND_CONFIG_MAP "
+            f"cluster {cluster.name} has authentication mode CONFIG_MAP, in which it can have no access entries",
+            "aws eks update-cluster-config --access-config authenticationMode=API_AND_CONFIG_MAP "
             f"--name {cluster.name}",
         )
     if not cluster.public_endpoint:
         yield Obstacle(
+            About.ENDPOINT,
             True,
             f"the endpoint of cluster {cluster.name} is private: the functions run outside its VPC and "
-            "cannot reach it; switch public access on, it still asks for IAM authentication",
+            "cannot reach it",
+            "switch public access on, it still asks for IAM authentication",
         )
     elif EVERYWHERE not in cluster.public_cidrs:
         yield Obstacle(
+            About.ENDPOINT,
             True,
             f"the endpoint of cluster {cluster.name} lets in {', '.join(cluster.public_cidrs)} only: "
             "functions have no fixed addresses and cannot reach it",
+            f"let in {EVERYWHERE}, it still asks for IAM authentication",
         )
+
+
+def of_group(group: FoundGroup) -> Iterator[Obstacle]:
+    """What keeps a group from ever being at zero."""
     if group.minimum > 0:
         yield Obstacle(
+            About.MINIMUM,
             True,
-            f"node group {group.name} has minimum {group.minimum}: it would never be at zero; set it to 0 "
-            "where the group is managed (Terraform: min_size = 0, and ignore_changes for desired_size)",
+            f"node group {group.name} has minimum {group.minimum}: it would never be at zero",
+            "set it to 0 where the group is managed (Terraform: min_size = 0, and ignore_changes for desired_size)",
         )
+
+
+def of_autoscalers(group: FoundGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
+    """Who else may start or remove GPU nodes."""
+    tagged = AUTOSCALER_TAG in group.group_tags
     for name in autoscalers.found:
+        if tagged:
+            yield Obstacle(
+                About.AUTOSCALERS,
+                True,
+                f"{name} may open node group {group.name} without a lease or remove a leased node",
+                f"exclude the group from it (take the tag {AUTOSCALER_TAG} off its Auto Scaling group)",
+            )
+        else:
+            yield Obstacle(
+                About.AUTOSCALERS,
+                False,
+                f"{name} runs, and node group {group.name} has not the tag by which it finds groups",
+                "see that it is not told of the group by name (--nodes)",
+            )
+    for name in autoscalers.nodepools:
         yield Obstacle(
+            About.AUTOSCALERS,
             True,
-            f"{name} may open node group {group.name} without a lease or remove a leased node: "
-            f"exclude the group from it (take the tag {AUTOSCALER_TAG} off its Auto Scaling group)",
+            f"{name} may start GPU nodes that no lease justifies, for pods that wait for a window",
+            "keep GPUs out of it: requirement karpenter.k8s.aws/instance-gpu-count with operator DoesNotExist",
         )
     if not autoscalers.asked:
-        tagged = ", and it has an autoscaler's tag" if AUTOSCALER_TAG in group.group_tags else ""
+        also = ", and it has an autoscaler's tag" if tagged else ""
         yield Obstacle(
+            About.AUTOSCALERS,
             False,
-            f"whether an autoscaler manages the group is not known{tagged}: {autoscalers.why_not}; "
+            f"whether an autoscaler manages the group is not known{also}: {autoscalers.why_not}",
             "see for yourself: kubectl get deployments -A | grep autoscaler",
         )
-    yield from _notes(group)
 
 
 def _notes(group: FoundGroup) -> Iterator[Obstacle]:
     if group.desired > 0:
         yield Obstacle(
+            About.GROUP,
             False,
             f"{group.desired} nodes are ordered in {group.name} now: they are left alone and reported "
-            "while guard.mode is watch; the first lease that ends on the group takes it to zero",
+            "while guard.mode is watch",
+            "the first lease that ends on the group takes it to zero",
         )
     if len(group.instance_types) > 1:
         yield Obstacle(
+            About.GROUP,
             False,
-            f"node group {group.name} may start any of {', '.join(group.instance_types)}: money is counted "
-            "as for the first",
+            f"node group {group.name} may start any of {', '.join(group.instance_types)}",
+            "money is counted as for the first",
         )
     if group.capacity_type == "SPOT":
-        yield Obstacle(False, f"node group {group.name} is SPOT: AWS may take a leased node at any time")
+        yield Obstacle(
+            About.GROUP, False, f"node group {group.name} is SPOT", "AWS may take a leased node at any time"
+        )
     if group.status not in {"ACTIVE", "UPDATING"}:
-        yield Obstacle(False, f"node group {group.name} is {group.status}: see its health before you open it")
+        yield Obstacle(
+            About.GROUP,
+            False,
+            f"node group {group.name} is {group.status}",
+            "see its health before you open it",
+        )

@@ -1,6 +1,7 @@
 """What the lab says aloud about a run, in words a student understands; or nothing, when nothing is new.
 
-Owns the sentences; sending them is the notices adapter's. Times are by the lab's own clock.
+Chooses among the catalogue's sentences; sending them is the notices adapter's. Times are by the lab's own clock.
+Reasons and findings inside are English sentences in every language: they are kept that way in the ledger.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,12 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain import instant
 from lamplighter.domain.at_stake import AtStake
-from lamplighter.domain.changes import clock_of
 from lamplighter.domain.commands import Verb
-from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.phrases import begun, called, clock, detail, reason
 
 Result = Mapping[str, object]
 NOTHING = AtStake()
@@ -21,111 +22,85 @@ NOTHING = AtStake()
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """One notice: its kind (open, degraded, refused, closing, extended, warned), a subject and a text."""
+    """One notice: its kind (one of notice_kinds.py), a subject and a text in the lab's language."""
 
     kind: str
     subject: str
     text: str
+    plain: str
+    """The subject in English, which every way of telling can carry."""
+
+    @property
+    def message(self) -> str:
+        """All of it for whoever sees the plain subject only: in another language the text begins with its own."""
+        return self.text if self.subject == self.plain else f"{self.subject}\n\n{self.text}"
 
     def told_by(self, clock: Callable[[datetime], str]) -> "Announcement":
         """The same, also where a reason in it was kept by another clock."""
-        return replace(
-            self, subject=instant.told_by(clock, self.subject), text=instant.told_by(clock, self.text)
+        told = {name: instant.told_by(clock, getattr(self, name)) for name in ("subject", "text", "plain")}
+        return replace(self, **told)
+
+
+def notice(kind: str, texts: Texts, subject: Callable[[Texts], str], text: str) -> Announcement:
+    """One notice in a language; its subject is also written in English."""
+    said = subject(texts)
+    return Announcement(kind, said, text, said if texts == ENGLISH else subject(ENGLISH))
+
+
+def of_closing(pool: str, leases: Sequence[Lease], why: str, texts: Texts = ENGLISH) -> Announcement:
+    """That a close begins, and why."""
+    in_english = ENGLISH.joined(lease.called() for lease in leases)
+    names = texts.joined(called(texts, lease) for lease in leases)
+    # At its end the reason names the lease already.
+    said = (
+        begun(texts, texts.say("notice.closing.text", lease=names, reason=why))
+        if names and not why.startswith(in_english)
+        else reason(texts, why)
+    )
+    return notice("closing", texts, lambda texts: texts.say("notice.closing.subject", pool=pool), said)
+
+
+def of_extending(
+    pool: str, lease: Lease | None, extend: Result, zone: ZoneInfo, texts: Texts = ENGLISH
+) -> Announcement:
+    """What came of an extend command."""
+    why, outcome = str(extend.get("reason", "")), extend.get("outcome")
+    if lease is None or outcome not in {"shortened", "extended"}:
+        return notice(
+            "refused",
+            texts,
+            lambda texts: texts.say("notice.not-extended.subject", pool=pool),
+            reason(texts, why),
         )
-
-
-def of_opening(pool: str, lease: Lease | None, results: Mapping[str, Result], zone: ZoneInfo) -> Announcement:
-    """What came of an open command."""
-    admit = results.get("Admit", {})
-    reason = _sentence(str(admit.get("reason", "")))
-    if admit.get("outcome") == "already-open":
-        return Announcement("already-open", f"Pool {pool} is open already", reason)
-    if admit.get("outcome") != "granted" or lease is None:
-        return Announcement(
-            "refused", f"A lease on pool {pool} was refused", f"{reason}{_earliest(admit, zone)}"
-        )
-    if admit.get("later"):
-        return Announcement("planned", f"Pool {pool} opens at {clock_of(zone)(lease.opens)}", reason)
-    return _of_gpus(pool, lease, results, zone)
-
-
-def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result], zone: ZoneInfo) -> Announcement:
-    ready = [node for node in _rows(results, "AwaitGpus", "nodes") if node.get("ready")]
-    # Beside another lease the pool has that one's nodes as well.
-    wanted = max(lease.nodes, int(str(results.get("AwaitNodes", {}).get("wanted") or 0)))
-    until = f"until {_clock(lease.closes, zone)}"
-    shortage = results.get("AwaitNodes", {}).get("shortage")
-    troubles = [_sentence(str(shortage))] if shortage else []
-    troubles += [
-        f"{node.get('name')} is not ready: {node.get('why')}."
-        for node in _rows(results, "AwaitGpus", "not_ready")
-    ]
-    troubles += [
-        f"{verdict.get('check')} {_said(verdict.get('verdict'))} on {verdict.get('node')}: {verdict.get('reason')}."
-        for verdict in _rows(results, "Validate", "verdicts")
-        if verdict.get("verdict") != "passed"
-    ]
-    if results.get("ApplyGpuSettings", {}).get("state") == "differs":
-        troubles += [
-            f"The GPU setting {each.get('path')} is {each.get('cluster')} in the cluster, not {each.get('lab')}."
-            for each in _rows(results, "ApplyGpuSettings", "differs")
-        ]
-    if not troubles and len(ready) >= wanted:
-        return Announcement(
-            "open",
-            f"Pool {pool} is open {until}",
-            f"{len(ready)} of {wanted} nodes are ready and their GPUs are proven, for {lease.owner}.",
-        )
-    if shortage:
-        troubles.append("It is tried again every five minutes until the lease ends.")
-    return Announcement(
-        "degraded",
-        f"Pool {pool} is open with {len(ready)} of {wanted} nodes {until}",
-        " ".join(troubles),
+    key = "notice.shortened.subject" if outcome == "shortened" else "notice.extended.subject"
+    return notice(
+        str(outcome),
+        texts,
+        lambda texts: texts.say(key, pool=pool, at=clock(texts, zone)(lease.closes)),
+        detail(texts, why),
     )
 
 
-def is_proven(validate: Result) -> bool:
-    """Whether GPUs were proven: all checks of at least one node passed, and none failed."""
-    return validate.get("verdict") == "passed"
-
-
-def of_closing(pool: str, leases: Sequence[Lease], reason: str) -> Announcement:
-    """That a close begins, and why."""
-    names = " and ".join(lease.called() for lease in leases)
-    # At its end the reason names the lease already.
-    said = f"{names} ends: {reason}" if names and not reason.startswith(names) else reason
-    return Announcement("closing", f"Pool {pool} is closing", _sentence(said))
-
-
-def of_extending(pool: str, lease: Lease | None, extend: Result, zone: ZoneInfo) -> Announcement:
-    """What came of an extend command."""
-    reason = _sentence(str(extend.get("reason", "")))
-    if extend.get("outcome") == "shortened" and lease is not None:
-        return Announcement("shortened", f"Pool {pool} closes at {_clock(lease.closes, zone)}", reason)
-    if extend.get("outcome") != "extended" or lease is None:
-        return Announcement("refused", f"Pool {pool} is not extended", reason)
-    return Announcement("extended", f"Pool {pool} stays open until {_clock(lease.closes, zone)}", reason)
-
-
-def of_change(verb: Verb, change: Result) -> Announcement | None:
+def of_change(verb: Verb, change: Result, texts: Texts = ENGLISH) -> Announcement | None:
     """What a person changed without a deploy, and who; nothing where nothing changed: the asker has the answer."""
     outcome = str(change.get("outcome", "refused"))
     if outcome in {"refused", "unchanged"}:
         return None
-    reason = _sentence(str(change.get("reason", "")))
-    return Announcement(verb.value, _CHANGED[verb], reason)
+    key = _CHANGED[verb]
+    return notice(
+        verb.value, texts, lambda texts: texts.say(key), detail(texts, str(change.get("reason", "")))
+    )
 
 
 _CHANGED = {
-    Verb.SKIP: "A window is skipped",
-    Verb.UNSKIP: "A skipped window opens after all",
-    Verb.PAUSE: "The lab is paused",
-    Verb.RESUME: "The lab is resumed",
-    Verb.ARM: "The guard enforces",
-    Verb.WATCH: "The guard only watches",
-    Verb.ACK: "Pages are silenced",
-    Verb.KEEP: "An idle lease is kept",
+    Verb.SKIP: "notice.skip.subject",
+    Verb.UNSKIP: "notice.unskip.subject",
+    Verb.PAUSE: "notice.pause.subject",
+    Verb.RESUME: "notice.resume.subject",
+    Verb.ARM: "notice.arm.subject",
+    Verb.WATCH: "notice.watch.subject",
+    Verb.ACK: "notice.ack.subject",
+    Verb.KEEP: "notice.keep.subject",
 }
 
 
@@ -136,50 +111,41 @@ def of_warning(
     *,
     furthest: datetime | None = None,
     at_stake: AtStake = NOTHING,
+    texts: Texts = ENGLISH,
 ) -> Announcement:
     """That a lease ends soon, whose work goes with it, and what to do about it.
 
     `furthest` is the latest end that an extension may have, where it is known.
     """
     minutes = max(1, round((lease.closes - now) / timedelta(minutes=1)))
-    soon = f"in {counted(minutes, 'minute')}"
-    subject = f"Pool {lease.pool} closes {soon}"
-    if at_stake.partial:
-        nodes = len(at_stake.nodes)
-        subject = f"{nodes} of {nodes + at_stake.staying} nodes of pool {lease.pool} go {soon}"
-    ends = _sentence(f"{lease.called()} ends at {_clock(lease.closes, zone)}")
-    advice = _advice(lease, zone, furthest)
-    return Announcement("warned", subject, " ".join(filter(None, (ends, at_stake.said(), advice))))
+    nodes = len(at_stake.nodes)
+
+    def subject(texts: Texts) -> str:
+        if not at_stake.partial:
+            return texts.say("notice.warned.subject", pool=lease.pool, minutes=minutes)
+        return texts.say(
+            "notice.warned.subject.partly",
+            nodes=nodes,
+            all=nodes + at_stake.staying,
+            pool=lease.pool,
+            minutes=minutes,
+        )
+
+    at = clock(texts, zone)(lease.closes)
+    ends = begun(texts, texts.say("notice.warned.ends", lease=called(texts, lease), at=at))
+    advice = _advice(lease, zone, furthest, texts)
+    return notice("warned", texts, subject, together(ends, at_stake.said(texts), advice))
 
 
-def _advice(lease: Lease, zone: ZoneInfo, furthest: datetime | None) -> str:
+def _advice(lease: Lease, zone: ZoneInfo, furthest: datetime | None, texts: Texts) -> str:
     """What somebody can do who wants to go on."""
-    if furthest is not None and furthest <= lease.closes:
-        return "Save your work: by the lab's rules it cannot be extended."
-    most = f" until {_clock(furthest, zone)} at most" if furthest else ""
-    return f"Save your work, or extend it{most}: lamplighter extend {lease.pool} 1h, or /gpu extend 1h."
+    if furthest is None:
+        return texts.say("notice.warned.advice", pool=lease.pool)
+    if furthest <= lease.closes:
+        return texts.say("notice.warned.advice.last")
+    return texts.say("notice.warned.advice.bounded", pool=lease.pool, at=clock(texts, zone)(furthest))
 
 
-def _earliest(admit: Result, zone: ZoneInfo) -> str:
-    earliest = admit.get("earliest")
-    return f" It would be granted at {_clock(instant.read(str(earliest)), zone)}." if earliest else ""
-
-
-def _rows(results: Mapping[str, Result], step: str, key: str) -> list[Result]:
-    rows = results.get(step, {}).get(key)
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) else []
-
-
-def _said(verdict: object) -> str:
-    return "failed" if verdict == "failed" else "is not proven"
-
-
-def _clock(at: datetime, zone: ZoneInfo) -> str:
-    return f"{at.astimezone(zone):%H:%M} ({zone.key})"
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    if not text:
-        return ""
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+def together(*sentences: str) -> str:
+    """Sentences one after the other, without those that nobody says."""
+    return " ".join(filter(None, sentences))

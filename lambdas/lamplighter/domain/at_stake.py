@@ -6,6 +6,8 @@ Which nodes those are is decided by shrink.py, on what the cluster function sees
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lamplighter.data.texts import ENGLISH, Texts
+
 MOST_NAMED = 5
 
 
@@ -23,21 +25,20 @@ class AtStake:
         """Whether the pool stays open for somebody else."""
         return bool(self.staying)
 
-    def said(self) -> str:
+    def said(self, texts: Texts = ENGLISH) -> str:
         """The sentence of the warning; empty where nobody's work is on a node that goes."""
+        nodes = texts.joined(self.nodes)
         if not self.nodes:
             return ""
-        going = (
-            f"{' and '.join(self.nodes)} {'goes' if len(self.nodes) == 1 else 'go'}" if self.partial else ""
-        )
         if not self.pods:
-            return f"Of its nodes {going}; no work is on {_them(self.nodes)}." if going else ""
-        named = ", ".join(self.pods[:MOST_NAMED])
-        more = len(self.pods) - MOST_NAMED
-        work = f"{named}{f' and {more} more' if more > 0 else ''}"
-        if going:
-            return f"Of its nodes {going}, and with {_them(self.nodes)} the work of {work}."
-        return f"It ends the work of {work}."
+            gone = self.partial
+            return texts.say("notice.warned.nodes", nodes=nodes, count=len(self.nodes)) if gone else ""
+        work, more = ", ".join(self.pods[:MOST_NAMED]), len(self.pods) - MOST_NAMED
+        if more > 0:
+            work = texts.say("notice.warned.more-work", work=work, more=more)
+        if self.partial:
+            return texts.say("notice.warned.nodes-and-work", nodes=nodes, work=work, count=len(self.nodes))
+        return texts.say("notice.warned.work", work=work)
 
     def to_json(self) -> dict[str, object]:
         """What the cluster function answers."""
@@ -47,10 +48,6 @@ class AtStake:
     def from_json(cls, found: Mapping[str, object]) -> "AtStake":
         """Reads what to_json wrote; nothing at stake where nobody could say."""
         return cls(_texts(found.get("nodes")), _texts(found.get("pods")), int(str(found.get("staying") or 0)))
-
-
-def _them(nodes: Sequence[str]) -> str:
-    return "it" if len(nodes) == 1 else "them"
 
 
 def _texts(found: object) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ its nodes and its money is for admission.
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from lamplighter.domain import early_opening, warm_up, zones
@@ -55,7 +56,8 @@ class PlannedWindow(NamedTuple):
     @property
     def lease(self) -> str:
         """The id of the lease that it becomes."""
-        return f"{self.window}-{self.date}-{self.event}" if self.event else f"{self.window}-{self.date}"
+        lease = f"{self.window}-{_written(self.date)}"
+        return f"{lease}-{self.event}" if self.event else lease
 
     @property
     def begins(self) -> int:
@@ -231,6 +233,12 @@ def _skipped(lab: Lab, window: Window, order: int, day: date, found: Opening) ->
 def _excepted(window: Window, day: date) -> str:
     whose = f"the exceptions of {window.name}" if day in window.except_ else "the lab's exceptions"
     return f"{day} is among {whose}"
+
+
+@lru_cache(maxsize=1024)
+def _written(day: date) -> str:
+    """Many windows share few dates, and are asked for their leases again and again."""
+    return str(day)
 
 
 def _seconds_down(at: datetime) -> int:

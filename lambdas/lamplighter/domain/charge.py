@@ -40,7 +40,7 @@ class Charge:
 def grants(leases: Iterable[Lease]) -> list[Grant]:
     """What the leases justified, for the meter: each up to where it really ended."""
     return [
-        Grant(lease.id, lease.nodes, lease.opens, lease.closes)
+        Grant(lease.id, lease.nodes, lease.opens, lease.closes, frozenset(lease.replaced))
         for lease in leases
         if lease.granted or lease.state in _BEGAN
     ]

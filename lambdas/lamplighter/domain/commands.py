@@ -28,6 +28,8 @@ class Verb(StrEnum):
     WATCH = "watch"
     ACK = "ack"
     KEEP = "keep"
+    EXPERIMENT = "experiment"
+    RESTORE = "restore"
 
 
 CHANGES_TO_THE_CALENDAR = frozenset({Verb.SKIP, Verb.UNSKIP, Verb.PAUSE, Verb.RESUME})
@@ -60,6 +62,8 @@ class Command:
     add: bool = False
     opened_by: str | None = None
     """For a close after a failure: the open command whose lease is meant."""
+    experiment: str | None = None
+    """The experiment to run, by name; for a restore its run, by name or id, and left out whatever runs."""
 
     @property
     def lease_id(self) -> str:
@@ -108,6 +112,7 @@ class Command:
             "generation": self.generation,
             "add": self.add,
             "opened_by": self.opened_by,
+            "experiment": self.experiment,
         }
 
     @classmethod
@@ -140,6 +145,7 @@ class Command:
             generation=_number(found, "generation", least=0),
             add=found.get("add") is True,
             opened_by=_text(found, "opened_by"),
+            experiment=_text(found, "experiment"),
         )
 
 

@@ -18,7 +18,7 @@ EKS_TARGET = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
 AUTO_SCALING_TARGET = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
 MINUTES = (10, 20, 30, 40)
 _AUTO_SCALING_MINUTES = 30
-# Shorter than the next shot is away: a late retry must not reach into a lease that begins meanwhile.
+# So short that between two shots there is time in which nothing is in the air, and a pool may open.
 RETRIED = timedelta(minutes=5)
 FIRES_WITHIN = timedelta(minutes=1)
 
@@ -62,12 +62,19 @@ def failsafe_schedules(
     )
 
 
-def about_to_fire(first: datetime | None, now: datetime) -> datetime | None:
-    """The shot that fires in a moment, or may be firing: moved so late it would do so all the same."""
+def in_the_air(at: datetime, now: datetime) -> bool:
+    """Whether a shot fires in a moment, or may be tried still: moved so late it would come all the same."""
+    return at - NEAREST <= now < at + FIRES_WITHIN + RETRIED
+
+
+def shot_in_the_air(pool: str, first: datetime | None, now: datetime) -> tuple[str, datetime] | None:
+    """Name and instant of the shot that is in the air, of a failsafe that begins at `first`."""
     if first is None:
         return None
     shots = (first + timedelta(minutes=minutes) - AFTER_END for minutes in MINUTES)
-    return next((shot for shot in shots if shot - NEAREST <= now < shot + FIRES_WITHIN), None)
+    return next(
+        (shot for shot in zip(schedule_names(pool), shots, strict=True) if in_the_air(shot[1], now)), None
+    )
 
 
 def schedule_names(pool: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.guard_budget import reached
 from lamplighter.domain.guard_cluster import claims, unprotected
 from lamplighter.domain.guard_curfew import curfew
+from lamplighter.domain.guard_experiments import experiments
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.guard_failsafe import failsafe
 from lamplighter.domain.guard_leak import leak
@@ -30,6 +31,7 @@ GuardRule = Callable[[PoolFacts], Iterator[Breach]]
 
 RULES: tuple[GuardRule, ...] = (
     claims,
+    experiments,
     leases_past_their_end,
     surplus,
     strays,
@@ -54,6 +56,7 @@ OURS = frozenset(
         Action.DISARM,
         Action.NOTE,
         Action.PROTECT,
+        Action.RESTORE,
         Action.SWITCH_CURFEW,
     }
 )

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.breach import Action, Rule, Said
 from lamplighter.domain.capacity import Group, Instance, NodeGroup, Update
+from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.overdraft import Overdraft
@@ -77,6 +78,8 @@ class PoolFacts:
     """The leases whose time has come and that a pause keeps from opening: no reason for a node."""
     unprotected: tuple[str, ...] = ()
     """Leased nodes that a Cluster Autoscaler would take as idle."""
+    experiment: ExperimentRun | None = None
+    """The cluster's experiment that is not undone yet, on whichever pool."""
 
     @property
     def target(self) -> Target:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from lamplighter.domain.breach import Action, Breach, Rule
+from lamplighter.domain.failsafe import in_the_air
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.guard_leases import warned_first
 from lamplighter.domain.instant import clock_time
@@ -23,7 +24,9 @@ def failsafe(facts: PoolFacts) -> Iterator[Breach]:
         return
     found = {schedule.name: schedule for schedule in facts.failsafe_found}
     if not facts.failsafe_wanted:
-        if found and facts.empty and not any(_unfinished(lease) for lease in facts.leases):
+        firing = any(in_the_air(schedule.at, facts.now) for schedule in found.values())
+        unfinished = any(_unfinished(lease) for lease in facts.leases)
+        if found and facts.empty and not unfinished and not firing:
             yield Breach(
                 Rule.FAILSAFE_LEFT,
                 f"pool {facts.pool} is at zero without a lease and still has a failsafe armed",

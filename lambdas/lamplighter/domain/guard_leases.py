@@ -6,12 +6,14 @@ What else ends a lease early, the budget, has rules of its own; the notice is th
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.changes import Clock
 from lamplighter.domain.counted import write_duration
 from lamplighter.domain.guard_facts import NOTICE, PoolFacts
 from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.phrases import called
 
 WINDOW_MARGIN = timedelta(minutes=90)
 """A window that a clock change lengthens is admitted whole, and one that must be ready opens early."""
@@ -76,8 +78,17 @@ def warned_first(
         )
 
 
-def early_end(lease: Lease, reason: str, at: datetime, clock: Clock) -> tuple[str, str]:
-    """Subject and text of what its people are told, by their own clock."""
-    subject = f"{lease.called()} on pool {lease.pool} ends early, at {clock(at)}"
-    ends = f"It would have ended at {clock(lease.closes)}."
-    return subject, f"{lease.id}, {lease.owner}: {reason}. {ends}"
+def early_end(
+    lease: Lease, reason: str, at: datetime, clock: Clock, texts: Texts = ENGLISH
+) -> tuple[str, str]:
+    """Subject and text of what its people are told, by their own clock and in their language."""
+    subject = texts.say(
+        "notice.ends-early.subject", lease=called(texts, lease), pool=lease.pool, at=clock(at)
+    )
+    return subject, texts.say(
+        "notice.ends-early.text",
+        id=lease.id,
+        owner=lease.owner,
+        reason=reason,
+        closes=clock(lease.closes),
+    )

@@ -77,6 +77,8 @@ class Lease:
     """The run of OpenLab that opens it, by name."""
     kept: str | None = None
     """Who wants it kept though it is idle."""
+    replaced: tuple[str, ...] = ()
+    """Instances that were changed for fresh ones, since their GPUs failed; once for a lease."""
 
     @property
     def granted(self) -> bool:
@@ -136,13 +138,14 @@ class Lease:
             "price_per_hour": None if self.price_per_hour is None else str(self.price_per_hour),
             "run": self.run,
             "kept": self.kept,
+            "replaced": list(self.replaced) or None,
         }
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Self:
         """Reads what to_json wrote; keys that later versions add are left alone."""
         hold, cost, overrun = found["hold"], found.get("cost"), found.get("overrun")
-        price = found.get("price_per_hour")
+        price, replaced = found.get("price_per_hour"), found.get("replaced")
         if not isinstance(hold, Mapping):
             raise TypeError(f"the hold of lease {found.get('id')} is {hold!r}, not an amount and a currency")
         return cls(
@@ -173,6 +176,7 @@ class Lease:
             cost=Money.from_json(cost) if isinstance(cost, Mapping) else None,
             run=_text(found.get("run")),
             kept=_text(found.get("kept")),
+            replaced=tuple(map(str, replaced)) if isinstance(replaced, list) else (),
             overrun=NodeTime.from_json(overrun) if isinstance(overrun, Mapping) else None,
             price_per_hour=None if price is None else Decimal(str(price)),
         )

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.changes import Pause, paused_at
 from lamplighter.domain.lease import OVER, Lease, LeaseState
 from lamplighter.domain.schedule import (
+    NEAREST,
     Doors,
     Schedule,
     Start,
@@ -37,6 +38,13 @@ def wanted_schedules(
     if unopened(lease) and opens is not None:
         shots.insert(0, open_schedule(lease, doors) if opens == lease.opens else _late(lease, doors, opens))
     return [shot for shot in shots if shot.at > now]
+
+
+def firing(lease: Lease, doors: Doors, now: datetime) -> list[str]:
+    """The warnings that are due and may not have fired yet: Scheduler takes up to a minute."""
+    if lease.state is LeaseState.CLOSING or lease.state in OVER:
+        return []
+    return [shot.name for shot in warn_schedules(lease, doors) if now - NEAREST < shot.at <= now]
 
 
 def opens_at(lease: Lease, pauses: Sequence[Pause], now: datetime) -> datetime | None:

@@ -1,7 +1,8 @@
 """How long nodes ran, and on whose account: the meter behind every cost.
 
-Owns node-time from launches and terminations, split into leased, overrun (past its lease's end) and
-unleased; what it costs is the business of money, which records it came from is that of the adapters.
+Owns node-time from launches and terminations, split into leased, overrun (past its lease's end, or replaced
+and not gone yet) and unleased; what it costs is the business of money, which records it came from is that of
+the adapters.
 """
 
 import re
@@ -35,6 +36,8 @@ class Grant:
     nodes: int
     opens: datetime
     closes: datetime
+    replaced: frozenset[str] = frozenset()
+    """Instances that were changed for fresh ones: while they go they run beside its nodes, on its account."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,9 @@ def _end(start: datetime, ended: datetime | None, listed: Instance | None, now: 
 def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
     """Split the node-time of [since, until) among the grants.
 
-    At each instant the grants in force take what runs, earlier opening first; what is left over runs
-    past the end of the grants that ended last, as far as it ran before that end; the rest is unleased.
+    At each instant the grants in force take what runs, earlier opening first; what is left over is what
+    was replaced for a grant and is not gone yet, or runs past the end of the grants that ended last, as far
+    as it ran before that end; the rest is unleased.
     """
     edges = {since, until}
     for run in running:
@@ -116,6 +120,10 @@ def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, unti
             taken = min(left, grant.nodes)
             left -= taken
             leased[grant.lease] = leased.get(grant.lease, timedelta()) + taken * length
+        for grant in grants:
+            taken = min(left, sum(1 for run in present if run.instance in grant.replaced))
+            left -= taken
+            overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
         for grant in _ended(grants, start):
             older = sum(1 for run in present if run.started < grant.closes)
             taken = min(left, grant.nodes, older)

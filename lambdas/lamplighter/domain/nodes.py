@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
+# Slices under mig.strategy mixed, such as nvidia.com/mig-1g.10gb.
+MIG_RESOURCES = "nvidia.com/mig-"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ class NodeFacts:
     """Ours only, those that begin with lamplighter/."""
     protected: bool = False
     """Tells Cluster Autoscaler to leave it alone."""
+    ready_since: datetime | None = None
+    """When its Ready condition last changed, by the API server's clock."""
+    hardware_fault: str = ""
+    """Why the node monitoring agent calls its accelerator not ready; empty where it is, or where no agent is."""
+    monitored: bool = False
+    """Whether the node monitoring agent says anything about its accelerator."""
 
     @property
     def instance_type(self) -> str:
@@ -51,6 +59,12 @@ class NodeFacts:
     @property
     def zone(self) -> str:
         return self.labels.get("topology.kubernetes.io/zone", "")
+
+    @property
+    def sliced(self) -> bool:
+        """Whether MIG cuts its GPUs: slices that are all alike bear the GPU's resource name, others their own."""
+        named = any(name.startswith(MIG_RESOURCES) and count for name, count in self.allocatable.items())
+        return named or "-MIG-" in self.labels.get("nvidia.com/gpu.product", "")
 
     @property
     def gpus(self) -> int:
@@ -83,6 +97,10 @@ class PodFacts:
     """Of its first container, once that has ended."""
     waiting: str = ""
     """Why its first container does not run yet, in the kubelet's or the scheduler's words."""
+    scheduled: datetime | None = None
+    began: datetime | None = None
+    """When its first container started, and when it ended; all three by the API server's clock."""
+    ended: datetime | None = None
 
     @property
     def called(self) -> str:

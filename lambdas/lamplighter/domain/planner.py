@@ -16,6 +16,7 @@ from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.lease import OVER, Lease, LeaseState
 from lamplighter.domain.lease_schedules import (
     MISSED_AFTER,
+    firing,
     opening_now,
     opens_at,
     unopened,
@@ -49,6 +50,8 @@ class Plan:
     schedules: tuple[Schedule, ...]
     """All that should exist, whatever exists."""
     start: tuple[Start, ...]
+    firing: tuple[str, ...] = ()
+    """Schedules that are due at this moment and go by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,7 @@ def plan(
         tuple(take_back),
         tuple(shot for lease in leases for shot in wanted_schedules(lease, doors, now, pauses)),
         tuple(start for lease in leases for start in _starts(lease, doors, now, pauses)),
+        tuple(name for lease in leases for name in firing(lease, doors, now)),
     )
 
 

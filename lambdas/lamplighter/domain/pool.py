@@ -21,6 +21,15 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SeenGpus:
+    """What a sweep saw of a pool's GPUs: how many pods held of how many there were."""
+
+    in_use: int
+    of: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class PoolState:
     """The ledger's item of one pool; a pool nobody touched yet is closed at generation 0."""
 
@@ -46,10 +55,26 @@ class PoolState:
     """Since when no pod was seen to hold a GPU of it."""
     looked_at: datetime | None = None
     """When that was looked at last."""
+    seen_gpus: SeenGpus | None = None
+    """For people to read: nothing is decided by it."""
     metered_until: datetime | None = None
     """Up to here, what ran past or without a lease has been counted as spent."""
     unbilled: NodeTime | None = None
     """Of that, what stands on no receipt yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeployMark:
+    """A deploy is about to write the pool's node group, with the size that it read."""
+
+    until: datetime
+    """From then on it counts for nothing: a deploy that died holds nobody up for longer."""
+    empty: bool = False
+    """No lease was on the pool when the mark was set; so none has a node of it while the mark stands."""
+
+    def stands(self, at: datetime) -> bool:
+        """Whether nobody may raise the pool's size at that instant."""
+        return at < self.until
 
 
 @dataclass(frozen=True, slots=True)

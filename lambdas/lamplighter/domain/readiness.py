@@ -1,13 +1,17 @@
-"""When a GPU node is ready: all that must hold, each unmet condition as a sentence.
+"""When a GPU node is ready: all that must hold where its GPUs come from, each unmet condition as a sentence.
 
 Decides for one node from what Kubernetes says; polling, deadlines and proving by pods are left to the steps.
-The rule is that of the GPU Operator's own sources: its ClusterPolicy says ready with no GPU at all.
+With the GPU Operator the rule is that of its own sources: its ClusterPolicy says ready with no GPU at all.
+The device-plugin chart validates nothing and labels only where GPU feature discovery is on; a plugin that the
+image brings along (Bottlerocket, EKS Auto Mode) shows nothing but what can be allocated.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain.nodes import NodeFacts, PodFacts
+from lamplighter.lab import GpuStack
 
 VALIDATOR_LABEL = "app=nvidia-operator-validator"
 DRIVER_LABELS = ("nvidia.com/cuda.driver-version.full", "nvidia.com/cuda.driver.major")
@@ -16,23 +20,47 @@ DRIVER_LABELS = ("nvidia.com/cuda.driver-version.full", "nvidia.com/cuda.driver.
 _STARTUP_PREFIXES = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 _STARTUP_SUFFIXES = ("/agent-not-ready", "/uninitialized", "/startup")
 _CORDONED = "node.kubernetes.io/unschedulable"
+# How a node of EKS Auto Mode is known, in a cluster where others are not.
+_AUTO_MODE = ("eks.amazonaws.com/compute-type", "auto")
 
 
-def not_ready_because(node: NodeFacts, gpus: int | None, validators: Sequence[PodFacts] | None) -> list[str]:
+@dataclass(frozen=True)
+class Stack:
+    """What announces a node's GPUs, and what it shows of them."""
+
+    kind: GpuStack = "operator"
+    discovery: bool = True
+    """GPU feature discovery labels the node."""
+    validators: Sequence[PodFacts] = ()
+    """The operator's validator pods, on any node."""
+
+    def on(self, node: NodeFacts) -> "Stack":
+        """What it is on this node: one of Auto Mode has a plugin of its own, whatever the pool is said to have."""
+        key, auto = _AUTO_MODE
+        return Stack("built-in", discovery=False) if node.labels.get(key) == auto else self
+
+
+def not_ready_because(
+    node: NodeFacts, gpus: int | None, stack: Stack, *, slices: int = 1, replicas: int = 1
+) -> list[str]:
     """Why this node is not ready for GPU work; empty when it is.
 
     `gpus` are the physical GPUs that its instance type has, None for a type that nobody knows: then the
-    count that GPU feature discovery gives is believed. `validators` are the operator's validator pods,
-    None where the GPUs are announced by something built in (Bottlerocket, no operator): then what can be
-    allocated decides alone.
+    count that GPU feature discovery gives is believed. `slices` is into how many each GPU is cut, where it
+    is; `replicas` for how many pods each was asked to be, where no label says so.
     """
+    stack = stack.on(node)
     if gpus is None:
         gpus = _number(node.labels.get("nvidia.com/gpu.count", "")) or max(node.gpus, 1)
     unmet = _node(node)
-    if validators is None:
-        return unmet + _announced(node, gpus)
-    replicas = _number(node.labels.get("nvidia.com/gpu.replicas", "1")) or 1
-    return unmet + _announced(node, gpus * replicas) + _discovered(node, gpus) + _validated(node, validators)
+    if stack.kind == "built-in":
+        return unmet + _allocatable(node, gpus)
+    if stack.discovery:
+        replicas = _number(node.labels.get("nvidia.com/gpu.replicas", "1")) or 1
+    unmet += _announced(node, gpus * slices * replicas)
+    if stack.discovery:
+        unmet += _discovered(node, gpus, slices)
+    return unmet + _validated(node, stack.validators) if stack.kind == "operator" else unmet
 
 
 def _node(node: NodeFacts) -> list[str]:
@@ -52,22 +80,28 @@ def _startup(key: str) -> bool:
 
 
 def _announced(node: NodeFacts, wanted: int) -> list[str]:
-    if not node.capacity:
-        return ["no device plugin has announced nvidia.com/gpu on it"]
-    capacity, allocatable = sum(node.capacity.values()), sum(node.allocatable.values())
-    if allocatable != wanted:
-        return [f"{allocatable} of {wanted} GPUs can be allocated on it"]
-    if capacity != wanted:
+    unmet = _allocatable(node, wanted)
+    # A resource that went by another name before stays in the capacity for minutes, with nothing to allocate.
+    offered = {name for name, count in node.allocatable.items() if count} or set(node.capacity)
+    capacity = sum(count for name, count in node.capacity.items() if name in offered)
+    if not unmet and capacity != wanted:
         return [f"its capacity is {capacity} GPUs where {wanted} are expected"]
-    return []
+    return unmet
 
 
-def _discovered(node: NodeFacts, gpus: int) -> list[str]:
+def _allocatable(node: NodeFacts, wanted: int) -> list[str]:
+    if not node.capacity and not node.allocatable:
+        return ["no device plugin has announced nvidia.com/gpu on it"]
+    return [] if node.gpus == wanted else [f"{node.gpus} of {wanted} GPUs can be allocated on it"]
+
+
+def _discovered(node: NodeFacts, gpus: int, slices: int) -> list[str]:
     count = node.labels.get("nvidia.com/gpu.count")
     if count is None:
         return ["GPU feature discovery has not labelled it yet"]
     unmet = []
-    if _number(count) != gpus:
+    # Slices that are all alike are counted as GPUs, those of several sizes under names of their own.
+    if _number(count) not in {gpus, gpus * slices}:
         unmet.append(f"GPU feature discovery counts {count} GPUs where its instance type has {gpus}")
     if not any(label in node.labels for label in DRIVER_LABELS):
         unmet.append("GPU feature discovery has not named its driver yet")

@@ -8,14 +8,20 @@ from datetime import datetime
 
 from lamplighter.domain import instant
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.metering import Run
 from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 
 Proof = Mapping[str, object]
 
 
-def receipt(lease: Lease, verdicts: Sequence[Mapping[str, object]], proof: Proof) -> dict[str, object]:
-    """The receipt of a lease that is closed and settled."""
+def receipt(
+    lease: Lease,
+    verdicts: Sequence[Mapping[str, object]],
+    proof: Proof,
+    findings: Sequence[Mapping[str, object]] = (),
+) -> dict[str, object]:
+    """The receipt of a lease that is closed and settled; `findings` are the causes that were found meanwhile."""
     return {
         "lease": lease.id,
         "pool": lease.pool,
@@ -27,13 +33,29 @@ def receipt(lease: Lease, verdicts: Sequence[Mapping[str, object]], proof: Proof
         "node_seconds": lease.node_seconds or 0,
         "minutes_to_ready": _minutes(lease.opens, lease.ready),
         "verdicts": [_verdict(verdict) for verdict in verdicts],
+        "findings": [dict(finding) for finding in findings],
         "cost": (lease.cost or Money.zero(lease.hold.currency)).to_json(),
         "overrun": _overrun(lease),
+        "replaced": list(lease.replaced),
         "proof_of_zero": proof_of_zero(proof),
         "window": lease.window,
         "by": lease.by,
         "because": lease.because,
     }
+
+
+def node_lives(lease: Lease, lives: Sequence[Run]) -> list[dict[str, object]]:
+    """When each node ran that ran while the lease did, as AWS records it; others' nodes beside it included."""
+    closed = lease.closed or lease.closes
+    return [
+        {
+            "instance": life.instance,
+            "from": instant.written(life.started),
+            "to": instant.written(life.ended) if life.ended else None,
+        }
+        for life in sorted(lives, key=lambda life: life.started)
+        if life.started < closed and (life.ended is None or life.ended > lease.opens)
+    ]
 
 
 def unleased_receipt(pool: str, closed: datetime, ran: NodeTime, proof: Proof) -> dict[str, object]:
@@ -65,7 +87,7 @@ def proof_of_zero(proof: Proof) -> dict[str, object]:
 
 
 def _overrun(lease: Lease) -> dict[str, object] | None:
-    """Of its node-seconds and cost: what ran past its end; None where nothing did."""
+    """Of its node-seconds and cost: what ran past its end, or beside its nodes; None where nothing did."""
     past = lease.overrun
     return None if past is None else {"node_seconds": past.seconds, "cost": past.cost.to_json()}
 
@@ -75,4 +97,5 @@ def _minutes(opens: datetime, ready: datetime | None) -> float | None:
 
 
 def _verdict(verdict: Mapping[str, object]) -> dict[str, object]:
-    return {key: verdict.get(key) for key in ("check", "node", "verdict", "reason", "measurements")}
+    told = {key: verdict.get(key) for key in ("check", "node", "verdict", "reason", "measurements")}
+    return told | {key: verdict[key] for key in ("seconds", "pull_seconds") if key in verdict}

@@ -13,8 +13,8 @@ from lamplighter.domain.lease import OVER, Lease, LeaseState
 from lamplighter.domain.lease_schedules import MISSED_AFTER, opens_at, unopened, wanted_schedules
 from lamplighter.domain.schedule import Doors, names_of
 
-KEPT = ("failsafe-", "curfew-")
-"""Other schedules of the group: the guard's, and the template's."""
+KEPT = ("failsafe-", "curfew-", "experiment-")
+"""Other schedules of the group: the guard's, the template's, and what undoes an experiment."""
 ABOUT_TO_FIRE = timedelta(minutes=3)
 """What fires this soon is started directly, or is gone by the time that anybody looks."""
 SETTLING = timedelta(minutes=5)

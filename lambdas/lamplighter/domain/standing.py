@@ -13,7 +13,7 @@ from lamplighter.domain.calendar import PlannedWindow
 from lamplighter.domain.changes import Skip, said, said_because
 from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.target import Target, target_at
+from lamplighter.domain.target import NOTHING, Target, target_at
 from lamplighter.domain.timetable import Timetable
 
 
@@ -75,6 +75,9 @@ class Standing(NamedTuple):
     """The windows that are open by the calendar and have no lease in force."""
 
 
+_IDLE = Standing(NOTHING, ())
+
+
 def standing(
     windows: Sequence[PlannedWindow],
     leases: Sequence[Lease],
@@ -83,10 +86,7 @@ def standing(
     skips: Sequence[Skip] = (),
 ) -> Standing:
     """How one pool stands; `windows` are those that the calendar has open there, whoever skipped them."""
-    target = target_at(leases, at, max_nodes)
-    met = target.leases
-    unmet = [window for window in windows if window.lease not in met]
-    return Standing(target, tuple(_found(window, leases, at, skips) for window in unmet) if unmet else ())
+    return _standing(windows, leases, at, max_nodes, _by_opening(skips))
 
 
 def standings(
@@ -97,16 +97,36 @@ def standings(
     skips: Sequence[Skip] = (),
 ) -> dict[str, Standing]:
     """How every pool of `most`, which has their maxima, stands at an instant."""
-    open_now = timetable.open_at(at)
+    open_now, skipped = timetable.open_at(at), _by_opening(skips)
     return {
-        pool: standing(open_now.get(pool, ()), leases.get(pool, ()), at, max_nodes, skips)
+        pool: _standing(open_now.of(pool), leases.get(pool, ()), at, max_nodes, skipped)
         for pool, max_nodes in most.items()
     }
 
 
-def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime, skips: Sequence[Skip]) -> Unmet:
+def _standing(
+    windows: Sequence[PlannedWindow],
+    leases: Sequence[Lease],
+    at: datetime,
+    max_nodes: int,
+    skipped: "_Skipped",
+) -> Standing:
+    target = target_at(leases, at, max_nodes)
+    if not windows:
+        return _IDLE if target is NOTHING else Standing(target, ())
+    met = [lease.id for lease in target.in_force]
+    unmet = [window for window in windows if window.lease not in met]
+    return Standing(target, tuple([_found(window, leases, at, skipped) for window in unmet]))
+
+
+_Skipped = Mapping[tuple[str, str], Skip]
+
+
+def _by_opening(skips: Sequence[Skip]) -> _Skipped:
+    """Who took which date of which window out of the calendar: the first of them, where there are several."""
+    return {(skip.window, skip.date): skip for skip in reversed(skips)}
+
+
+def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime, skipped: _Skipped) -> Unmet:
     lease = next((lease for lease in leases if lease.id == window.lease), None)
-    taken_out = (window.window, window.date.isoformat())
-    return Unmet(
-        window, lease, at, next((skip for skip in skips if (skip.window, skip.date) == taken_out), None)
-    )
+    return Unmet(window, lease, at, skipped.get((window.window, window.date.isoformat())))

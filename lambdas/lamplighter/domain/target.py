@@ -44,15 +44,16 @@ class Target(NamedTuple):
         return reason
 
 
-_NOTHING = Target(0, ())
+NOTHING = Target(0, ())
 
 
 def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
     """The nodes that the leases of one pool justify at `at`."""
-    # Lease.in_force, written out: this is asked for every pool at once.
-    in_force = [lease for lease in leases if lease.opens <= at < lease.closes and lease.state in GRANTED]
+    # Lease.in_force, written out: this is asked for every pool at once. Most leases are still planned or over
+    # already, and states are few objects: asked first, they spare a look at instants all over the memory.
+    in_force = [lease for lease in leases if lease.state in GRANTED and lease.opens <= at < lease.closes]
     if not in_force:
-        return _NOTHING
+        return NOTHING
     if len(in_force) == 1:
         return Target(min(in_force[0].nodes, max_nodes), (in_force[0],))
     in_force.sort(key=_BY_END)

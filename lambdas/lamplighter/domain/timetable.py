@@ -1,34 +1,24 @@
-"""Which windows a lab's calendar has open at an instant, for all of its pools at once.
+"""Which windows a lab's calendar has open at an instant, pool by pool.
 
-The same rules as calendar.py's, turned round: not every opening of a range, but the few that are running.
-Whether they have a lease is standing.py's question.
+Windows with the same hours are open at the same instants, so hours are asked, once each, and windows only
+look theirs up. Whether they have a lease is standing.py's question.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
-from lamplighter.domain import zones
-from lamplighter.domain.calendar import (
-    FIRST_DATE,
-    LAST_DATE,
-    PlannedWindow,
-    Range,
-    expand_course,
-)
+from lamplighter.domain.calendar import PlannedWindow, Range, expand_course
 from lamplighter.domain.course_calendar import Course
-from lamplighter.domain.wall_clock import opening
-from lamplighter.domain.zones import DAY, EPOCH, EPOCH_ORDINAL, SteadyDays
+from lamplighter.domain.hours import Hours, Opening, open_days
+from lamplighter.domain.zones import EPOCH
 from lamplighter.lab import Lab
-from lamplighter.lab_types import MINUTES_A_DAY
 from lamplighter.lab_windows import Window
 
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
-MINUTES = tuple(range(2 * MINUTES_A_DAY + 1))
-"""One object a minute, shared by all windows."""
-FIRST, LAST = FIRST_DATE.toordinal(), LAST_DATE.toordinal()
-EVERY_DAY = 0b1111111
+SECOND = timedelta(seconds=1)
+_IN_ORDER = attrgetter("order", "opening")
 
 
 class Timetable:
@@ -39,111 +29,78 @@ class Timetable:
 
     def __init__(self, lab: Lab, courses: Mapping[str, Course] | None = None) -> None:
         self._lab = lab
-        self._following: list[tuple[int, Window, Course]] = []
-        self._by_zone: defaultdict[str, _Zone] = defaultdict(_Zone)
+        self._pools: defaultdict[str, _Pool] = defaultdict(_Pool)
+        self._hours: dict[Hours, int] = {}
         for order, window in enumerate(lab.windows):
+            pool = self._pools[lab.pool_of(window)]
             if window.timed:
-                self._by_zone[lab.zone_of(window)].add(_Row(lab, window, order))
+                pool.hours.append(self._hours.setdefault(Hours.of(lab, window), len(self._hours)))
+                pool.windows.append((window.name, lab.nodes_of(window), lab.owner_of(window), order))
             elif courses and window.name in courses:
-                self._following.append((order, window, courses[window.name]))
+                pool.following.append((order, window, courses[window.name]))
 
-    def open_at(self, at: datetime) -> Mapping[str, list[PlannedWindow]]:
-        """The windows that are open at an instant, by pool, in the file's order; pools without one are left out."""
+    def open_at(self, at: datetime) -> "OpenWindows":
+        """The windows that are open at an instant."""
         seconds = (at.astimezone(UTC) - EPOCH) // SECOND
-        found: defaultdict[str, list[PlannedWindow]] = defaultdict(list)
-        for name, windows in self._by_zone.items():
-            for one in windows.open_at(name, seconds):
-                found[one.pool].append(one)
-        for order, window, course in self._following:
-            now = Range(seconds, seconds, seconds + 1)
-            for one in expand_course(self._lab, window, order, course, now).windows:
-                found[one.pool].append(one)
-        if len(self._by_zone) > 1 or self._following:
-            for of_pool in found.values():
-                of_pool.sort(key=lambda window: (window.order, window.opening))
+        days = {zone: tuple(open_days(zone, seconds)) for zone in {hours.zone for hours in self._hours}}
+        openings = [hours.open_at(seconds, days[hours.zone]) for hours in self._hours]
+        return OpenWindows(self._lab, self._pools, openings, seconds)
+
+
+class OpenWindows(Mapping[str, Sequence[PlannedWindow]]):
+    """The windows that are open at one instant, by pool; pools without one are left out.
+
+    A pool's are put together when somebody asks for them: going through all pools needs no more memory
+    than one.
+    """
+
+    def __init__(
+        self,
+        lab: Lab,
+        pools: "Mapping[str, _Pool]",
+        openings: Sequence[tuple[Opening, ...]],
+        seconds: int,
+    ) -> None:
+        self._lab, self._pools, self._openings, self._seconds = lab, pools, openings, seconds
+
+    def of(self, name: str) -> Sequence[PlannedWindow]:
+        """A pool's, in the file's order; empty where there are none."""
+        pool = self._pools.get(name)
+        if pool is None:
+            return ()
+        found: list[PlannedWindow] = []
+        for place, hours in enumerate(pool.hours):
+            for day, opens, closes, notes in self._openings[hours]:
+                window, nodes, owner, order = pool.windows[place]
+                found.append(PlannedWindow(window, name, day, nodes, opens, closes, notes, owner, order))
+        if pool.following:
+            found.extend(self._followed(pool))
+            found.sort(key=_IN_ORDER)
         return found
 
+    def __getitem__(self, name: str) -> Sequence[PlannedWindow]:
+        found = self.of(name)
+        if not found:
+            raise KeyError(name)
+        return found
 
-class _Row:
-    """A window as it is asked: in minutes of its local day, with its dates as ordinals."""
+    def __iter__(self) -> Iterator[str]:
+        return filter(self.of, self._pools)
 
-    __slots__ = ("_dates", "_except", "_first", "_last", "_length", "_named", "end", "start", "weekdays")
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
-    def __init__(self, lab: Lab, window: Window, order: int) -> None:
-        self.start = window.begins
-        self._length = window.length
-        self.end = self.start + self._length // MINUTE
-        self.weekdays = sum(1 << day for day in window.weekdays) or EVERY_DAY
-        self._dates = frozenset(day.toordinal() for day in window.start_dates)
-        self._except = frozenset(day.toordinal() for day in lab.exceptions_of(window))
-        self._first = 0 if window.from_ is None else window.from_.toordinal()
-        self._last = LAST if window.until is None else window.until.toordinal()
-        self._named = (window.name, lab.pool_of(window), lab.nodes_of(window), lab.owner_of(window), order)
-
-    def opening(self, ordinal: int, day: date, zone: str, offset: int | None) -> PlannedWindow | None:
-        """The opening on a date of its weekdays, if it has that date; `offset` where its clocks stand still."""
-        if (
-            not self._first <= ordinal <= self._last
-            or ordinal in self._except
-            or (self._dates and ordinal not in self._dates)
-        ):
-            return None
-        name, pool, nodes, owner, order = self._named
-        if offset is not None:
-            midnight = (ordinal - EPOCH_ORDINAL) * DAY - offset
-            opens, closes = midnight + self.start * 60, midnight + self.end * 60
-            return PlannedWindow(name, pool, day, nodes, opens, closes, (), owner, order)
-        found = opening(day, self.start, self._length, zones.zone(zone))
-        return PlannedWindow(name, pool, day, nodes, *found, owner, order)
+    def _followed(self, pool: "_Pool") -> Iterator[PlannedWindow]:
+        now = Range(self._seconds, self._seconds, self._seconds + 1)
+        for order, window, course in pool.following:
+            yield from expand_course(self._lab, window, order, course, now).windows
 
 
-class _Zone:
-    """The windows of one zone, side by side, so that asking about most of them touches little memory."""
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """The windows of one pool: their hours, by number, apart from the rest, which few are asked for."""
 
-    def __init__(self) -> None:
-        self._all = _Columns([], [], [], [])
-        self._overnight = _Columns([], [], [], [])
-
-    def add(self, row: _Row) -> None:
-        self._all.add(row)
-        if row.end > MINUTES_A_DAY:
-            self._overnight.add(row)
-
-    def open_at(self, zone: str, seconds: int) -> Iterator[PlannedWindow]:
-        steady = zones.steady_days(zone)
-        for ordinal, earliest, latest in _days(steady, seconds):
-            day, offset = date.fromordinal(ordinal), steady.offset(ordinal)
-            weekday = 1 << (ordinal - 1) % 7  # ordinal 1, the first of January of year 1, was a Monday
-            columns = self._all if earliest < MINUTES_A_DAY else self._overnight
-            for start, end, weekdays, row in zip(*columns, strict=True):
-                if start <= latest and earliest < end and weekdays & weekday:
-                    window = row.opening(ordinal, day, zone, offset)
-                    if window is not None and window.opening <= seconds < window.closing:
-                        yield window
-
-
-class _Columns(NamedTuple):
-    starts: list[int]
-    ends: list[int]
-    weekdays: list[int]
-    rows: list[_Row]
-
-    def add(self, row: _Row) -> None:
-        self.starts.append(MINUTES[row.start])
-        self.ends.append(MINUTES[row.end])
-        self.weekdays.append(row.weekdays)
-        self.rows.append(row)
-
-
-def _days(steady: SteadyDays, seconds: int) -> Iterator[tuple[int, int, int]]:
-    """The local dates whose windows may be open, with the earliest and latest minute of that date it may be.
-
-    The two differ only near a change of the clocks, where an opening is then worked out to be sure.
-    """
-    least, most = steady.offsets_around(seconds)
-    earliest, latest = (seconds + least) // 60, (seconds + most) // 60
-    # A window lasts at most a day by the clock on the wall, so it started today or the day before.
-    for day in range(earliest // MINUTES_A_DAY - 1, latest // MINUTES_A_DAY + 1):
-        ordinal, midnight = day + EPOCH_ORDINAL, day * MINUTES_A_DAY
-        if FIRST <= ordinal <= LAST:
-            yield ordinal, earliest - midnight, latest - midnight
+    hours: list[int] = field(default_factory=list)
+    windows: list[tuple[str, int, str, int]] = field(default_factory=list)
+    """Name, nodes, owner and order of each of them."""
+    following: list[tuple[int, Window, Course]] = field(default_factory=list)

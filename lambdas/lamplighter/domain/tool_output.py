@@ -4,6 +4,7 @@ Owns nothing of the meaning; a byte that is no text becomes U+FFFD, which no par
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -29,16 +30,17 @@ def decoded(raw: bytes) -> str:
     return text.removeprefix("\ufeff")
 
 
-def lines(text: str) -> list[Line]:
+def lines(text: str) -> Iterator[Line]:
     """Its lines, untagged and without colours."""
     clean = _COLOUR.sub("", text) if "\x1b" in text else text
     clean = clean.replace("\ufeff", "").replace("\r\n", "\n")
     *whole, last = clean.split("\n")
-    found = [_line(piece, ended=True) for piece in whole]
+    tagged = "<std" in clean
+    for piece in whole:
+        yield _line(piece, ended=True) if tagged else Line(piece, True)
     if last.rstrip("\r"):
         # A carriage return alone is the first half of a line's end: what stands before it is whole.
-        found.append(_line(last.rstrip("\r"), ended=last.endswith("\r")))
-    return found
+        yield _line(last.rstrip("\r"), ended=last.endswith("\r"))
 
 
 def _line(piece: str, *, ended: bool) -> Line:

@@ -6,6 +6,7 @@ The steps themselves only look and answer; the run's last step writes down what 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from lamplighter.domain import findings_told
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease
@@ -18,7 +19,12 @@ _SETTINGS = {
         "another hand or another chart wrote the ClusterPolicy",
     ),
     "absent": ("there is no ClusterPolicy", "the lab has no GPU operator, or it is not installed yet"),
+    "as-window": (
+        "the GPU settings are as the window asks",
+        "what it changes was put on, and goes back to Helm when it closes",
+    ),
 }
+_NOT_AS_ASKED = "the GPU settings are not as asked"
 
 
 def of_opening(lease: Lease, results: Mapping[str, Result], now: datetime) -> list[Entry]:
@@ -28,9 +34,13 @@ def of_opening(lease: Lease, results: Mapping[str, Result], now: datetime) -> li
     def add(kind: str, who: str, what: str, why: str) -> None:
         found.append(Entry(now, lease.pool, kind, who, what, why, lease.id, lease.nodes))
 
-    state = str(results.get("ApplyGpuSettings", {}).get("state", ""))
+    applied = results.get("ApplyGpuSettings", {})
+    state, reason = str(applied.get("state", "")), str(applied.get("reason") or "")
     if state in _SETTINGS:
-        add("settings-applied", "cluster", *_SETTINGS[state])
+        what, why = _SETTINGS[state]
+        add("settings-applied", "cluster", what, reason or why)
+    elif reason:
+        add("settings-applied", "cluster", _NOT_AS_ASKED, reason)
     nodes = _rows(results, "AwaitGpus", "nodes")
     for node in nodes:
         gpus = (
@@ -48,7 +58,7 @@ def of_opening(lease: Lease, results: Mapping[str, Result], now: datetime) -> li
     for verdict in _rows(results, "Validate", "verdicts"):
         what = f"{verdict.get('check')} {verdict.get('verdict')} on {verdict.get('node')}"
         add("verdict", "cluster", what, str(verdict.get("reason")))
-    return found
+    return found + findings_told.entries(lease, results.get("Diagnose", {}), now)
 
 
 def of_closing(pool: str, lease: str | None, drain: Result, now: datetime) -> list[Entry]:

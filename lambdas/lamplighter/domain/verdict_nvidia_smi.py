@@ -5,9 +5,8 @@ cannot be read makes the whole not proven, since nothing passes without evidence
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from lamplighter.domain.gpus import GpuType, known_names
 from lamplighter.domain.tool_output import Line, lines
@@ -18,7 +17,10 @@ ECC = "ecc.errors.uncorrected.volatile.total"
 REMAP = "remapped_rows.pending"
 EVENTS = "clocks_event_reasons.active"
 COLUMNS = (NAME, DRIVER, UUID, ECC, REMAP, EVENTS)
-QUERY = ",".join(COLUMNS)
+PRESENCE = (NAME, DRIVER, UUID)
+"""Is each GPU there, and of the right model."""
+HEALTH = (NAME, UUID, ECC, REMAP, EVENTS)
+"""Is each GPU without fault, and free to run at its own speed."""
 
 _OLDER_NAMES = {"clocks_throttle_reasons.active": EVENTS}
 _ABSENT = {"[n/a]", "n/a", "[not supported]", "not supported", "[unknown]"}
@@ -90,40 +92,42 @@ def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict: 
     return passed(f"{gpus} of {gpus} GPUs are there and without fault: {kind.names[0]}", measured)
 
 
-def _table(printed: Sequence[Line]) -> _Table | str:  # noqa: PLR0911 -- one a rule
+def _table(printed: Iterable[Line]) -> _Table | str:
     """The one table of the output, or why there is none."""
-    named = ((at, cells) for at, line in enumerate(printed) if NAME in (cells := _header(line.text)))
-    headers = list(islice(named, 2))
-    if not headers:
+    columns: list[str] = []
+    rows: list[tuple[str, ...]] = []
+    whole, strange = True, 0
+    for line in printed:
+        if NAME in line.text and NAME in (cells := _header(line.text)):
+            if columns:
+                return "there is more than one table in the output"
+            columns = cells
+        elif columns:
+            row = tuple(cell.strip() for cell in line.text.split(","))
+            if len(row) == len(columns) and _GPU_NAME.match(row[columns.index(NAME)]):
+                rows.append(row)
+                whole = line.ended
+            elif not line.ended:
+                return _unusable(columns) or "the output breaks off within a row"
+            else:
+                strange += bool(line.text.strip())
+    if why := _unusable(columns) or (None if rows else "the table has no row"):
+        return why
+    return _Table(tuple(columns), tuple(rows), whole, strange)
+
+
+def _unusable(columns: Sequence[str]) -> str | None:
+    """Why a table with these columns says nothing."""
+    if not columns:
         return "nvidia-smi printed no table with a header row and a name column"
-    if len(headers) > 1:
-        return "there is more than one table in the output"
-    at, columns = headers[0]
     unknown = [column for column in columns if column not in COLUMNS]
     if unknown:
         return f"the column '{unknown[0][:60]}' is none that can be judged"
-    if len(set(columns)) < len(columns):
-        return "a column is there twice"
-    rows: list[tuple[str, ...]] = []
-    whole, strange = True, 0
-    for line in printed[at + 1 :]:
-        row = tuple(cell.strip() for cell in line.text.split(","))
-        if len(row) == len(columns) and _GPU_NAME.match(row[columns.index(NAME)]):
-            rows.append(row)
-            whole = line.ended
-        elif not line.ended:
-            return "the output breaks off within a row"
-        else:
-            strange += bool(line.text.strip())
-    if not rows:
-        return "the table has no row"
-    return _Table(tuple(columns), tuple(rows), whole, strange)
+    return "a column is there twice" if len(set(columns)) < len(columns) else None
 
 
 def _header(text: str) -> list[str]:
     """The cells of a header row in today's names; [] for any other line."""
-    if NAME not in text:
-        return []
     cells = [cell.strip() for cell in text.split(",")]
     if NAME not in cells:
         return []

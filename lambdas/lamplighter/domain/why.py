@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lamplighter.domain import instant
+from lamplighter.domain import findings_told, instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.calendar import PlannedWindow
 from lamplighter.domain.changes import Skip
@@ -15,9 +15,8 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.standing import Unmet, standing
 from lamplighter.domain.target import Target
 
-DECIDES = frozenset(
-    {"lease-granted", "extended", "closing", "closed", "refused", "breach", "leaked", "degraded", "scaled"}
-)
+_OF_LEASES = ("lease-granted", "extended", "closing", "closed", "refused")
+DECIDES = frozenset({*_OF_LEASES, "breach", "leaked", "degraded", "held-up", "replaced", "scaled"})
 """The kinds that change what a pool has, or say why it was not changed."""
 
 
@@ -31,6 +30,8 @@ class Explanation:
     trail: tuple[Entry, ...]
     unmet: tuple[Unmet, ...] = ()
     """Windows that the calendar had open then, without a lease in force."""
+    findings: tuple[Entry, ...] = ()
+    """Causes that the last diagnosis before then named for what was late or failed, and that stood then."""
 
     @property
     def nodes(self) -> int:
@@ -60,6 +61,15 @@ class Explanation:
             "decision": None if self.decision is None else _document(self.decision),
             "trail": [_document(entry) for entry in self.trail],
             "without_lease": [unmet.to_json(clock) for unmet in self.unmet],
+            "findings": [
+                {
+                    "at": instant.written(entry.at),
+                    "cause": entry.details.get("cause"),
+                    "summary": entry.details.get("summary"),
+                    "advice": entry.details.get("advice"),
+                }
+                for entry in self.findings
+            ],
         }
 
 
@@ -84,7 +94,14 @@ def explain(
     then = [_as_of(lease, at, after) for lease in leases]
     target, unmet = standing(windows, then, at, max_nodes, skips)
     decisions = [entry for entry in before if entry.kind in DECIDES]
-    return Explanation(at, target, decisions[-1] if decisions else None, tuple(before[-steps:]), unmet)
+    return Explanation(
+        at,
+        target,
+        decisions[-1] if decisions else None,
+        tuple(before[-steps:]),
+        unmet,
+        findings_told.standing(before, target.leases),
+    )
 
 
 def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:

@@ -1,4 +1,4 @@
-"""Reads the words of `open` and `extend`, as typed on the command line and in Slack.
+"""Reads the words of `open`, `extend` and `skip`, as typed on the command line and in Slack.
 
 Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`; what may be granted
 is decided elsewhere.
@@ -60,6 +60,51 @@ def open_words(words: list[str], pools: list[str], now: datetime, zone: ZoneInfo
         said = replace(said, closes=_day_and_clock(clauses["until"], said.opens or now, zone))
     if "because" in clauses:
         said = replace(said, because=" ".join(clauses["because"]))
+    return said
+
+
+def extend_words(words: list[str], now: datetime, zone: ZoneInfo) -> tuple[str | None, OpenWords]:
+    """`[POOL|LEASE] D|until T [because TEXT]`: a time begins with a digit, no pool and no lease does."""
+    what = words[0] if words and words[0].lower() not in ("until", "for") and words[0][:1].isalpha() else None
+    rest = words[1:] if what else words
+    if not rest:
+        raise BadInput("say how much longer, or until when: extend 30m, or extend until 23:00")
+    begins = rest[0].lower() in ("until", "for")
+    return what, open_words(rest if begins else ["for", *rest], [], now, zone)
+
+
+def date_and_reason(words: list[str]) -> tuple[str | None, str | None]:
+    """`[DATE] [because TEXT]`; BadInput for any other word."""
+    if not words or words[0].lower() == "because":
+        return None, reason(words)
+    try:
+        day = date.fromisoformat(words[0]).isoformat()
+    except ValueError:
+        raise BadInput(f"'{words[0][:80]}' is no date; write it like 2026-12-01") from None
+    return day, reason(words[1:])
+
+
+def reason(words: list[str]) -> str | None:
+    """`[because TEXT]`; BadInput for any other word."""
+    if not words:
+        return None
+    if words[0].lower() != "because":
+        raise BadInput(f"'{words[0][:80]}' was not expected; the word before a reason is because")
+    if not words[1:]:
+        raise BadInput("nothing follows 'because'; write the reason after it")
+    return " ".join(words[1:])
+
+
+def pause_words(words: list[str], now: datetime, zone: ZoneInfo) -> OpenWords:
+    """`[until T|for D] [because TEXT]`; a pause begins now and is for the whole lab."""
+    if words and words[0].lower() not in {"until", "for", "because"}:
+        raise BadInput(
+            f"'{words[0][:80]}' was not expected: a pause begins now and is for the whole lab, "
+            "the words are [until T|for D] [because TEXT]"
+        )
+    said = open_words(words, [], now, zone)
+    if said.opens is not None:
+        raise BadInput("'at' was not expected: a pause begins now")
     return said
 
 

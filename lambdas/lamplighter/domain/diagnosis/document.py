@@ -6,25 +6,28 @@ Owns nothing of the meaning. A snapshot is other people's output; no odd documen
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 Doc = Mapping[str, object]
 NOTHING: Doc = {}
 
 
-def at(document: object, *path: str) -> object:
+def at(document: Any, *path: str) -> object:  # noqa: ANN401 -- whatever JSON has
     """What lies at the path; None where any step of it is missing."""
-    found = document
-    for step in path:
-        if not isinstance(found, Mapping):
-            return None
-        found = found.get(step)
+    try:
+        for step in path:
+            document = document.get(step)
+    except AttributeError:
+        # No mapping: of all that JSON has, only that can be asked.
+        return None
+    found: object = document
     return found
 
 
 def doc(document: object, *path: str) -> Doc:
     """The mapping at the path; an empty one where there is none."""
     found = at(document, *path)
-    return found if isinstance(found, Mapping) else NOTHING
+    return found if type(found) is dict or isinstance(found, Mapping) else NOTHING
 
 
 def text(document: object, *path: str) -> str:
@@ -36,6 +39,8 @@ def text(document: object, *path: str) -> str:
 def docs(document: object, *path: str) -> list[Doc]:
     """The mappings in the list at the path."""
     found = at(document, *path)
+    if type(found) is list:
+        return [each for each in found if type(each) is dict or isinstance(each, Mapping)]
     if isinstance(found, str) or not isinstance(found, Sequence):
         return []
     return [each for each in found if isinstance(each, Mapping)]
@@ -57,6 +62,8 @@ def number(document: object, *path: str) -> int | None:
 def instant(document: object, *path: str) -> datetime | None:
     """An instant in UTC: RFC 3339, or seconds since 1970 as the AWS CLI can print them."""
     found = at(document, *path)
+    if found is None:
+        return None
     try:
         if isinstance(found, int | float) and not isinstance(found, bool):
             return datetime.fromtimestamp(found, UTC)

@@ -1,8 +1,8 @@
 """Kubernetes events as values, those of before the expectation left out."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from lamplighter.domain.diagnosis.document import Doc, doc, instant, text
 
@@ -17,8 +17,7 @@ _TIMES = (
 )
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One event, of core/v1 or events.k8s.io/v1."""
 
     kind: str
@@ -35,15 +34,22 @@ class Event:
 def event(item: Doc) -> Event:
     """An event's document as a value."""
     about = doc(item, "involvedObject") or doc(item, "regarding")
-    times = (instant(item, *path) for path in _TIMES)
     return Event(
         kind=text(about, "kind"),
         namespace=text(about, "namespace"),
         name=text(about, "name"),
         reason=text(item, "reason"),
         message=text(item, "message") or text(item, "note"),
-        last=next((time for time in times if time is not None), None),
+        last=_last(item),
     )
+
+
+def _last(item: Doc) -> datetime | None:
+    for path in _TIMES:
+        time = instant(item, *path)
+        if time is not None:
+            return time
+    return None
 
 
 def events_by_object(items: Iterable[Doc], since: datetime) -> dict[tuple[str, str, str], list[Event]]:

@@ -68,7 +68,7 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     in_progress: tuple[InProgress, ...]
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, list[dict[str, object]]]:
         """As the contract has it."""
         return {
             "findings": [finding.to_json() for finding in self.findings],

@@ -24,7 +24,12 @@ Rule = Callable[[Snapshot, Gathered, Node], bool]
 def announced(snapshot: Snapshot, gathered: Gathered) -> None:
     """Every Ready node offers all its GPUs, or why it does not."""
     for node in snapshot.nodes:
-        if not node.ready or node.name in gathered.explained:
+        if not node.ready:
+            continue
+        if node.name in gathered.explained:
+            # A broken GPU and a plugin that is switched off have nothing to do with each other.
+            if node.short_of(snapshot.gpus_per_node) and not node.allocatable:
+                _disabled(snapshot, gathered, node)
             continue
         short = hardware.short_count(snapshot, node)
         if short is None:
@@ -38,6 +43,9 @@ def _explain(snapshot: Snapshot, gathered: Gathered, node: Node, short: str) -> 
     began = _began(snapshot, node)
     late = snapshot.age(began) > Stage.GPUS.normal
     rules = _AT_ONCE + (_WHEN_LATE if late else ())
+    if node.brings_plugin:
+        # No chart, setting or toleration has any say there.
+        rules = (_silent,) if late else ()
     counted = hardware.COUNT_MISMATCH in short
     if not node.allocatable and not counted and any(rule(snapshot, gathered, node) for rule in rules):
         gathered.explained.add(node.name)
@@ -62,7 +70,31 @@ def _plugin_runs(snapshot: Snapshot, node: Node) -> bool:
     return any(pod.plugin and pod.healthy for pod in snapshot.pods_on(node))
 
 
+def _switched_off(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
+    """The plugin is off; beside that, what would keep the GPUs away once it is on again."""
+    if not _disabled(snapshot, gathered, node):
+        return False
+    if not _wrong_image(snapshot, gathered, node):
+        _printed(snapshot, gathered, node)
+    return True
+
+
+def _silent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
+    """The plugin that the image brings along has announced nothing."""
+    image = text(node.item, "status", "nodeInfo", "osImage") or "EKS Auto Mode"
+    gathered.found(
+        "device-plugin-missing",
+        node.name,
+        f"{node.name} is Ready and offers no nvidia.com/gpu",
+        f"the device plugin of its image ({image}) is a service of the node, without a pod or a log in the cluster",
+    )
+    del snapshot
+    return True
+
+
 def _disabled(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
+    if node.brings_plugin:
+        return False
     name = text(snapshot.policy, "metadata", "name") or "cluster-policy"
     if at(snapshot.policy, "spec", "devicePlugin", "enabled") is False and not _plugin_runs(snapshot, node):
         state = text(snapshot.policy, "status", "state")
@@ -184,6 +216,14 @@ def _plugin_fails(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
     return False
 
 
+def _validator_stuck(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
+    """The plugin waits for the validator, which does not get through."""
+    stuck = [pod for pod in snapshot.pods_on(node) if pod.validator and list(pod.crashing())]
+    for pod in stuck[:1]:
+        software.stuck(snapshot, gathered, node, pod)
+    return bool(stuck)
+
+
 def _wrong_image(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
     said = software.without_driver(snapshot, node)
     if said is None:
@@ -243,5 +283,5 @@ def _plugin_daemonsets(snapshot: Snapshot) -> list[Doc]:
     ]
 
 
-_AT_ONCE: tuple[Rule, ...] = (_disabled, _tainted, _printed, _unpullable, _pulling, _crashing)
-_WHEN_LATE: tuple[Rule, ...] = (_wrong_image, _operator_down, _plugin_fails, _plugin_absent)
+_AT_ONCE: tuple[Rule, ...] = (_switched_off, _tainted, _printed, _unpullable, _pulling, _crashing)
+_WHEN_LATE: tuple[Rule, ...] = (_wrong_image, _operator_down, _plugin_fails, _validator_stuck, _plugin_absent)

@@ -5,7 +5,7 @@ A fatal XID explains the lost GPU and the short count that it causes, so it is l
 
 from collections.abc import Iterator
 
-from lamplighter.domain.diagnosis import symptoms
+from lamplighter.domain.diagnosis import symptoms, workloads
 from lamplighter.domain.diagnosis.document import condition, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.node import Node
@@ -55,7 +55,7 @@ def lost_gpus(snapshot: Snapshot, gathered: Gathered) -> None:
     for pod in snapshot.pods:
         if not pod.gpus or pod.succeeded or pod.node in gathered.explained or not pod.node:
             continue
-        if pod.ended is not None and pod.ended < snapshot.since:
+        if workloads.is_history(snapshot, pod):
             continue
         line = symptoms.lost(snapshot.logs(pod), snapshot.now, snapshot.since)
         if line:

@@ -28,9 +28,9 @@ _REFUSALS = (
     (
         "launch-denied",
         re.compile(
-            r"UnauthorizedOperation|not authorized to perform|AccessDenied|AuthFailure|explicit deny|KMS"
-            r"|service-linked role|ServiceLinkedRole|Client\.InternalError|InvalidIAMInstanceProfile"
-            r"|IamInstanceProfileNotFound|IamNodeRoleNotFound|you are not authorized",
+            r"UnauthorizedOperation|not authorized|AccessDenied|AuthFailure|explicit deny|KMS"
+            r"|service-linked role|ServiceLinkedRole|Client\.InternalError|Invalid ?IAM ?Instance ?Profile"
+            r"|IamInstanceProfileNotFound|IamNodeRoleNotFound",
             re.IGNORECASE,
         ),
     ),
@@ -38,7 +38,7 @@ _REFUSALS = (
         "no-addresses",
         re.compile(
             r"InsufficientFreeAddresses|InsufficientCidrBlocks"
-            r"|(?:not have|no) (?:enough |sufficient )?free (?:IP )?addresses|free addresses? in (?:the )?subnet",
+            r"|(?:enough|sufficient|no) free (?:IP )?addresses|free addresses? in (?:the )?subnet",
             re.IGNORECASE,
         ),
     ),
@@ -59,7 +59,6 @@ _KARPENTER = re.compile(
 _DONE = {"Successful"}
 _REFUSED = {"Failed", "Cancelled"}
 _LAUNCHING = re.compile(r"launch", re.IGNORECASE)
-_G_AND_VT, _P = "L-DB2E81BA", "L-417A185B"
 
 
 def refusal(said: str) -> str | None:
@@ -73,10 +72,26 @@ def launched(snapshot: Snapshot, gathered: Gathered) -> None:
         _nothing_to_count(snapshot, gathered)
         return
     unjoined = _unjoined(snapshot)
-    missing = snapshot.wanted_nodes - len(snapshot.nodes) - len(unjoined)
+    there = len(snapshot.nodes) + len(unjoined)
+    if not snapshot.was_read("kubernetes", "nodes"):
+        there = len(snapshot.instances)
+    missing = snapshot.wanted_nodes - there
     if missing > 0:
         _missing(snapshot, gathered, missing)
     _joining(snapshot, gathered, unjoined)
+    if snapshot.wanted_nodes and there and not snapshot.was_read("kubernetes", "nodes"):
+        _joined_unread(snapshot, gathered)
+
+
+def _joined_unread(snapshot: Snapshot, gathered: Gathered) -> None:
+    """Instances run, and whether they became nodes was not read."""
+    if _joined_never(snapshot, gathered):
+        return
+    gathered.unknown(
+        f"{len(snapshot.instances)} of {snapshot.wanted_nodes} instances run, and whether they became nodes was "
+        "not read",
+        snapshot.not_read("kubernetes.nodes"),
+    )
 
 
 def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
@@ -105,7 +120,7 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
         gathered.found(each.cause, each.about, each.said)
     if refusals:
         return
-    if not snapshot.was_read("aws", "instances") and _joined_never(snapshot, gathered):
+    if _joined_never(snapshot, gathered):
         return
     # Where instances were not read, one that boots cannot be told from one that was never launched.
     counted = snapshot.was_read("aws", "instances")
@@ -120,9 +135,21 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     sentence = f"{there} of {snapshot.wanted_nodes} expected {'instances' if counted else 'nodes'} are there"
     if desired is not None and desired < snapshot.wanted_nodes:
         sentence += f", and the desired size of {snapshot.name} is {desired}: nobody asked for more"
+    if strange := _strange_refusal(snapshot):
+        sentence += f"; AWS says: {strange}"
     gathered.unknown(
         sentence, snapshot.not_read("aws.nodegroup", "aws.scaling_activities", "aws.instances", "aws.quotas")
     )
+
+
+def _strange_refusal(snapshot: Snapshot) -> str:
+    """What the last launch failed with, where no rule knows it."""
+    failed = [
+        (started, said)
+        for started, status, said in _activities(snapshot)
+        if status in _REFUSED and said and (started is None or started >= snapshot.since)
+    ]
+    return max(failed, key=lambda each: each[0] or snapshot.since)[1] if failed else ""
 
 
 def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
@@ -191,7 +218,7 @@ def _karpenter(snapshot: Snapshot) -> Iterator[_Refusal]:
 def _by_figures(snapshot: Snapshot) -> Iterator[_Refusal]:
     """Where nobody said why: a quota that cannot hold what was asked, a subnet without an address."""
     known = instance_types.gpu_type(snapshot.instance_type)
-    code = _P if snapshot.instance_type.startswith("p") else _G_AND_VT
+    code = instance_types.quota_code(snapshot.instance_type)
     for quota in snapshot.listed("aws", "quotas"):
         value = number(quota, "Value")
         needed = known.vcpus * snapshot.wanted_nodes if known else None
@@ -240,7 +267,7 @@ def _joining(snapshot: Snapshot, gathered: Gathered, unjoined: list[Doc]) -> Non
 
 
 def _joined_never(snapshot: Snapshot, gathered: Gathered) -> bool:
-    """Instances were not read: the node group's health alone says that they could not join."""
+    """No instance is left that could be blamed: the node group's health alone says that they could not join."""
     late = snapshot.age(None) > Stage.JOIN.normal
     found = False
     for issue in docs(snapshot.nodegroup, "health", "issues"):

@@ -11,7 +11,11 @@ from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
 
 _THROTTLED = {"BandwidthInExceeded", "BandwidthOutExceeded"}
-_STORE = re.compile(r"client socket has timed out|(?:DistNetworkError|DistStoreError|TCPStore).*timed out")
+# Without a line of NCCL before it, each of these is the rendezvous that nobody reached.
+_STORE = re.compile(
+    r"client socket has timed out|(?:DistNetworkError|DistStoreError|TCPStore)\b.{0,200}?(?:timed? ?out|timeout)",
+    re.IGNORECASE,
+)
 _NCCL = re.compile(
     r"connect to .{1,120} returned Connection timed out|Connection timed out.*NCCL|NCCL.*Connection timed out"
 )
@@ -40,21 +44,48 @@ def blocked(snapshot: Snapshot, gathered: Gathered) -> None:
 
 def _judge(snapshot: Snapshot, gathered: Gathered, called: str, pods: list[Pod], closed: str) -> None:
     alive = [pod for pod in pods if not pod.succeeded and not workloads.is_history(snapshot, pod)]
-    excused = any(pod.node in gathered.explained for pod in alive if pod.node)
-    if not alive or excused or any(not pod.node and pod.phase == "Pending" for pod in alive):
+    if not alive or any(not pod.node and pod.phase == "Pending" for pod in alive):
         return
     logs = {pod.called: snapshot.logs(pod) or snapshot.logs(pod, previous=True) for pod in alive}
-    if any(_RESULT.search(log) for log in logs.values()):
+    if any(_RESULT.search(log) for log in logs.values()) or _met_later(snapshot, pods):
+        return
+    # A rank that waits for one that is broken says the same as one whose path is closed.
+    if not closed and any(_kept_back(snapshot, gathered, pod) for pod in alive):
         return
     said = [f"{name}: {line}" for name, log in logs.items() if (line := _timed_out(log))]
     if said:
         gathered.found("nccl-path-blocked", called, *said, closed)
         return
     running = [pod for pod in alive if pod.phase == "Running"]
+    excused = any(pod.node in gathered.explained for pod in running)
     began = max([snapshot.since, *(pod.created for pod in running if pod.created)])
     apart = len({pod.node for pod in running}) > 1
-    if closed and apart and snapshot.age(began) > Stage.RENDEZVOUS.normal:
+    if closed and apart and not excused and snapshot.age(began) > Stage.RENDEZVOUS.normal:
         gathered.found("nccl-path-blocked", called, f"{len(running)} pods run and print no result", closed)
+
+
+def _kept_back(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> bool:
+    """Whether the rank has a trouble of its own, or its node has."""
+    if pod.node in gathered.explained or pod.phase == "Pending":
+        return True
+    if pod.healthy:
+        return False
+    troubles = (workloads.symptom_of(snapshot, pod), workloads.pull_failure(snapshot, pod))
+    return any(troubles) or workloads.refused(snapshot, pod) is not None
+
+
+def _met_later(snapshot: Snapshot, pods: list[Pod]) -> bool:
+    """Whether another job's ranks, made after these, did meet on several nodes: a failure followed by success."""
+    ended = max((pod.created for pod in pods if pod.created), default=None)
+    if ended is None:
+        return False
+    met: dict[str, set[str]] = {}
+    for pod in snapshot.pods:
+        if pod.gpus and pod.owner and pod.succeeded and pod.created and pod.created > ended:
+            met.setdefault(f"{pod.namespace}/{pod.owner}", set()).add(pod.node)
+        elif pod.gpus and pod.created and pod.created > ended and _RESULT.search(snapshot.logs(pod)):
+            return True
+    return any(len(nodes) > 1 for nodes in met.values())
 
 
 def _timed_out(log: str) -> str | None:

@@ -60,6 +60,13 @@ class Node:
         return bool(doc(self.item, "spec").get("unschedulable"))
 
     @cached_property
+    def brings_plugin(self) -> bool:
+        """Whether its image announces GPUs by itself, with no pod: Bottlerocket for NVIDIA, EKS Auto Mode."""
+        image = text(self.item, "status", "nodeInfo", "osImage")
+        rocket = image.startswith("Bottlerocket") and "nvidia" in image.lower()
+        return rocket or text(self.labels, "eks.amazonaws.com/compute-type") == "auto"
+
+    @cached_property
     def taints(self) -> list[Doc]:
         """Taints that keep pods away for good: not those of a start, not preferences."""
         return [

@@ -15,17 +15,6 @@ def ready(snapshot: Snapshot, gathered: Gathered) -> None:
             gathered.progress(Stage.READY, node.name, began)
             continue
         gathered.found(
-            "node-not-ready", node.name, f"{node.name} Ready: {node.ready_said}", *_network(snapshot)
+            "node-not-ready", node.name, f"{node.name} Ready: {node.ready_said}", *snapshot.network_says
         )
         gathered.explained.add(node.name)
-
-
-def _network(snapshot: Snapshot) -> list[str]:
-    """What the network plugin's pods say, which is what most nodes wait for."""
-    return [
-        f"{namespace}/{name}: {event}"
-        for (kind, namespace, name), events in snapshot.events.items()
-        if kind == "Pod" and name.startswith("aws-node")
-        for event in events[-1:]
-        if event.reason in {"Failed", "BackOff", "Unhealthy", "FailedCreatePodSandBox"}
-    ]

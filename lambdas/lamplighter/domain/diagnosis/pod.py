@@ -13,7 +13,7 @@ _OPERAND = re.compile(
     r"|nvidia-container-toolkit|nvidia-mig-manager|nvidia-mps|node-feature-discovery|nvidia-cuda-validator"
     r"|nvidia-node-status-exporter|^gpu-operator"
 )
-_PLUGIN = re.compile(r"nvidia-device-plugin(?!-validator|-mps)|^nvidia-gpu-device-plugin")
+_PLUGIN = re.compile(r"nvidia-device-plugin(?!-validator|-mps|-gpu-feature)|^nvidia-gpu-device-plugin")
 _OPERATOR = re.compile(r"^gpu-operator-(?!node-feature)|node-feature-discovery-master")
 _VALIDATOR = re.compile(r"nvidia-operator-validator")
 
@@ -40,7 +40,8 @@ def is_operator(name: str) -> bool:
 
 def guessed(namespace: str, name: str, nodes: list[str]) -> Doc:
     """A pod of which only the name is known: on the one node, where there is one; a workload asks for a GPU."""
-    containers = [] if is_operand(name) else [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
+    software = is_operand(name) or name.startswith("node-debugger-")
+    containers = [] if software else [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
     spec = {"nodeName": nodes[0] if len(nodes) == 1 else "", "containers": containers}
     return {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
 
@@ -54,9 +55,12 @@ class Pod:
         self.namespace = text(item, "metadata", "namespace") or "default"
         self.node = text(item, "spec", "nodeName")
         self.phase = text(item, "status", "phase")
-        self.created = instant(item, "metadata", "creationTimestamp")
 
-    @property
+    @cached_property
+    def created(self) -> datetime | None:
+        return instant(self.item, "metadata", "creationTimestamp")
+
+    @cached_property
     def called(self) -> str:
         return f"{self.namespace}/{self.name}"
 
@@ -64,11 +68,11 @@ class Pod:
     def operand(self) -> bool:
         return is_operand(self.name) or is_operand(text(self.item, "metadata", "labels", "app"))
 
-    @property
+    @cached_property
     def plugin(self) -> bool:
         return is_plugin(self.name) or is_plugin(text(self.item, "metadata", "labels", "app"))
 
-    @property
+    @cached_property
     def validator(self) -> bool:
         return is_validator(self.name) or is_validator(text(self.item, "metadata", "labels", "app"))
 
@@ -113,9 +117,11 @@ class Pod:
     def failed(self) -> bool:
         return self.phase == "Failed"
 
-    @property
+    @cached_property
     def leaving(self) -> bool:
-        return instant(self.item, "metadata", "deletionTimestamp") is not None
+        return "deletionTimestamp" in doc(self.item, "metadata") and (
+            instant(self.item, "metadata", "deletionTimestamp") is not None
+        )
 
     @cached_property
     def healthy(self) -> bool:

@@ -3,7 +3,7 @@
 Pods that wait because all GPUs are in use are no finding: that is what a full lab looks like.
 """
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 from lamplighter.domain.diagnosis import software, symptoms, workloads
 from lamplighter.domain.diagnosis.document import text
@@ -24,9 +24,14 @@ def judged(snapshot: Snapshot, gathered: Gathered) -> None:
         guessed = not pod.phase and not snapshot.was_read("kubernetes", "pods")
         if pod.healthy and pod.gpus and pod.phase == "Running":
             _driver_gone(snapshot, gathered, pod)
-        if pod.healthy or pod.node in gathered.explained or workloads.is_history(snapshot, pod):
+        if pod.healthy or workloads.is_history(snapshot, pod):
             continue
-        if _own_cause(snapshot, gathered, pod, nodes.get(pod.node)) or guessed:
+        if pod.node in gathered.explained:
+            _of_its_own(snapshot, gathered, pod, nodes.get(pod.node))
+            continue
+        # Of a pod that waits for a node nobody but the scheduler says anything.
+        placed = bool(pod.node) or pod.phase != "Pending"
+        if (placed and _own_cause(snapshot, gathered, pod, nodes.get(pod.node))) or guessed:
             continue
         if not pod.node and pod.phase in {"Pending", ""} and pod.gpus:
             _unplaced(snapshot, gathered, pod, free)
@@ -50,6 +55,17 @@ def _starts_with_node(pod: Pod) -> bool:
     return pod.validator
 
 
+def _of_its_own(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | None) -> None:
+    """What no trouble of its node explains: an image that cannot be pulled, or that is too new for any driver there."""
+    if node is None or not node.ready or not pod.gpus or pod.operand:
+        return
+    symptom = workloads.symptom_of(snapshot, pod)
+    if symptom and symptom.cause == "driver-too-old":
+        gathered.found(symptom.cause, pod.called, f"{pod.called}: {symptom.said}")
+    elif symptom is None and (said := workloads.pull_failure(snapshot, pod)):
+        gathered.found("image-pull-failed", pod.called, said)
+
+
 def _own_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | None) -> bool:
     if symptom := workloads.symptom_of(snapshot, pod):
         cause = software.resolved(snapshot, node, symptom.cause)
@@ -59,13 +75,13 @@ def _own_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | No
     if said := workloads.pull_failure(snapshot, pod):
         gathered.found("image-pull-failed", pod.called, said)
         return True
-    if said := workloads.refused(pod):
+    if said := workloads.refused(snapshot, pod):
         gathered.found("admission-refused", pod.called, said)
         return True
     return False
 
 
-def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: Iterable[tuple[int, int]]) -> None:
+def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: "_Free | None") -> None:
     """A pod that asks for a GPU and has no node."""
     said = workloads.scheduling_said(snapshot, pod)
     if taint := workloads.kept_away(snapshot, pod):
@@ -75,17 +91,15 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: Iterable[t
         return
     if gathered.supply_disturbed or workloads.gated(pod):
         return
-    sizes = list(free)
-    if not sizes:
+    if free is None:
         return
-    largest = max(whole for _, whole in sizes)
-    if pod.gpus > largest:
+    if pod.gpus > free.largest:
         gathered.unknown(
-            f"{pod.called} asks for {pod.gpus} GPUs, and no node of the pool has more than {largest}"
+            f"{pod.called} asks for {pod.gpus} GPUs, and no node of the pool has more than {free.largest}"
         )
         return
     # The scheduler sees more than was read here: where it finds no GPU free, none is.
-    if all(left < pod.gpus for left, _ in sizes) or "Insufficient nvidia.com/" in said:
+    if pod.gpus > free.most_left or "Insufficient nvidia.com/" in said:
         return
     began = pod.created or snapshot.since
     if snapshot.age(began) <= Stage.SCHEDULING.normal:
@@ -96,17 +110,27 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: Iterable[t
     gathered.unknown(f"{pod.called} has no node though a GPU is free: {reason}", lacking)
 
 
-def _free(snapshot: Snapshot) -> list[tuple[int, int]]:
-    """(GPU units free, units in all) of each node that takes pods."""
+@dataclass(frozen=True)
+class _Free:
+    """Of the nodes that take pods: the most GPU units that one has, and that one has left."""
+
+    largest: int
+    most_left: int
+
+
+def _free(snapshot: Snapshot) -> _Free | None:
+    """None where no node takes pods."""
     used: dict[str, int] = {}
     for pod in snapshot.pods:
         if pod.node and pod.phase not in {"Succeeded", "Failed"}:
             used[pod.node] = used.get(pod.node, 0) + pod.gpus
-    return [
-        (node.allocatable - used.get(node.name, 0), node.allocatable)
-        for node in snapshot.nodes
-        if node.ready and not node.cordoned
-    ]
+    open_nodes = [node for node in snapshot.nodes if node.ready and not node.cordoned]
+    if not open_nodes:
+        return None
+    return _Free(
+        largest=max(node.allocatable for node in open_nodes),
+        most_left=max(node.allocatable - used.get(node.name, 0) for node in open_nodes),
+    )
 
 
 def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
@@ -119,7 +143,8 @@ def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
             seconds = int(snapshot.age(pulling).total_seconds())
             gathered.found("image-pull-slow", pod.called, f"{pod.called} has been pulling for {seconds} s")
         return
-    began = max(snapshot.since, pod.created or snapshot.since)
+    pulls = [event.last for event in snapshot.events_of(pod) if event.reason == "Pulled" and event.last]
+    began = max([snapshot.since, pod.created or snapshot.since, *pulls])
     if snapshot.age(began) <= Stage.START.normal:
         gathered.progress(Stage.START, pod.called, began)
         return

@@ -4,7 +4,7 @@ Owns what was read and what was not (an absent key is not an empty list), and wh
 pods are in scope: the expected pool, and every pod that asks for its GPUs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -19,6 +19,7 @@ from lamplighter.errors import BadInput
 NODEGROUP_LABELS = ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool", "alpha.eksctl.io/nodegroup-name")
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 LIVE = {"pending", "running"}
+_NETWORK_FAILS = {"Failed", "BackOff", "Unhealthy", "FailedCreatePodSandBox"}
 
 _LISTS = {
     "aws": ("scaling_activities", "instances", "security_groups", "subnets", "quotas"),
@@ -81,9 +82,12 @@ class Snapshot:
         return at(self.document, part, name) is not None
 
     def listed(self, part: str, name: str) -> list[Doc]:
-        """The list, as a plain one or as kubectl prints it (kind List)."""
+        """The list: a plain one, or in the frame in which kubectl (kind List) and the AWS CLI print it."""
         found = at(self.document, part, name)
-        return docs(found, "items") if isinstance(found, Mapping) else docs(self.document, part, name)
+        if isinstance(found, Mapping):
+            frames = [value for key, value in found.items() if key == "items" or part == "aws"]
+            found = next((value for value in frames if isinstance(value, list)), [])
+        return [] if isinstance(found, str) or not isinstance(found, Sequence) else docs({"": found}, "")
 
     def not_read(self, *keys: str) -> list[str]:
         """Those of the dotted keys that were not read."""
@@ -94,10 +98,14 @@ class Snapshot:
         found = doc(self.document, "aws", "nodegroup")
         return doc(found, "nodegroup") or found
 
+    @cached_property
+    def _group_name(self) -> str:
+        return text(self.nodegroup, "nodegroupName")
+
     @property
     def name(self) -> str:
         """How the pool is called in findings: by its node group where that was read."""
-        return text(self.nodegroup, "nodegroupName") or self.pool or "the pool"
+        return self._group_name or self.pool or "the pool"
 
     def age(self, moment: datetime | None) -> timedelta:
         """How long ago; since the expectation began where it is not known."""
@@ -122,14 +130,17 @@ class Snapshot:
         """Pods of the GPU software on the pool's nodes, and pods that ask for its GPUs."""
         mine = {node.name for node in self.nodes}
         found = []
-        for item in self._pod_documents():
-            pod = Pod(item)
+        for pod in self._all_pods:
             if not pod.name or pod.leaving or not (pod.gpus or pod.operand):
                 continue
             elsewhere = bool(pod.node) and pod.node not in mine and self.was_read("kubernetes", "nodes")
-            if not elsewhere and (pod.operand or pod.node or self._asks_here(item)):
+            if not elsewhere and (pod.operand or pod.node or self._asks_here(pod.item)):
                 found.append(pod)
         return found
+
+    @cached_property
+    def _all_pods(self) -> list[Pod]:
+        return [Pod(item) for item in self._pod_documents()]
 
     def _pod_documents(self) -> list[Doc]:
         """The pods; where they were not read, what the names in logs and events give away."""
@@ -160,8 +171,7 @@ class Snapshot:
     @cached_property
     def operator_pods(self) -> list[Pod]:
         """The operator's own pods, which run on any node."""
-        found = [Pod(item) for item in self.listed("kubernetes", "pods")]
-        return [pod for pod in found if is_operator(pod.name) and not pod.leaving]
+        return [pod for pod in self._all_pods if is_operator(pod.name) and not pod.leaving]
 
     def node_events(self, node: Node) -> list[Event]:
         return self.events.get(("Node", "", node.name), []) + self.events.get(
@@ -180,6 +190,23 @@ class Snapshot:
         """Events since the expectation began, by kind, namespace and name of what they are about."""
         return events_by_object(self.listed("kubernetes", "events"), self.since)
 
+    @cached_property
+    def events_by_kind(self) -> dict[str, list[tuple[str, str, list[Event]]]]:
+        """The same by kind alone: namespace, name and events of each object of it."""
+        found: dict[str, list[tuple[str, str, list[Event]]]] = {}
+        for (kind, namespace, name), events in self.events.items():
+            found.setdefault(kind, []).append((namespace, name, events))
+        return found
+
+    @cached_property
+    def network_says(self) -> list[str]:
+        """What the network plugin's pods say, which is what most nodes that are not Ready wait for."""
+        return [
+            f"{namespace}/{name}: {events[-1]}"
+            for namespace, name, events in self.events_by_kind.get("Pod", ())
+            if name.startswith("aws-node") and events[-1].reason in _NETWORK_FAILS
+        ]
+
     def events_of(self, pod: Pod) -> list[Event]:
         return self.events.get(("Pod", pod.namespace, pod.name), [])
 
@@ -196,10 +223,27 @@ class Snapshot:
             for taint in docs(self.nodegroup, "taints")
         ]
 
+    @cached_property
+    def jobs(self) -> dict[tuple[str, str], Doc]:
+        """The jobs by namespace and name; the namespace is "" where it was left out."""
+        listed = self.listed("kubernetes", "jobs")
+        return {(text(job, "metadata", "namespace"), text(job, "metadata", "name")): job for job in listed}
+
+    @cached_property
+    def node_taints(self) -> list[list[Doc]]:
+        """The taints of the pool's nodes, each set of them once: most nodes of a pool have the same."""
+        found: list[list[Doc]] = []
+        for node in self.nodes:
+            if node.taints not in found:
+                found.append(node.taints)
+        return found
+
     def logs(self, pod: Pod, *, previous: bool = False) -> str:
         """What all containers of the pod printed, as far as it was read."""
-        logs = doc(self.document, "logs_previous" if previous else "logs")
         whole = f"{pod.namespace}/{pod.name}"
+        if whole not in self._log_keys:
+            return ""
+        logs = doc(self.document, "logs_previous" if previous else "logs")
         names = [whole, *(f"{whole}/{name}" for name in pod.container_names)]
         said = [text(logs, name) for name in names]
         if not any(said):
@@ -218,7 +262,7 @@ class Snapshot:
         labels = doc(item, "metadata", "labels")
         group = next((text(labels, key) for key in NODEGROUP_LABELS if text(labels, key)), "")
         kind = text(labels, INSTANCE_TYPE_LABEL)
-        named = text(self.nodegroup, "nodegroupName")
+        named = self._group_name
         if group and group in {named, self.pool}:
             return True
         if group and self.pool and group.endswith(f"-{self.pool}") and not named:
@@ -234,7 +278,7 @@ class Snapshot:
     def _of_pool(self, instance: Doc) -> bool:
         tags = {text(tag, "Key"): text(tag, "Value") for tag in docs(instance, "Tags")}
         group = tags.get("eks:nodegroup-name") or tags.get("karpenter.sh/nodepool")
-        named = text(self.nodegroup, "nodegroupName")
+        named = self._group_name
         if group:
             return group in {named, self.pool} or (
                 not named and bool(self.pool) and group.endswith(f"-{self.pool}")
@@ -245,11 +289,13 @@ class Snapshot:
     def _asks_here(self, item: Doc) -> bool:
         """Whether the pod's own selector does not send it to another pool."""
         chosen = doc(item, "spec", "nodeSelector")
+        if not chosen:
+            return True
         group = next((text(chosen, key) for key in NODEGROUP_LABELS if text(chosen, key)), "")
         kind = text(chosen, INSTANCE_TYPE_LABEL)
         if kind and self.instance_type and kind != self.instance_type:
             return False
-        named = text(self.nodegroup, "nodegroupName")
+        named = self._group_name
         return not group or group in {named, self.pool} or (not named and group.endswith(f"-{self.pool}"))
 
 

@@ -20,6 +20,20 @@ _NEEDED = re.compile(
 _OPERATOR = re.compile(r"^gpu-operator$|gpu-operator(?!.*node-feature)|node-feature-discovery-master")
 _ABOUT_NODE = ("driver-mismatch", "driver-broken", "runtime-missing", "driver-too-old", "cdi-unresolvable")
 _RESTARTS = 3
+# With these, every operand is ready on the nodes that are there; all others may be why one is not.
+_NO_OPERAND_CARES = frozenset(
+    {
+        "launch-denied",
+        "vcpu-quota",
+        "no-capacity",
+        "node-not-joined",
+        "nccl-path-blocked",
+        "bandwidth-throttled",
+        "image-pull-slow",
+        "admission-refused",
+        "gpu-lost",
+    }
+)
 _NO_RUNTIME_CLASS = re.compile(r"RuntimeClass \W*nvidia\W* not found", re.IGNORECASE)
 
 
@@ -115,12 +129,18 @@ def operator_failed(snapshot: Snapshot) -> bool:
     return text(error, "status") == "True" and text(error, "reason") in {"ReconcileFailed", "DriverNotReady"}
 
 
+def operator_reconciles_not(snapshot: Snapshot) -> bool:
+    """The operator cannot write what it manages: its own trouble, whatever runs or not."""
+    error = condition(snapshot.policy, "Error")
+    return text(error, "status") == "True" and text(error, "reason") == "ReconcileFailed"
+
+
 def not_created(snapshot: Snapshot) -> list[str]:
     """DaemonSets whose pods are rejected because the runtime class that they name does not exist."""
     return [
         f"DaemonSet {name}: {event.message}"
-        for (kind, _, name), events in snapshot.events.items()
-        if kind == "DaemonSet" and is_operand(name)
+        for _, name, events in snapshot.events_by_kind.get("DaemonSet", ())
+        if is_operand(name)
         for event in events[-1:]
         if _NO_RUNTIME_CLASS.search(event.message)
     ]
@@ -166,8 +186,14 @@ def validated(snapshot: Snapshot, gathered: Gathered) -> None:
 
 
 def _stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None:
-    if explained_by_texts(snapshot, gathered, node, [pod]):
+    workload = [each for each in snapshot.pods_on(node) if each.operand and each.gpus and not each.healthy]
+    if explained_by_texts(snapshot, gathered, node, [pod, *workload]):
         gathered.explained.add(node.name)
+        return
+    refused = [(each.called, said) for each in workload if (said := workloads.refused(snapshot, each))]
+    for called, said in refused:
+        gathered.found("admission-refused", called, said)
+    if refused:
         return
     if failure := workloads.pull_failure(snapshot, pod):
         gathered.found("image-pull-failed", pod.called, failure)
@@ -178,10 +204,14 @@ def _stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None
     if not late and not (crashes and pod.restarts >= _RESTARTS):
         gathered.progress(Stage.VALIDATION, node.name, began)
         return
-    stuck = (
-        crashes or [(name, f"{reason} {message}") for name, reason, message in pod.waits()] or _running(pod)
-    )
-    said = [f"{pod.called}: container {name}: {why}, {pod.restarts} restarts" for name, why in stuck[:1]]
+    stuck(snapshot, gathered, node, pod)
+
+
+def stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None:
+    """The validator on a node does not get through; says which of its init containers."""
+    waits = [(name, f"{reason} {message}") for name, reason, message in pod.waits()]
+    where = list(pod.crashing()) or waits or _running(pod)
+    said = [f"{pod.called}: container {name}: {why}, {pod.restarts} restarts" for name, why in where[:1]]
     log = snapshot.logs(pod).strip() or snapshot.logs(pod, previous=True).strip()
     gathered.found(
         "validator-stuck", node.name, *(said or [f"{pod.called} is {pod.phase}"]), log.rpartition("\n")[2]
@@ -197,14 +227,36 @@ def _running(pod: Pod) -> list[tuple[str, str]]:
     ]
 
 
+def _waits_for_others(snapshot: Snapshot) -> bool:
+    """Whether the operands that the ClusterPolicy waits for are on nodes of another pool, by their counts."""
+    if text(condition(snapshot.policy, "Error"), "reason") != "OperandNotReady":
+        return False
+    mine = {node.name for node in snapshot.nodes}
+    waiting = False
+    for daemonset in snapshot.listed("kubernetes", "daemonsets"):
+        name = text(daemonset, "metadata", "name")
+        desired = number(daemonset, "status", "desiredNumberScheduled") or 0
+        if not is_operand(name) or (number(daemonset, "status", "numberReady") or 0) >= desired:
+            continue
+        here = [pod for pod in snapshot.pods if pod.node in mine and pod.name.startswith(f"{name}-")]
+        if any(not pod.healthy for pod in here) or desired <= len(here):
+            return False
+        waiting = True
+    return waiting
+
+
 def operator_healthy(snapshot: Snapshot, gathered: Gathered) -> None:
     """At the end: an operator that is down by itself, or not ready where nothing else explains it."""
+    if snapshot.nodes and all(node.brings_plugin for node in snapshot.nodes):
+        # None of the pool's GPUs come by it.
+        return
     if operator_down(snapshot, gathered):
         return
-    nvidia = any(
-        cause not in {"no-capacity", "image-pull-slow", "bandwidth-throttled"} for cause in gathered.objects
-    )
-    if not nvidia and not gathered.supply_disturbed:
+    settling = any(each.stage in {Stage.READY, Stage.GPUS, Stage.VALIDATION} for each in gathered.in_progress)
+    explained = bool(gathered.objects.keys() - _NO_OPERAND_CARES) or bool(gathered.unclear) or settling
+    explained = explained or _waits_for_others(snapshot)
+    # What the operator cannot write has nothing to do with what does not run.
+    if operator_reconciles_not(snapshot) or not explained:
         policy_not_ready(snapshot, gathered)
 
 

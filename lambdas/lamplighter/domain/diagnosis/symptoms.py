@@ -21,7 +21,7 @@ _SYMPTOMS = (
     (
         "driver-broken",
         re.compile(
-            r"couldn'?t communicate with the NVIDIA driver|nvml error: driver not loaded", re.IGNORECASE
+            r"couldn.?t communicate with the NVIDIA driver|nvml error: driver not loaded", re.IGNORECASE
         ),
     ),
     (
@@ -49,6 +49,23 @@ _SYMPTOMS = (
         re.compile(r"failed to assign an IP address to container|InsufficientCidrBlocks", re.IGNORECASE),
     ),
 )
+# Each of the texts above has one of these words in it. Most texts have none, and a word is found at once.
+_WORDS = (
+    "driver/library",
+    "communicate with",
+    "driver not loaded",
+    "unsatisfied condition",
+    "update your driver",
+    "version is insufficient",
+    "nvml",
+    "libnvidia-ml",
+    "incompatible ",
+    "no runtime for",
+    "runtimeclass",
+    "unresolvable",
+    "assign an ip",
+    "cidrblocks",
+)
 _LOST = re.compile(r"Failed to initialize NVML: Unknown Error|GPU is lost|fallen off the bus", re.IGNORECASE)
 _XID = re.compile(r"XidCriticalError: Xid=(\d{1,4})|Xid \(PCI:[^)\s]{1,40}\): (\d{1,4})")
 _CONDITION_XID = re.compile(r"NvidiaXID(\d{1,4})(?:Error|Warning)?")
@@ -66,12 +83,29 @@ class Symptom:
 
 def symptom(texts: Iterable[str], now: datetime, since: datetime) -> Symptom | None:
     """The most fundamental cause that any of the texts shows since then; None where none does."""
-    listed = list(texts)
+    listed = [telling for each in texts if (telling := _telling(each))]
     for cause, pattern in _SYMPTOMS:
         for said in listed:
             for line in _lines(said, pattern, now, since):
                 return Symptom(cause, line)
     return None
+
+
+def _telling(said: str) -> str:
+    """The lines that may show a symptom: most of a log does not."""
+    low = said.lower()
+    if len(low) != len(said):
+        # A letter that is two in lower case: places in one are none in the other.
+        return said
+    lines: set[tuple[int, int]] = set()
+    for word in _WORDS:
+        place = low.find(word)
+        while place >= 0:
+            end = said.find("\n", place)
+            end = len(said) if end < 0 else end
+            lines.add((said.rfind("\n", 0, place) + 1, end))
+            place = low.find(word, end)
+    return "\n".join(said[begin:end] for begin, end in sorted(lines))
 
 
 def lost(said: str, now: datetime, since: datetime) -> str | None:
@@ -81,6 +115,8 @@ def lost(said: str, now: datetime, since: datetime) -> str | None:
 
 def xids(said: str, now: datetime, since: datetime) -> Iterator[tuple[int, str]]:
     """XIDs in a log, with their lines."""
+    if "Xid" not in said:
+        return
     for line in _lines(said, _XID, now, since):
         for match in _XID.finditer(line):
             yield int(match[1] or match[2]), line

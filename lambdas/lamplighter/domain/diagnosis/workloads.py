@@ -27,6 +27,9 @@ _UNIT = re.compile(r"([\d.]+)(h|ms|m|us|µs|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 _GPU_TAINT = re.compile(r"untolerated taint (\{nvidia\.com/[^}]{0,200}\})")
 _REFUSED = {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu"}
+_SANDBOX_STANDS = {"Pulling", "Pulled", "Created", "Started"}
+# k8s-device-plugin: "Registered device plugin for 'nvidia.com/gpu' with Kubelet"
+_REGISTERED = "Registered device plugin for"
 
 
 def is_history(snapshot: Snapshot, pod: Pod) -> bool:
@@ -39,12 +42,12 @@ def is_history(snapshot: Snapshot, pod: Pod) -> bool:
         return False
     if _job_done(snapshot, pod):
         return True
-    return any(
+    return pod.failed and any(
         other is not pod
         and other.owner == pod.owner
         and other.namespace == pod.namespace
+        and (other.node == pod.node or not pod.owner.startswith("DaemonSet/"))
         and other.healthy
-        and pod.failed
         and _after(other.created, pod.created)
         for other in snapshot.pods
     )
@@ -55,25 +58,37 @@ def _after(later: datetime | None, earlier: datetime | None) -> bool:
 
 
 def _job_done(snapshot: Snapshot, pod: Pod) -> bool:
-    for job in snapshot.listed("kubernetes", "jobs"):
-        same = text(job, "metadata", "name") == pod.owner.removeprefix("Job/")
-        if (
-            pod.owner.startswith("Job/")
-            and same
-            and text(job, "metadata", "namespace") in {"", pod.namespace}
-        ):
-            wanted = number(job, "spec", "completions") or 1
-            complete = text(condition(job, "Complete"), "status") == "True"
-            return complete or (number(job, "status", "succeeded") or 0) >= wanted
-    return False
+    kind, _, name = pod.owner.partition("/")
+    job = snapshot.jobs.get((pod.namespace, name)) or snapshot.jobs.get(("", name))
+    if kind != "Job" or job is None:
+        return False
+    wanted = number(job, "spec", "completions") or 1
+    complete = text(condition(job, "Complete"), "status") == "True"
+    return complete or (number(job, "status", "succeeded") or 0) >= wanted
 
 
 def symptom_of(snapshot: Snapshot, pod: Pod) -> Symptom | None:
     """The cause that the pod's own texts name: of the kubelet, the runtime, and of its containers."""
-    texts = [*pod.said, *(event.message for event in snapshot.events_of(pod)), snapshot.logs(pod)]
+    texts = [*pod.said, *_still_said(snapshot, pod), _since_registered(pod, snapshot.logs(pod))]
     if not pod.healthy:
         texts.append(snapshot.logs(pod, previous=True))
     return symptoms.symptom(texts, snapshot.now, snapshot.since)
+
+
+def _still_said(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
+    """The messages of its events; a sandbox that could not be made first and was made then is history."""
+    events = snapshot.events_of(pod)
+    made = [place for place, event in enumerate(events) if event.reason in _SANDBOX_STANDS]
+    runs = any(at(status, "state", "running") is not None for status in pod.statuses)
+    for place, event in enumerate(events):
+        over = event.reason == "FailedCreatePodSandBox" and (runs or (made and made[-1] > place))
+        if not over:
+            yield event.message
+
+
+def _since_registered(pod: Pod, log: str) -> str:
+    """The log of a device plugin from where it last registered on: what it could not do before, it could then."""
+    return log[log.rfind(_REGISTERED) + len(_REGISTERED) :] if pod.plugin and _REGISTERED in log else log
 
 
 def pull_failure(snapshot: Snapshot, pod: Pod) -> str | None:
@@ -118,24 +133,29 @@ def _duration(written: str) -> float:
     return total
 
 
-def refused(pod: Pod) -> str | None:
+def refused(snapshot: Snapshot, pod: Pod) -> str | None:
     """The kubelet's words where it refused the pod; None where it did not."""
     reason, message = text(pod.item, "status", "reason"), text(pod.item, "status", "message")
     if reason in _REFUSED or (pod.failed and "UnexpectedAdmissionError" in message):
         return f"{pod.called} on {pod.node}: {reason} {message}"
-    return None
+    if pod.phase:
+        return None
+    # Of the pod only its events are known.
+    said = [event for event in snapshot.events_of(pod) if event.reason in _REFUSED]
+    return f"{pod.called}: {said[-1]}" if said else None
 
 
 def kept_away(snapshot: Snapshot, pod: Pod) -> str | None:
     """The taint that keeps the pod off every node of the pool; None where it may go to one."""
-    taints = [node.taints for node in snapshot.nodes] or [snapshot.taints]
+    taints = snapshot.node_taints or [snapshot.taints]
     missing = [pod.untolerated(each) for each in taints]
     # As the scheduler writes it; its own word counts too, for the taint that means a GPU.
     if all(missing):
         return f"{{{text(missing[0], 'key')}: {text(missing[0], 'value')}}}"
+    if any(taints):
+        return None
     said = _GPU_TAINT.search(scheduling_said(snapshot, pod))
-    bare = not any(taints)
-    return said[1] if said and bare else None
+    return said[1] if said else None
 
 
 def scheduling_said(snapshot: Snapshot, pod: Pod) -> str:

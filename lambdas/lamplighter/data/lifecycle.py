@@ -1,0 +1,59 @@
+"""Until when AWS supports what a lab is built on: Kubernetes versions, Lambda's runtime; see lifecycle.json.
+
+A version that is not in the table is unknown, which is no fault of the lab: tables age.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+#: What the functions run on; a test holds the stacks to it.
+RUNTIME = "python3.13"
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """The last days of a Kubernetes version: of standard support, and of the extended one, which costs more."""
+
+    standard: date
+    extended: date
+
+
+@cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((Path(__file__).parent / "lifecycle.json").read_text("utf-8"))
+    return document
+
+
+def known_on() -> date:
+    """The day of the table."""
+    return date.fromisoformat(_document()["known"])
+
+
+def kubernetes(version: str) -> Support | None:
+    """When EKS's support of a version such as 1.35 ends."""
+    found = _document()["kubernetes"].get(version)
+    if found is None:
+        return None
+    return Support(date.fromisoformat(found["standard"]), date.fromisoformat(found["extended"]))
+
+
+def newest_kubernetes() -> str:
+    """The version with the longest support."""
+    versions: dict[str, Any] = _document()["kubernetes"]
+    return max(versions, key=lambda version: date.fromisoformat(versions[version]["standard"]))
+
+
+def extended_support_hour() -> Decimal:
+    """What a cluster in extended support costs more for an hour, in USD."""
+    return Decimal(_document()["extended_support_hour"])
+
+
+def runtime(name: str) -> date | None:
+    """When Lambda deprecates a runtime such as python3.13."""
+    found = _document()["runtimes"].get(name)
+    return None if found is None else date.fromisoformat(found)

@@ -1,0 +1,79 @@
+"""What the lab says to people, by key and language: one catalogue, a file a language in texts/.
+
+English is complete and the law; a language that lacks a text or a word of it says it in English rather than
+nothing. Which sentence is said when is decided where it is said. Reasons and findings are not in here.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "texts"
+DEFAULT = "en"
+
+Entry = str | Mapping[str, str]
+"""A text with `{names}` in it; or `by`, the name of a number, with the text for `one` and for `other`."""
+
+_logger = logging.getLogger(__name__)
+
+
+class Missing(LookupError):
+    """A text, or a value that it names, is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The catalogue in one language, such as `ko`; one that nobody wrote yet is English."""
+
+    language: str = DEFAULT
+
+    def say(self, key: str, /, **values: object) -> str:
+        """The text of a key with these values in it; never fails, a text that is not there is its key."""
+        for language in dict.fromkeys((self.language, DEFAULT)):
+            try:
+                return rendered(language, key, values)
+            except Missing as missing:
+                _logger.warning("the text %s in %s: %s", key, language, missing)
+        return key
+
+    def joined(self, names: Iterable[str]) -> str:
+        """Names one after the other: `a and b`."""
+        return self.say("words.and").join(names)
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Every language there is a file of, by its code."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+
+
+@cache
+def catalogue(language: str) -> Mapping[str, Entry]:
+    """All texts of a language by key; empty where there is no such file."""
+    if language not in languages():
+        return {}
+    texts: dict[str, Entry] = json.loads((FOLDER / f"{language}.json").read_text("utf-8"))
+    return texts
+
+
+def rendered(language: str, key: str, values: Mapping[str, object]) -> str:
+    """The text in that very language; Missing where it, or a value of it, is not there."""
+    entry = catalogue(language).get(key)
+    if entry is None:
+        raise Missing("it is not in the catalogue")
+    try:
+        return _form(entry, values).format_map(values)
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        raise Missing(f"it cannot be filled in ({error})") from error
+
+
+def _form(entry: Entry, values: Mapping[str, object]) -> str:
+    if isinstance(entry, str):
+        return entry
+    return entry["one" if values[entry["by"]] == 1 else "other"]
+
+
+ENGLISH = Texts()

@@ -1,0 +1,81 @@
+"""What the doctor says of the lab itself: Slack's secret, the functions' runtime, the end of its calendar."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from lamplighter.data import lifecycle
+from lamplighter.domain import zones
+from lamplighter.domain.calendar import expand
+from lamplighter.domain.doctor.facts import Facts
+from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
+from lamplighter.lab import Lab
+
+AHEAD = timedelta(days=180)
+"""How long before a runtime is deprecated it is said: moving on takes a release of ours."""
+LAST_WINDOW_NEAR = timedelta(days=28)
+HORIZON = timedelta(days=400)
+
+
+def slack(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """The Slack app's secret is filled in."""
+    if lab.slack is None:
+        yield well("the lab has no Slack app")
+        return
+    secret = facts.slack
+    if isinstance(secret, Unread):
+        yield unknown(secret)
+    elif secret is None and facts.deployed:
+        yield unknown("no secret of the Slack app was found: has the Slack stack been deployed?")
+    elif secret is None:
+        yield well("the Slack stack makes the secret; it is filled in after the deploy")
+    elif secret.missing:
+        parts = " and ".join(secret.missing)
+        yield unwell(
+            f"{parts} of the Slack app are not in secret {secret.name}: every request is refused",
+            f"aws secretsmanager put-secret-value --secret-id {secret.name} --secret-string file://slack.json,"
+            ' with {"signing_secret": …, "bot_token": …}',
+        )
+    else:
+        yield well("the Slack app's signing_secret and bot_token are filled in")
+
+
+def runtime(_facts: Facts, _lab: Lab, now: datetime) -> Iterator[Judgement]:
+    """Lambda supports what the functions run on for a while yet."""
+    ends = lifecycle.runtime(lifecycle.RUNTIME)
+    if ends is None:
+        yield unknown(f"until when Lambda supports {lifecycle.RUNTIME} is not in the table shipped with us")
+        return
+    advice = "take a newer release of Lamplighter and deploy it"
+    if now.date() > ends:
+        yield unwell(f"Lambda deprecated {lifecycle.RUNTIME}, the functions' runtime, on {ends}", advice)
+    elif now.date() + AHEAD >= ends:
+        yield unwell(f"Lambda deprecates {lifecycle.RUNTIME}, the functions' runtime, on {ends}", advice)
+    else:
+        yield well(f"Lambda supports {lifecycle.RUNTIME}, the functions' runtime, until {ends}")
+
+
+def last_window(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
+    """The calendar does not end unnoticed."""
+    if not lab.windows:
+        yield well("the lab plans no windows")
+        return
+    if any(window.days and window.until is None for window in lab.windows):
+        yield well("the lab's windows go on")
+        return
+    if isinstance(facts.courses, Unread):
+        yield unknown(facts.courses)
+        return
+    planned = expand(lab, now, now + HORIZON, facts.courses).windows
+    advice = (
+        "write the next ones into the lab, or destroy it: cluster, NAT and system nodes cost without GPUs too"
+    )
+    if not planned:
+        yield unwell("the last planned window is over", advice)
+        return
+    last = max(planned, key=lambda one: one.closing)
+    on = f"{last.closes.astimezone(zones.zone(lab.time_zone)):%Y-%m-%d}"
+    said = f"the last planned window, {last.window}, ends on {on}"
+    if last.closes - now <= LAST_WINDOW_NEAR:
+        yield unwell(f"{said}, and nothing is planned after it", advice)
+    else:
+        yield well(said)

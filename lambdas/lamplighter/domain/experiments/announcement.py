@@ -1,0 +1,48 @@
+"""What the lab says aloud about an experiment: before the change what will not work, afterwards what it showed."""
+
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.domain.announcement import Announcement, notice
+from lamplighter.domain.experiments.report import conclusion
+from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.phrases import called, clock_and_date
+
+
+def of_change(
+    run: ExperimentRun, others: Sequence[Lease], zone: ZoneInfo, texts: Texts = ENGLISH
+) -> Announcement:
+    """That a fault is put in on purpose, until when, what else breaks, and for whom."""
+    until = clock_and_date(texts, zone)(run.ends)
+    runs = (
+        texts.say(
+            "notice.experiment.text.because", by=run.by, name=run.name, because=run.because, until=until
+        )
+        if run.because
+        else texts.say("notice.experiment.text", by=run.by, name=run.name, until=until)
+    )
+    text = [runs, *run.experiment.breaks]
+    if others:
+        names = texts.joined(
+            texts.say("lease.on-pool", lease=called(texts, lease), pool=lease.pool) for lease in others
+        )
+        text.append(texts.say("notice.experiment.felt", leases=names))
+    return notice(
+        "experiment",
+        texts,
+        lambda texts: texts.say("notice.experiment.subject", name=run.name, pool=run.pool),
+        " ".join(text),
+    )
+
+
+def of_report(run: ExperimentRun, texts: Texts = ENGLISH) -> Announcement:
+    """What it showed, and that it is undone."""
+    told = conclusion(run)
+    return notice(
+        "experiment-over",
+        texts,
+        lambda texts: texts.say("notice.experiment-over.subject", name=run.name, pool=run.pool),
+        texts.say("notice.experiment-over.text", told=f"{told[:1].upper()}{told[1:]}", id=run.id),
+    )

@@ -1,0 +1,65 @@
+"""What was seen of an experiment, held against what it was expected to show: the diagnosis has the word.
+
+Owns when the symptom counts as seen; looking is handlers/experiments_observe.py's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lamplighter.domain import instant
+from lamplighter.domain.experiments.catalogue import Experiment
+
+Row = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look found: verdicts as rows (`check`, `node`, `verdict`, `reason`), and what is waited for."""
+
+    verdicts: Sequence[dict[str, object]]
+    waiting: Sequence[str] = ()
+    ended: datetime | None = None
+    """Since when nothing more will come of what was run, where it comes to an end by itself."""
+
+
+def causes(diagnosis: Mapping[str, object]) -> list[str]:
+    """The causes that a diagnosis names, root first."""
+    return [str(finding.get("cause")) for finding in rows(diagnosis.get("findings"))]
+
+
+def seen(
+    experiment: Experiment, verdicts: Sequence[Row], diagnosis: Mapping[str, object], at: datetime
+) -> dict[str, object]:
+    """The document that a run keeps of its observation."""
+    named = causes(diagnosis)
+    expected = experiment.cause in named
+    return {
+        "at": instant.written(at),
+        "as_expected": expected,
+        "cause": experiment.cause if expected else next(iter(named), None),
+        "findings": [dict(finding) for finding in rows(diagnosis.get("findings"))],
+        "verdicts": [dict(verdict) for verdict in verdicts],
+    }
+
+
+def proof(verdicts: Sequence[Row], at: datetime, why_not: str | None = None) -> dict[str, object]:
+    """What a run keeps of the checks after it: passed only where there are some, and all of them passed."""
+    outcomes = {str(each.get("verdict")) for each in verdicts}
+    if "failed" in outcomes:
+        verdict = "failed"
+    else:
+        verdict = "passed" if outcomes == {"passed"} and why_not is None else "not-proven"
+    return {
+        "at": instant.written(at),
+        "verdict": verdict,
+        "reason": why_not,
+        "verdicts": [dict(each) for each in verdicts],
+    }
+
+
+def rows(found: object) -> list[Row]:
+    """The documents of a list."""
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        return []
+    return [each for each in found if isinstance(each, Mapping)]

@@ -1,0 +1,62 @@
+"""The fields of the ClusterPolicy that experiments change, and what they become.
+
+Owns the values; borrowing the fields from Helm and giving them back is adapters/kubernetes/lending.py's.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from pydantic import JsonValue
+
+MANAGER = "lamplighter-experiment"
+"""Of its own: what a window applies as `lamplighter` stays applied."""
+
+
+class Taint(Protocol):
+    """A taint of a pool's nodes."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+    @property
+    def effect(self) -> str: ...
+
+
+def changes(experiment: str, taints: Sequence[Taint]) -> Mapping[str, JsonValue]:
+    """The part of the spec that an experiment applies."""
+    if experiment == "device-plugin-off":
+        return {"devicePlugin": {"enabled": False}}
+    missing: list[JsonValue] = [
+        {
+            "key": taint.key,
+            "operator": "Equal",
+            "value": "present" if taint.value != "present" else "true",
+            "effect": taint.effect,
+        }
+        for taint in taints
+    ]
+    return {"daemonsets": {"tolerations": missing}}
+
+
+def said(fields: Mapping[str, object], path: str = "") -> list[str]:
+    """The changes as sentences: `devicePlugin.enabled becomes false`."""
+    lines: list[str] = []
+    for key, value in fields.items():
+        here = f"{path}.{key}" if path else key
+        if isinstance(value, Mapping):
+            lines += said(value, here)
+        else:
+            shown = str(value).lower() if isinstance(value, bool) else _written(value)
+            lines.append(f"{here} of the ClusterPolicy becomes {shown}")
+    return lines
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "; ".join(_written(each) for each in value)
+    if isinstance(value, Mapping):
+        return " ".join(f"{key}={inner}" for key, inner in value.items())
+    return str(value)

@@ -1,0 +1,94 @@
+"""The rails of a run: schedules that undo it when nobody else does, armed before the first change.
+
+Security-group rules are put back by EC2 itself, with no function of ours; whatever else there is, by the
+workflow that the schedule starts. Each fires twice: after the run's own length, and ahead of its lease's end.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from lamplighter.domain import instant
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.experiments.catalogue import Touches
+from lamplighter.domain.experiments.rules import Rule
+from lamplighter.domain.experiments.run import MARGIN, ExperimentRun
+from lamplighter.domain.schedule import START_EXECUTION, Schedule, Start
+
+AUTHORIZE = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
+PREFIX = "experiment-"
+AFTER_END = timedelta(minutes=2)
+"""The workflow restores at the end itself; a schedule that finds the rule there already is refused by EC2."""
+GOOD_FOR = timedelta(days=1)
+RETRIED = timedelta(minutes=5)
+
+
+def before_rules(before: Mapping[str, object]) -> tuple[Rule, ...]:
+    """The rules that were there, as a run keeps them."""
+    found = before.get("rules")
+    rows = found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+    return tuple(Rule.from_json(each) for each in rows if isinstance(each, Mapping))
+
+
+def rails(run: ExperimentRun, workflow: str, closes: datetime) -> tuple[Schedule, ...]:
+    """Every schedule that a run needs, the lease's end being `closes`; none where nothing is changed."""
+    if run.experiment.touches is Touches.NOTHING:
+        return ()
+    last = (closes - MARGIN).replace(microsecond=0)
+    moments = {"end": min(run.ends + AFTER_END, last), "last": last}
+    made: list[Schedule] = []
+    for moment, at in moments.items():
+        made += _by_ec2(run, moment, at)
+        made.append(_by_workflow(run, moment, at, workflow))
+    return tuple(made)
+
+
+def names(run: ExperimentRun) -> tuple[str, ...]:
+    """The names that its rails may have."""
+    groups = range(len(_groups(run)))
+    return tuple(
+        f"{PREFIX}{run.id}-{part}-{moment}"
+        for moment in ("end", "last")
+        for part in (*(f"rules{number}" for number in groups), "workflow")
+    )
+
+
+def restore(run: ExperimentRun, workflow: str, called: str, at: datetime, because: str) -> Start:
+    """The start of the workflow that undoes a run; `called` keeps one start apart from another."""
+    command = Command(
+        id=f"restore-{run.id}-{called}"[:80],
+        verb=Verb.RESTORE,
+        pool=run.pool,
+        owner=run.by,
+        by="the experiment's schedule" if called in {"end", "last"} else "guard",
+        source="guard",
+        issued=at,
+        expires=at + GOOD_FOR,
+        lease=run.lease,
+        experiment=run.id,
+        because=because,
+    )
+    return Start(workflow, command.id, command)
+
+
+def _by_ec2(run: ExperimentRun, moment: str, at: datetime) -> list[Schedule]:
+    """One call a group: EC2 adds all rules of a call or none, so that each group is restored by itself."""
+    made = []
+    for number, (group, rules) in enumerate(_groups(run).items()):
+        sent = {"GroupId": group, "IpPermissions": [rule.permission() for rule in rules]}
+        name = f"{PREFIX}{run.id}-rules{number}-{moment}"
+        made.append(Schedule(name, at, AUTHORIZE, json.dumps(sent), RETRIED))
+    return made
+
+
+def _by_workflow(run: ExperimentRun, moment: str, at: datetime, workflow: str) -> Schedule:
+    start = restore(run, workflow, moment, at, f"{run.name} was to be over by {instant.clock_time(run.ends)}")
+    sent = {"StateMachineArn": start.workflow, "Name": start.name, "Input": start.input}
+    return Schedule(f"{PREFIX}{run.id}-workflow-{moment}", at, START_EXECUTION, json.dumps(sent), RETRIED)
+
+
+def _groups(run: ExperimentRun) -> dict[str, list[Rule]]:
+    groups: dict[str, list[Rule]] = {}
+    for rule in before_rules(run.before):
+        groups.setdefault(rule.group, []).append(rule)
+    return groups

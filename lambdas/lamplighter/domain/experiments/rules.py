@@ -1,0 +1,104 @@
+"""The two security-group rules of the NCCL experiment: which they are, and how they are written.
+
+Owns the pair and its form; reading, taking and giving back rules is adapters/aws/security_groups.py's.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+ANY_PROTOCOL = "-1"
+EPHEMERAL = (1025, 65535)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule that lets traffic into a group; two are the same when all but their description is."""
+
+    group: str
+    protocol: str
+    from_port: int
+    to_port: int
+    cidr: str | None = None
+    source: str | None = None
+    """The group that may come in."""
+    description: str = ""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes it this rule for EC2: its description does not."""
+        return (self.group, self.protocol, self.from_port, self.to_port, self.cidr, self.source)
+
+    def permission(self) -> dict[str, object]:
+        """The rule in EC2's words, as calls and schedules send it."""
+        said = {"Description": self.description} if self.description else {}
+        made: dict[str, object] = {"IpProtocol": self.protocol}
+        if self.protocol != ANY_PROTOCOL:
+            made |= {"FromPort": self.from_port, "ToPort": self.to_port}
+        if self.cidr is not None:
+            return made | {"IpRanges": [{"CidrIp": self.cidr, **said}]}
+        return made | {"UserIdGroupPairs": [{"GroupId": self.source, **said}]}
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "group": self.group,
+            "protocol": self.protocol,
+            "from_port": self.from_port,
+            "to_port": self.to_port,
+            "cidr": self.cidr,
+            "source": self.source,
+            "description": self.description,
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> "Rule":
+        return cls(
+            group=str(found["group"]),
+            protocol=str(found["protocol"]),
+            from_port=int(str(found["from_port"])),
+            to_port=int(str(found["to_port"])),
+            cidr=str(found["cidr"]) if found.get("cidr") is not None else None,
+            source=str(found["source"]) if found.get("source") is not None else None,
+            description=str(found.get("description") or ""),
+        )
+
+    def __str__(self) -> str:
+        ports = (
+            "everything"
+            if self.protocol == ANY_PROTOCOL
+            else f"{self.from_port}-{self.to_port}/{self.protocol}"
+        )
+        whom = "itself" if self.source == self.group else self.source or self.cidr
+        return f"{self.group} lets in {ports} from {whom}"
+
+
+def ephemeral(rules: Iterable[Rule], node: str) -> Rule | None:
+    """The rule by which the node group reaches itself on its high ports."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.group == node
+            and rule.source == node
+            and rule.protocol == "tcp"
+            and (rule.from_port, rule.to_port) == EPHEMERAL
+        ),
+        None,
+    )
+
+
+def vpc_wide(rules: Iterable[Rule], auxiliary: str, cidr: str) -> Rule | None:
+    """The rule by which the auxiliary group lets in everything from the VPC."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.group == auxiliary and rule.cidr == cidr and rule.protocol == ANY_PROTOCOL
+        ),
+        None,
+    )
+
+
+def missing(before: Iterable[Rule], now: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Those of the rules that were there and are not."""
+    there = {rule.key for rule in now}
+    return tuple(rule for rule in before if rule.key not in there)

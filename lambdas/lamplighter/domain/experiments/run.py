@@ -1,0 +1,161 @@
+"""One run of an experiment: who, where, until when, what was there before, how far it came and what was seen.
+
+Owns its phases and its instants; the ledger keeps it as this document, written before the first change.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Self
+
+from lamplighter.domain import instant
+from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
+from lamplighter.domain.lease import Lease
+
+MARGIN = timedelta(minutes=10)
+"""Before the end of its lease everything must be as it was; the last schedules fire then."""
+Document = Mapping[str, object]
+
+
+class Phase(StrEnum):
+    """How far a run has come."""
+
+    PREPARED = "prepared"
+    """What was there before is kept; from here on something may be changed."""
+    CHANGED = "changed"
+    OBSERVED = "observed"
+    RESTORED = "restored"
+    """Everything is as it was, and was seen to be."""
+    PROVEN = "proven"
+    """The checks pass again, or were tried; the report is complete."""
+
+
+UNDONE = frozenset({Phase.RESTORED, Phase.PROVEN})
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRun:
+    """One run, as the ledger keeps it."""
+
+    id: str
+    name: str
+    pool: str
+    lease: str
+    by: str
+    begun: datetime
+    ends: datetime
+    """When the restore is due at the latest, by its own length."""
+    closes: datetime
+    """The end of its lease when it began."""
+    phase: Phase = Phase.PREPARED
+    because: str | None = None
+    before: Document = field(default_factory=dict)
+    """What was there: `rules` of EC2, `policy` of the ClusterPolicy."""
+    affected: tuple[str, ...] = ()
+    """Other leases that feel it."""
+    changed: datetime | None = None
+    change: tuple[str, ...] = ()
+    """What was changed, as it was done."""
+    seen: Document = field(default_factory=dict)
+    """`cause`, `findings`, `verdicts`, `as_expected`, `at`."""
+    restored: datetime | None = None
+    restored_by: str | None = None
+    proof: Document = field(default_factory=dict)
+    """`verdict`, `verdicts`, `rules`, `policy`, `at`."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """What it is a run of."""
+        return CATALOGUE[self.name]
+
+    @property
+    def undone(self) -> bool:
+        """Whether everything is as it was before, as far as anybody looked."""
+        return self.phase in UNDONE
+
+    def due(self, lease: Lease | None) -> datetime:
+        """When it must be undone, by its lease as it is now: one that ends sooner takes it along."""
+        closes = lease.closes if lease is not None else self.closes
+        return min(self.ends, closes - MARGIN)
+
+    def overdue(self, lease: Lease | None, now: datetime) -> str | None:
+        """Why it should be undone by now and is not; None while it may go on."""
+        if self.undone:
+            return None
+        if lease is None or not lease.in_force(now):
+            return f"the lease {self.lease} is over"
+        due = self.due(lease)
+        return f"it was to be undone by {instant.clock_time(due)}" if now >= due else None
+
+    def moved_to(self, phase: Phase, **changes: object) -> Self:
+        """The same run, further on."""
+        return replace(self, phase=phase, **changes)  # type: ignore[arg-type]
+
+    def to_json(self) -> dict[str, object]:
+        """The document that the ledger keeps and `experiment report --json` is made from."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "pool": self.pool,
+            "lease": self.lease,
+            "by": self.by,
+            "begun": instant.written(self.begun),
+            "ends": instant.written(self.ends),
+            "closes": instant.written(self.closes),
+            "phase": self.phase.value,
+            "because": self.because,
+            "before": dict(self.before),
+            "affected": list(self.affected),
+            "changed": _written(self.changed),
+            "change": list(self.change),
+            "seen": dict(self.seen),
+            "restored": _written(self.restored),
+            "restored_by": self.restored_by,
+            "proof": dict(self.proof),
+        }
+
+    @classmethod
+    def from_json(cls, found: Document) -> Self:
+        """Reads what to_json wrote."""
+        return cls(
+            id=str(found["id"]),
+            name=str(found["name"]),
+            pool=str(found["pool"]),
+            lease=str(found["lease"]),
+            by=str(found["by"]),
+            begun=instant.read(str(found["begun"])),
+            ends=instant.read(str(found["ends"])),
+            closes=instant.read(str(found["closes"])),
+            phase=Phase(str(found["phase"])),
+            because=_text(found.get("because")),
+            before=_document(found.get("before")),
+            affected=_texts(found.get("affected")),
+            changed=_read(found.get("changed")),
+            change=_texts(found.get("change")),
+            seen=_document(found.get("seen")),
+            restored=_read(found.get("restored")),
+            restored_by=_text(found.get("restored_by")),
+            proof=_document(found.get("proof")),
+        )
+
+
+def _document(found: object) -> Document:
+    return found if isinstance(found, Mapping) else {}
+
+
+def _texts(found: object) -> tuple[str, ...]:
+    listed = isinstance(found, Sequence) and not isinstance(found, str)
+    return tuple(str(each) for each in found) if listed and isinstance(found, Sequence) else ()
+
+
+def _text(found: object) -> str | None:
+    return None if found is None else str(found)
+
+
+def _written(at: datetime | None) -> str | None:
+    return None if at is None else instant.written(at)
+
+
+def _read(found: object) -> datetime | None:
+    return None if found is None else instant.read(str(found))

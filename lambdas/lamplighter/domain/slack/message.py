@@ -1,0 +1,237 @@
+"""The one message of a lease in the lab's channel, at every stage: it is updated in place until the receipt.
+
+Made from the view that the terminal and the pages show as well. Its digest says whether Slack has to hear of
+it: what a clock alone moves (the cost so far) counts every five minutes only.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from lamplighter.domain.pool import SeenGpus
+from lamplighter.domain.slack import blocks
+from lamplighter.domain.slack.blocks import Block, Button, Confirm, Marked, bold, joined, plain
+from lamplighter.domain.slack.buttons import Action, Carried
+from lamplighter.domain.slack.look import Look, amount, named
+from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.receipt_view import ReceiptView
+from lamplighter.domain.views.stages import StageState, StageView
+
+BAR_LONG = 10
+EXTENDED_BY = timedelta(hours=1)
+REFRESHED = timedelta(minutes=5)
+MARKS = {
+    StageState.DONE: "✓",
+    StageState.GOING: "●",
+    StageState.WAITING: "○",
+    StageState.LATE: "⏰",
+    StageState.SHORT: "⚠",
+    StageState.FAILED: "✗",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as Slack is given it."""
+
+    text: Marked
+    blocks: Sequence[Block] = ()
+    digest: str = ""
+    """Of all that is worth an update; a link that is signed anew each time is not."""
+
+    def to_json(self) -> dict[str, object]:
+        """What chat.postMessage, chat.update and a response_url take."""
+        said: dict[str, object] = {"text": blocks.fallback(self.text)}
+        return said | {"blocks": blocks.whole(self.blocks)} if self.blocks else said
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a lease's message shows beside the lease itself."""
+
+    how_to_use: str | None = None
+    snippet: str = ""
+    """The YAML of a pod that gets a GPU."""
+    seen: SeenGpus | None = None
+    receipt: ReceiptView | None = None
+    page: str | None = None
+    """Where the receipt can be looked at."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Blocks in their order, and what of them the digest is made of."""
+
+    blocks: list[Block] = field(default_factory=list)
+    counted: list[object] = field(default_factory=list)
+
+    def add(self, *these: Block) -> None:
+        self.blocks += these
+        self.counted += these
+
+    def add_moving(self, block: Block, instead: object) -> None:
+        self.blocks.append(block)
+        self.counted.append(instead)
+
+
+def message(view: LeaseView, beside: Beside, look: Look) -> Message:
+    """The message of a lease as it stands now."""
+    title = look.texts.say("lease.on-pool", lease=called(view, look), pool=view.pool)
+    stands = standing(view, look)
+    draft = _Draft()
+    draft.add(blocks.header(f"{title[:1].upper()}{title[1:]}"), blocks.section(stands))
+    if view.standing in {Standing.OPENING, Standing.OPEN, Standing.DEGRADED}:
+        draft.add(blocks.section(_progress(view, look)))
+    trouble = _trouble(view, look)
+    if trouble:
+        draft.add(blocks.section(trouble))
+    if view.standing is Standing.CLOSED and beside.receipt is not None:
+        draft.add(blocks.section(receipt_lines(beside.receipt, look)))
+    if view.standing in {Standing.OPEN, Standing.DEGRADED} and view.ready is not None:
+        draft.add(*_use(beside, look))
+    moving, instead = _small_print(view, beside, look)
+    draft.add_moving(blocks.context(*moving), instead)
+    draft.add(*blocks.actions(*buttons(view, look)))
+    for link in page_link(beside, look):
+        draft.add_moving(link, "page")
+    said = joined([plain(title), stands], ": ")
+    return Message(said, draft.blocks, _digest(said, draft.counted))
+
+
+def called(view: LeaseView, look: Look) -> str:
+    """`the evening lease` or `minji's lease`."""
+    if view.window:
+        return look.texts.say("lease.of-window", window=view.window)
+    return look.texts.say("lease.of-owner", owner=named(view.owner))
+
+
+def standing(view: LeaseView, look: Look) -> Marked:
+    """How it stands, in one sentence."""
+    key = view.standing.value
+    if view.standing is Standing.OPENING and (view.gpus_expected is None or view.gpus_expected <= look.now):
+        key = "opening-some-time"
+    return look.say(
+        f"state.{key}",
+        opens=plain(look.clock(view.opens)),
+        until=plain(look.clock(view.closes)),
+        ready=plain(look.clock(view.gpus_expected or view.closes)),
+        closed=plain(look.clock(view.closed or view.closes)),
+        nodes=view.nodes,
+        usable=view.usable,
+    )
+
+
+def _progress(view: LeaseView, look: Look) -> Marked:
+    """The bar and the five stages; those that are not as they should be say why."""
+    full = round(view.bar * BAR_LONG)
+    percent = f"{'▰' * full}{'▱' * (BAR_LONG - full)} {round(view.bar * 100)} %"
+    stages = "   ".join(_stage(stage, look) for stage in view.stages)
+    why = [f"{_stage(stage, look)}: {plain(stage.said)}" for stage in view.stages if stage.said]
+    return joined([percent, stages, *why])
+
+
+def _stage(stage: StageView, look: Look) -> str:
+    name = look.say(f"stage.{stage.stage.value}")
+    return f"{MARKS[stage.state]} {joined([name, stage.count], ' ')}"
+
+
+def _trouble(view: LeaseView, look: Look) -> Marked:
+    """What people have to know of it beside how it stands."""
+    found: list[Marked] = []
+    for key, reason in (
+        ("trouble.leaked", view.leaked_because),
+        ("trouble.failed", view.failed_because),
+        ("trouble.degraded", view.degraded_because),
+        ("trouble.refused", view.refused_because),
+    ):
+        if reason:
+            found.append(look.say(key, reason=look.told(reason)))
+    if view.verdict is Outcome.FAILED:
+        found.append(look.say("trouble.verdict-failed"))
+    elif view.verdict is Outcome.NOT_PROVEN:
+        found.append(look.say("trouble.not-proven"))
+    if view.replaced:
+        found.append(look.say("trouble.replaced", nodes=plain(", ".join(view.replaced))))
+    return joined(found)
+
+
+def _use(beside: Beside, look: Look) -> list[Block]:
+    """How it is used: the lab's own words, and a pod to start from."""
+    found = [blocks.section(blocks.written(beside.how_to_use))] if beside.how_to_use else []
+    if beside.snippet:
+        found.append(blocks.section(joined([look.say("use.pod"), blocks.code(beside.snippet)])))
+    return found
+
+
+def _small_print(view: LeaseView, beside: Beside, look: Look) -> tuple[list[Marked], object]:
+    """Whose it is, what it costs, which GPUs are free; and what counts of it for the digest."""
+    by = named(view.by)
+    still = [look.say("for", owner=plain(named(view.owner)))]
+    if by and by != named(view.owner) and view.source != "window":
+        still.append(look.say("by", by=plain(by)))
+    if view.because:
+        still.append(look.say("because", because=plain(view.because)))
+    if view.in_force and beside.seen is not None:
+        seen = beside.seen
+        still.append(look.say("gpus", free=max(0, seen.of - seen.in_use), in_use=seen.in_use))
+    cost = view.cost_so_far
+    if cost is None or (not view.in_force and view.standing is not Standing.CLOSING):
+        return still, still
+    tick = int(look.now.timestamp() // REFRESHED.total_seconds()) if view.in_force else 0
+    shown = look.say("cost-so-far", cost=amount(cost), hold=amount(view.hold))
+    return [*still, shown], [*still, tick]
+
+
+def receipt_lines(receipt: ReceiptView, look: Look) -> Marked:
+    """The receipt's figures."""
+    lines = [look.say("receipt.cost", cost=bold(amount(receipt.cost)), nodes=receipt.nodes)]
+    if receipt.overrun is not None:
+        lines.append(look.say("receipt.overrun", cost=amount(receipt.overrun)))
+    if receipt.gpu_minutes is not None:
+        lines.append(look.say("receipt.gpu-minutes", minutes=receipt.gpu_minutes))
+    if receipt.minutes_to_ready is not None:
+        lines.append(look.say("receipt.ready", minutes=f"{receipt.minutes_to_ready:g}"))
+    passed = sum(row.verdict == "passed" for row in receipt.verdict_rows)
+    if receipt.verdict_rows:
+        lines.append(look.say("receipt.checks", passed=passed, all=len(receipt.verdict_rows)))
+    zero = receipt.proof_of_zero
+    if zero.at is not None:
+        key = "receipt.zero" if zero.zero else "receipt.others-stay"
+        lines.append(look.say(key, at=plain(look.clock(zero.at))))
+    return joined(lines)
+
+
+def page_link(beside: Beside, look: Look) -> list[Block]:
+    """Where the receipt can be looked at, by itself: a signed link is long, and none is better than half of one."""
+    if beside.page is None:
+        return []
+    link = blocks.link(beside.page, look.say("receipt.link"))
+    return [blocks.context(look.say("receipt.page", link=link))]
+
+
+def buttons(view: LeaseView, look: Look) -> list[Button]:
+    """What can be done with it from here; each takes the path of the typed word."""
+    why = Button(Action.WHY, look.say("button.why"), Carried(pool=view.pool, lease=view.id).written())
+    if not view.in_force:
+        return [why]
+    ask_first = Confirm(
+        look.say("confirm.close.title"),
+        look.say("confirm.close.text", lease=called(view, look), owner=named(view.owner)),
+        look.say("confirm.close.yes"),
+        look.say("confirm.close.no"),
+    )
+    extend = Carried(pool=view.pool, lease=view.id, lasting=EXTENDED_BY)
+    close = Carried(pool=view.pool, lease=view.id, confirmed=True)
+    return [
+        Button(Action.EXTEND, look.say("button.extend"), extend.written(), style="primary"),
+        Button(Action.CLOSE, look.say("button.close"), close.written(), style="danger", confirm=ask_first),
+        why,
+    ]
+
+
+def _digest(text: str, counted: object) -> str:
+    said = json.dumps([text, counted], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(said.encode()).hexdigest()[:32]

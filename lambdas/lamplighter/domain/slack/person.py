@@ -1,0 +1,57 @@
+"""A person in Slack: who they are, which groups they are in, and what time it is where they are.
+
+Authority goes by the id alone: a name is for people to read. Asking Slack about somebody is the Web API
+adapter's.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+_WRITTEN = re.compile(r"\(([UW][A-Z0-9]{1,30})\)$")
+_ODD = re.compile(r"[\s()<>&*_~`|\x00-\x1f\x7f]+")
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who typed or pressed; `zone` is None where Slack did not say."""
+
+    id: str
+    name: str = ""
+    groups: frozenset[str] = frozenset()
+    """The user groups (S…) that they are in, of those that were asked about."""
+    zone: str | None = None
+    """Their IANA time zone."""
+    known: bool = True
+    """False where Slack did not answer in time: their groups are not known then."""
+
+    @property
+    def written(self) -> str:
+        """How owner and by are written: `minji (U0123456789)`."""
+        name = _ODD.sub(" ", self.name).strip()[:LONGEST_NAME].strip()
+        return f"{name or 'somebody'} ({self.id})"
+
+
+class People(Protocol):
+    """Who somebody is, as Slack knows it."""
+
+    def person(self, user: str, name: str, groups: Collection[str], patience_seconds: float) -> Person:
+        """The person of that id, within so many seconds; `known` is False where Slack did not answer.
+
+        `name` is what the request calls them; `groups` are those that the lab's roles name. Never raises.
+        """
+        ...
+
+
+def id_in(written: str | None) -> str | None:
+    """The Slack id in an owner that was written by `Person.written`; None for an owner from elsewhere."""
+    found = _WRITTEN.search(written or "")
+    return found[1] if found else None
+
+
+def mention(written: str) -> str:
+    """An owner as a message names them: by their id, where they have one. It pings whoever reads a new message."""
+    known = id_in(written)
+    return f"<@{known}>" if known else written

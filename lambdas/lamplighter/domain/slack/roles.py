@@ -1,0 +1,96 @@
+"""Who may do what from Slack: `slack.roles` of the lab, top to bottom, each no with its reason.
+
+Everybody sees; nobody opens unless a role says so; an owner may extend and close their own. Whose a lease is
+goes by the Slack id in its owner.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.counted import counted, write_duration
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.slack.person import Person, id_in
+from lamplighter.domain.slack.understand import Word
+
+if TYPE_CHECKING:
+    from lamplighter.lab_channels import Role
+
+_ACTIONS: Mapping[Word, str] = {
+    Word.OPEN: "open",
+    Word.EXTEND: "extend",
+    Word.KEEP: "extend",
+    Word.CLOSE: "close",
+    Word.SKIP: "skip",
+    Word.UNSKIP: "skip",
+    Word.PAUSE: "pause",
+    Word.RESUME: "pause",
+}
+"""What a role must allow for each word that changes something."""
+OF_AN_OWNER = frozenset({Word.EXTEND, Word.KEEP, Word.CLOSE})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants to do: on which pool, with how many nodes of theirs in all, and for how long in all."""
+
+    word: Word
+    pool: str | None = None
+    nodes: int | None = None
+    length: timedelta | None = None
+    lease: Lease | None = None
+
+
+def owns(person: Person, lease: Lease | None) -> bool:
+    """Whether a lease is theirs."""
+    return lease is not None and id_in(lease.owner) == person.id
+
+
+def groups_named(roles: Mapping[str, "Role"]) -> frozenset[str]:
+    """The user groups that the lab's roles name: those that Slack is asked about."""
+    return frozenset(member for role in roles.values() for member in role.members if member.startswith("S"))
+
+
+def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> str | None:
+    """Why they may not, as a sentence; None where they may."""
+    action = _ACTIONS[wanted.word]
+    held = {name: role for name, role in roles.items() if _in(person, role)}
+    own = wanted.word in OF_AN_OWNER and owns(person, wanted.lease)
+    if own and (wanted.word is not Word.EXTEND or not any("open" in role.may for role in held.values())):
+        return None
+    if not held and not person.known and groups_named(roles):
+        return f"Slack did not say in time which groups you are in, so nobody knows whether you may {action}"
+    if not held:
+        return f"you are in none of the lab's roles: everybody may see, and you may not {action}"
+    # Whoever may open is bound by the same length when they extend their own.
+    named = "open" if own and not any(action in role.may for role in held.values()) else action
+    reasons = [_why_not(name, role, named, wanted) for name, role in held.items()]
+    return None if None in reasons else max(filter(None, reasons))[1]
+
+
+def _in(person: Person, role: "Role") -> bool:
+    return person.id in role.members or not person.groups.isdisjoint(role.members)
+
+
+def _why_not(name: str, role: "Role", action: str, wanted: Wanted) -> tuple[int, str] | None:
+    """The first rule of a role that is in the way, and how far it got; None where none is."""
+    if action not in role.may:
+        allowed = ", ".join(role.may) or "only see"
+        return 0, f"the role {name} may not {action}, it may {allowed}"
+    if role.pools is not None and wanted.pool is not None and wanted.pool not in role.pools:
+        return (
+            1,
+            f"the role {name} may {action} on {', '.join(role.pools) or 'no pool'}, not on {wanted.pool}",
+        )
+    if role.max_nodes is not None and wanted.nodes is not None and wanted.nodes > role.max_nodes:
+        return 2, (
+            f"the role {name} may have {counted(role.max_nodes, 'node')} at once, "
+            f"and this would be {wanted.nodes}"
+        )
+    if role.longest is not None and wanted.length is not None and wanted.length > role.longest:
+        return 3, (
+            f"the role {name} may have nodes for {write_duration(role.longest)}, "
+            f"and this would be {write_duration(wanted.length)}"
+        )
+    return None

@@ -1,0 +1,77 @@
+"""Makes typed text plain: smart quotes, odd spaces, capitals and other ways to write a time become our words.
+
+Reasons stay as they were typed. What the words then mean is understand.py's and words.py's.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_SPACES = re.compile(r"[\s\u00a0\u2000-\u200b\u202f\u3000\ufeff]+")
+_QUOTES = re.compile("[\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\"'`]")
+_ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+_ENDS = ".,;!?…。"
+_TWELVE = re.compile(r"\b(1[0-2]|0?[1-9])(?::([0-5]\d))?\s*([ap])\.?m\b\.?", re.IGNORECASE)
+_DOTTED = re.compile(r"\b(until|at)\s+((?:\w+\s+)?)([01]?\d|2[0-3])[.h]([0-5]\d)\b", re.IGNORECASE)
+_BARE = re.compile(
+    r"\b(until|at)\s+((?:[a-z]+\s+)?)([01]?\d|2[0-3])(?=$|\s+(?:for|until|because)\b)", re.IGNORECASE
+)
+_FRACTION = re.compile(r"\b(\d{1,3})[.,](\d)\s*h(?:ours?|rs?)?\b", re.IGNORECASE)
+_SAID_SO = (
+    (re.compile(r"\bhalf an hour\b", re.IGNORECASE), "30m"),
+    (re.compile(r"\ban hour and a half\b", re.IGNORECASE), "1h30m"),
+    (re.compile(r"\b(?:an|one) hour\b", re.IGNORECASE), "1h"),
+    (re.compile(r"\btill?\b|\buntill\b", re.IGNORECASE), "until"),
+    (re.compile(r"(\d)\s*(?:nodes?|machines?)\b", re.IGNORECASE), r"\1"),
+)
+_NOTHING = frozenset({"please", "now", "the", "by", "more", "longer", "on", "pool", "window", "lab"})
+"""Words that say nothing here, unless something in the lab is called so."""
+_LOWERED = frozenset({"at", "for", "until", "because"})
+
+
+def words(text: str, names: Iterable[str]) -> list[str]:
+    """The words of a text; a name of the lab is written as the lab writes it, a reason as it was typed."""
+    known = {name.lower(): name for name in names}
+    plain = _SPACES.sub(" ", unicodedata.normalize("NFKC", text)).strip()
+    for escaped, meant in _ESCAPES:
+        plain = plain.replace(escaped, meant)
+    head, because = _split(plain)
+    said: list[str] = []
+    for word in _spoken(head).split():
+        bare = word.strip(_ENDS) or ("?" if "?" in word else "")
+        small = bare.lower()
+        if small in known:
+            said.append(known[small])
+        elif small in _LOWERED:
+            said.append(small)
+        elif bare and small not in _NOTHING:
+            said.append(bare)
+    return [*said, *(["because", *because.split()] if because else [])]
+
+
+def _split(plain: str) -> tuple[str, str]:
+    """What is asked for, and the reason that was given."""
+    found = re.search(r"(?:^|\s)because(?:\s|$)", plain, re.IGNORECASE)
+    if found is None:
+        return plain, ""
+    return plain[: found.start()], plain[found.end() :].strip()
+
+
+def _spoken(head: str) -> str:
+    """Quotes gone, and times as our grammar writes them."""
+    plain = _QUOTES.sub("", head)
+    for pattern, ours in _SAID_SO:
+        plain = pattern.sub(ours, plain)
+    plain = _FRACTION.sub(_minutes, plain)
+    plain = _TWELVE.sub(_of_24, plain)
+    plain = _DOTTED.sub(r"\1 \2\3:\4", plain)
+    return _BARE.sub(r"\1 \2\3:00", plain)
+
+
+def _minutes(found: re.Match[str]) -> str:
+    return f"{int(found[1]) * 60 + int(found[2]) * 6}m"
+
+
+def _of_24(found: re.Match[str]) -> str:
+    hour = int(found[1]) % 12 + (12 if found[3].lower() == "p" else 0)
+    return f"{hour:02}:{found[2] or '00'}"

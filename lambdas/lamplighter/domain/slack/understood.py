@@ -1,0 +1,57 @@
+"""How a command was understood, as a sentence in the asker's zone: every answer to a change shows it."""
+
+from datetime import datetime, timedelta
+
+from lamplighter.data.texts import Texts
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.phrases import called
+from lamplighter.domain.slack.times import Times
+
+
+def sentence(command: Command, lease: Lease | None, times: Times, texts: Texts) -> str:
+    """What a command asks for, without its reason; `lease` is the one that it is about, where it is about one."""
+    return texts.say(
+        f"slack.understood.{_kind(command)}",
+        nodes=command.nodes or 1,
+        pool=command.pool,
+        opens=times.at(command.opens) if command.opens else "",
+        until=times.at(_until(command, lease)),
+        zone=times.zone.key,
+        lease=called(texts, lease) if lease else "",
+        id=lease.id if lease else "",
+        window=command.window or "",
+        date=command.date or "",
+    )
+
+
+def _kind(command: Command) -> str:
+    """The last part of the text's key."""
+    match command.verb:
+        case Verb.OPEN if command.opens is not None:
+            return "open-at"
+        case Verb.OPEN if command.add:
+            return "add"
+        case Verb.SKIP | Verb.UNSKIP if command.date is None:
+            return f"{command.verb}-next"
+        case Verb.PAUSE if command.closes or command.lasting:
+            return "pause-until"
+        case _:
+            return command.verb.value
+
+
+def _until(command: Command, lease: Lease | None) -> datetime:
+    if command.verb is Verb.EXTEND and lease is not None:
+        return extended(command, lease)
+    return ends(command)
+
+
+def extended(command: Command, lease: Lease) -> datetime:
+    """When a lease would end, extended so."""
+    return command.closes or lease.closes + (command.lasting or timedelta())
+
+
+def ends(command: Command) -> datetime:
+    """When what an open command asks for would end; for a pause, when it would."""
+    begins = command.opens or command.issued
+    return command.closes or begins + (command.lasting or timedelta())

@@ -1,0 +1,72 @@
+"""The waiting list of a full pool: who is offered a place now, who has waited or thought for too long.
+
+A place in the list holds nothing: whoever types `open` meanwhile may get the nodes. Places are offered in the
+order of asking, one offer is good for ten minutes, and a wish lapses after a day.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.slack import blocks
+from lamplighter.domain.slack.blocks import Button, plain
+from lamplighter.domain.slack.buttons import Action, Carried
+from lamplighter.domain.slack.kept import Wish
+from lamplighter.domain.slack.look import Look
+from lamplighter.domain.slack.message import Message
+
+OFFER_GOOD_FOR = timedelta(minutes=10)
+Grants = Callable[[Wish, int], bool]
+"""Whether a wish would be granted now, beside so many nodes that are offered to others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What becomes of a pool's waiting list at an instant."""
+
+    offer: tuple[Wish, ...] = ()
+    """Who is offered a place now, in the order of asking."""
+    drop: tuple[Wish, ...] = ()
+    """Who leaves the list: their time is over, or they have what they wanted."""
+
+
+def look_after(wishes: Sequence[Wish], leases: Sequence[Lease], grants: Grants, now: datetime) -> Round:
+    """Whom to offer a place, and whom to let go.
+
+    The first who cannot be served ends the round: nobody behind them is served before them.
+    """
+    dropped = tuple(wish for wish in wishes if _over(wish, leases, now))
+    standing = sorted((wish for wish in wishes if wish not in dropped), key=lambda each: (each.at, each.user))
+    # Two people are not offered one place at the same time.
+    offered = sum(wish.nodes for wish in standing if wish.offered is not None)
+    offers: list[Wish] = []
+    for wish in standing:
+        if wish.offered is not None:
+            continue
+        if not grants(wish, offered):
+            break
+        offers.append(wish)
+        offered += wish.nodes
+    return Round(tuple(offers), dropped)
+
+
+def offer_message(wish: Wish, look: Look) -> Message:
+    """The offer, as its asker alone reads it."""
+    until = plain(look.clock(look.now + OFFER_GOOD_FOR))
+    said = look.say("waiting.offer", pool=plain(wish.pool), nodes=wish.nodes, until=until)
+    take = Carried(pool=wish.pool, nodes=wish.nodes, lasting=wish.lasting)
+    row = blocks.actions(
+        Button(Action.ADD, look.say("button.open-now"), take.written(), style="primary"),
+    )
+    return Message(said, [blocks.section(said), *row])
+
+
+def _over(wish: Wish, leases: Sequence[Lease], now: datetime) -> bool:
+    if now >= wish.until:
+        return True
+    if wish.offered is not None and now >= wish.offered + OFFER_GOOD_FOR:
+        return True
+    return any(
+        lease.owner == wish.owner and lease.in_force(now) and lease.opens >= wish.at for lease in leases
+    )

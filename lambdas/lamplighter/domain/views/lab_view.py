@@ -1,0 +1,223 @@
+"""The whole lab as it is shown: its pools now, its windows to come and past, money, proofs, findings.
+
+Made from values that were read; what it is drawn with is each surface's own.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from zoneinfo import ZoneInfo
+
+from lamplighter.domain.changes import Pause
+from lamplighter.domain.instant import written
+from lamplighter.domain.money import Money
+from lamplighter.domain.pool import Phase, PoolState, SeenGpus
+from lamplighter.domain.proof import Proof
+from lamplighter.domain.standing import Unmet
+from lamplighter.domain.statement import Row
+from lamplighter.domain.target import Target
+from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.seats import Seats
+from lamplighter.domain.views.told import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """The present budget period."""
+
+    period: str
+    per: str
+    """day, week or month."""
+    begins: datetime
+    ends: datetime
+    limit: Money
+    spent: Money
+    held: Money
+    overrun: Money
+    unleased: Money
+    planned: Money
+    """What windows still to open in the period will hold."""
+    owners: tuple[Row, ...] = ()
+    windows: tuple[Row, ...] = ()
+
+    @property
+    def left(self) -> Money:
+        """What is neither spent nor held; below nothing where the limit was lowered."""
+        return self.limit - self.spent - self.held
+
+    @property
+    def forecast(self) -> Money:
+        """At the period's end, if all that is held and planned is used."""
+        return self.spent + self.held + self.planned
+
+    def to_json(self) -> dict[str, object]:
+        """As `status --json` has it."""
+        return {
+            "period": self.period,
+            "amount": self.limit.to_json(),
+            "spent": self.spent.to_json(),
+            "overrun": self.overrun.to_json(),
+            "unleased": self.unleased.to_json(),
+            "held": self.held.to_json(),
+            "left": self.left.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """One pool now."""
+
+    name: str
+    instance_type: str
+    max_nodes: int
+    gpus_per_node: int | None
+    """Physical GPUs; None where the instance type is not known."""
+    mode: str
+    """watch or enforce."""
+    state: PoolState
+    target: Target
+    leases: tuple[LeaseView, ...]
+    """Those in force, the first to end first."""
+    closing: tuple[LeaseView, ...]
+    """Those that are being closed."""
+    next: LeaseView | None
+    """What opens next, as far as the planner has written it."""
+    unmet: tuple[Unmet, ...] = ()
+    """Windows that are open by the calendar and have no lease in force."""
+    seats: Seats | None = None
+    desired: int | None = None
+    """What the node group was told to have; None where nobody asked AWS."""
+
+    @property
+    def phase(self) -> Phase:
+        """What is being done with it now: a lease granted for later opens nothing yet."""
+        if self.state.phase is not Phase.OPENING:
+            return self.state.phase
+        if not self.leases:
+            return Phase.CLOSED
+        opening = any(lease.standing is Standing.OPENING for lease in self.leases)
+        return Phase.OPENING if opening else Phase.OPEN
+
+    @property
+    def leaked(self) -> str | None:
+        """Why it counts as leaked; None where it does not."""
+        return self.state.leaked_because
+
+    @property
+    def seen(self) -> SeenGpus | None:
+        """What the guard's last sweep saw of its GPUs; None where it has not since its leases opened."""
+        seen, opened = self.state.seen_gpus, min((lease.opens for lease in self.leases), default=None)
+        # What was seen of a lease before says nothing of those that are in force.
+        return seen if seen and opened and seen.at >= opened else None
+
+    @property
+    def gpus_in_use(self) -> int | None:
+        """GPUs that pods held when the guard looked; None where it has not, or nothing runs."""
+        return self.seen.in_use if self.seen else None
+
+    @property
+    def gpus_free(self) -> int | None:
+        """GPUs that no pod held when the guard looked; None where it has not, or nothing runs."""
+        return self.seen.of - self.seen.in_use if self.seen else None
+
+    @property
+    def seen_at(self) -> datetime | None:
+        """When the guard looked."""
+        return self.seen.at if self.seen else None
+
+    @property
+    def until(self) -> datetime | None:
+        """When the last of its leases in force ends."""
+        return max((lease.closes for lease in self.leases), default=None)
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Whose leases are in force, each once."""
+        return tuple(dict.fromkeys(lease.owner for lease in self.leases))
+
+    @property
+    def verdict(self) -> Outcome | None:
+        """What the checks last said of what runs; None where they have not yet."""
+        found = {lease.verdict for lease in self.leases if lease.verdict}
+        if Outcome.FAILED in found:
+            return Outcome.FAILED
+        if not found:
+            return None
+        return Outcome.PASSED if found == {Outcome.PASSED} else Outcome.NOT_PROVEN
+
+
+class WindowState(StrEnum):
+    """What becomes, or became, of a window's date, or of a lease granted ahead."""
+
+    PLANNED = "planned"
+    SKIPPED = "skipped"
+    REFUSED = "refused"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowView:
+    """One date of a window, or a lease that people were granted ahead."""
+
+    window: str | None
+    date: str
+    pool: str
+    nodes: int
+    owner: str
+    state: WindowState
+    opens: datetime | None
+    closes: datetime | None
+    because: str = ""
+    """Why it does not open, opens late or differs from the lab; empty where there is nothing to say."""
+    lease: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastLease:
+    """One closed lease, as its receipt has it; `lease` is None for what ran without one."""
+
+    lease: str | None
+    pool: str
+    owner: str | None
+    window: str | None
+    opened: datetime | None
+    closed: datetime
+    nodes: int
+    node_seconds: int
+    minutes_to_ready: float | None
+    verdict: Outcome | None
+    cost: Money
+
+
+@dataclass(frozen=True, slots=True)
+class LabView:
+    """A lab at an instant."""
+
+    name: str
+    region: str
+    zone: ZoneInfo
+    now: datetime
+    budget: BudgetView
+    pause: Pause | None
+    pools: tuple[PoolView, ...]
+    windows: tuple[WindowView, ...] = ()
+    """To come, by opening; what was skipped stands on its date."""
+    past: tuple[PastLease, ...] = ()
+    """The newest receipts first."""
+    proofs: tuple[Proof, ...] = ()
+    """Newest first, of all pools."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Causes that still stand, of leases in force."""
+        return tuple(found for pool in self.pools for lease in pool.leases for found in lease.findings)
+
+    def pool(self, name: str) -> PoolView | None:
+        """One pool, or None."""
+        return next((pool for pool in self.pools if pool.name == name), None)
+
+    def to_json(self) -> dict[str, object]:
+        """The head of `status --json`."""
+        return {"lab": self.name, "region": self.region, "now": written(self.now)}

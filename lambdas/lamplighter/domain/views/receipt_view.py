@@ -1,0 +1,251 @@
+"""One receipt as it is shown: its times as bars on one line, the verdicts, bandwidth, cost, proof and trail.
+
+Made from the receipt that was kept and what else is still known of the lease; older ones know less.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+
+from lamplighter.domain import instant
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.gpus import gpu_type
+from lamplighter.domain.money import Money
+from lamplighter.domain.progress import Progress, Stage
+from lamplighter.domain.proof import BANDWIDTH, Proof, together
+from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.views.told import Finding, VerdictRow
+
+Document = Mapping[str, object]
+UNLEASED = "unleased"
+FLOOR = "floor_gb_per_second"
+"""How the verdict of all_reduce calls the floor that it judged by, in GB/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A stretch of time on the drawing."""
+
+    kind: str
+    """lease, node, stage or closing."""
+    label: str
+    begins: datetime
+    ends: datetime
+    state: str = ""
+    """done, failed, late …; empty where there is nothing to tell."""
+
+    @property
+    def length(self) -> timedelta:
+        """How long it is."""
+        return self.ends - self.begins
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """What one collective measured, against the floor of its instance type; GB/s of bus bandwidth."""
+
+    check: str
+    node: str
+    measured: Decimal
+    floor: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroView:
+    """The proof that nothing was left."""
+
+    at: datetime | None
+    desired: int
+    instances: tuple[str, ...]
+    kubernetes_nodes: tuple[str, ...]
+
+    @property
+    def zero(self) -> bool:
+        """Whether nothing at all was left: with other leases in force, what they justify stays."""
+        return not (self.desired or self.instances or self.kubernetes_nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptView:
+    """One receipt; `lease` is None for what ran without one."""
+
+    lease: str | None
+    pool: str
+    owner: str | None
+    by: str | None
+    because: str | None
+    source: str
+    window: str | None
+    opened: datetime | None
+    closed: datetime
+    nodes: int
+    node_seconds: int
+    gpu_minutes: int | None
+    """Node-seconds by the GPUs of a node; None where the instance type is not known."""
+    minutes_to_ready: float | None
+    cost: Money
+    overrun: Money | None
+    verdict: Outcome | None
+    verdict_rows: tuple[VerdictRow, ...]
+    bandwidth: tuple[Bandwidth, ...]
+    findings: tuple[Finding, ...]
+    replaced: tuple[str, ...]
+    proof_of_zero: ZeroView
+    bars: tuple[Bar, ...]
+    audit: tuple[Entry, ...]
+
+    @property
+    def begins(self) -> datetime:
+        """Where the drawing begins."""
+        starts = [bar.begins for bar in self.bars]
+        return min(starts, default=self.opened or self.closed)
+
+    @property
+    def ends(self) -> datetime:
+        """Where the drawing ends."""
+        return max([self.closed, *(bar.ends for bar in self.bars)])
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is still known of a lease beside its receipt."""
+
+    instance_type: str = ""
+    floor: Decimal | None = None
+    """The lab's own floor of bus bandwidth, where it states one."""
+    progress: Progress = field(default_factory=dict)
+    audit: Sequence[Entry] = ()
+    """What happened to its pool while it ran, oldest first."""
+    proofs: Sequence[Proof] = ()
+
+
+def of(receipt: Document, beside: Beside) -> ReceiptView:
+    """The view of a receipt, from the document that was kept."""
+    closed = instant.read(str(receipt["closed"]))
+    opened = _at(receipt.get("opened"))
+    lease = _text(receipt.get("lease"))
+    rows = _documents(receipt.get("verdicts"))
+    kind = gpu_type(beside.instance_type)
+    node_seconds = int(str(receipt.get("node_seconds") or 0))
+    ready = receipt.get("minutes_to_ready")
+    mine = tuple(entry for entry in beside.audit if _concerns(entry, lease, closed))
+    overrun = receipt.get("overrun")
+    return ReceiptView(
+        lease=lease,
+        pool=str(receipt["pool"]),
+        owner=_text(receipt.get("owner")),
+        by=_text(receipt.get("by")),
+        because=_text(receipt.get("because")),
+        source=str(receipt.get("source") or ""),
+        window=_text(receipt.get("window")),
+        opened=opened,
+        closed=closed,
+        nodes=int(str(receipt.get("nodes") or 0)),
+        node_seconds=node_seconds,
+        gpu_minutes=round(node_seconds * kind.count / 60) if kind else None,
+        minutes_to_ready=float(ready) if isinstance(ready, int | float) else None,
+        cost=_money(receipt.get("cost")),
+        overrun=_money(overrun.get("cost")) if isinstance(overrun, Mapping) else None,
+        verdict=together(rows) if rows else None,
+        verdict_rows=tuple(VerdictRow.read(row) for row in rows),
+        bandwidth=_bandwidths(rows, beside.floor or (kind.busbw_floor if kind else None)),
+        findings=_findings(receipt, mine),
+        replaced=_strings(receipt.get("replaced")),
+        proof_of_zero=_zero(receipt.get("proof_of_zero")),
+        bars=_bars(receipt, opened, closed, beside.progress),
+        audit=mine,
+    )
+
+
+def _bars(
+    receipt: Document, opened: datetime | None, closed: datetime, progress: Progress
+) -> tuple[Bar, ...]:
+    bars = [] if opened is None else [Bar("lease", str(receipt.get("lease")), opened, closed)]
+    for row in _documents(receipt.get("node_lives")):
+        begins, ends = _at(row.get("from")), _at(row.get("to"))
+        if begins is not None:
+            # One that another lease keeps runs on.
+            bars.append(
+                Bar("node", str(row.get("instance")), begins, ends or closed, "" if ends else "running")
+            )
+    for stage in Stage:
+        noted = progress.get(stage)
+        if noted is not None:
+            state = "done" if noted.whole else "short"
+            bars.append(Bar("stage", stage.value, noted.since, noted.at if noted.whole else closed, state))
+    return tuple(bars)
+
+
+def _bandwidths(rows: Sequence[Document], floor: Decimal | None) -> tuple[Bandwidth, ...]:
+    found = []
+    for row in rows:
+        measured = row.get("measurements")
+        said = measured.get(BANDWIDTH) if isinstance(measured, Mapping) else None
+        number = _number(said)
+        if number is not None:
+            judged_by = _number(measured.get(FLOOR)) if isinstance(measured, Mapping) else None
+            found.append(Bandwidth(str(row.get("check")), str(row.get("node")), number, judged_by or floor))
+    return tuple(found)
+
+
+def _concerns(entry: Entry, lease: str | None, closed: datetime) -> bool:
+    """Whether it belongs to the receipt: what happened to the pool after the close is somebody else's."""
+    return lease is None or entry.lease == lease or (entry.lease is None and entry.at <= closed)
+
+
+def _number(said: object) -> Decimal | None:
+    try:
+        return None if said is None else Decimal(str(said))
+    except InvalidOperation:
+        return None
+
+
+def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[Finding, ...]:
+    """As the receipt keeps them; advice and layer are the trail's."""
+    known = {(each.cause, each.summary): each for each in map(Finding.read, _finding_entries(mine))}
+    pool, lease = str(receipt["pool"]), _text(receipt.get("lease"))
+    found = []
+    for row in _documents(receipt.get("findings")):
+        cause, summary = str(row.get("cause")), str(row.get("summary"))
+        at = _at(row.get("at"))
+        kept = known.get((cause, summary))
+        if kept or at:
+            found.append(
+                kept or Finding(at or instant.read(str(receipt["closed"])), pool, lease, cause, summary, "")
+            )
+    return tuple(found)
+
+
+def _finding_entries(mine: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in mine if entry.kind == "finding"]
+
+
+def _zero(found: object) -> ZeroView:
+    said = found if isinstance(found, Mapping) else {}
+    return ZeroView(
+        _at(said.get("at")),
+        int(str(said.get("desired") or 0)),
+        _strings(said.get("instances")),
+        _strings(said.get("kubernetes_nodes")),
+    )
+
+
+def _money(found: object) -> Money:
+    return Money.from_json(found) if isinstance(found, Mapping) else Money.zero("USD")
+
+
+def _at(found: object) -> datetime | None:
+    return instant.read(str(found)) if found else None
+
+
+def _text(found: object) -> str | None:
+    return None if found is None else str(found)
+
+
+def _strings(found: object) -> tuple[str, ...]:
+    return tuple(str(each) for each in found) if isinstance(found, list | tuple) else ()
+
+
+def _documents(found: object) -> list[Document]:
+    return [row for row in found if isinstance(row, Mapping)] if isinstance(found, list | tuple) else []

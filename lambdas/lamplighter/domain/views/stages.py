@@ -1,0 +1,148 @@
+"""The stages of a lease's warm-up at an instant: done, going, late, short, failed, or still to come.
+
+A stage is late when it takes longer than the diagnosis's table (diagnosis/stages.py) calls normal.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from lamplighter.domain.counted import counted
+from lamplighter.domain.instant import written
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.progress import Noted, Progress, Stage
+from lamplighter.domain.verdict import Outcome
+
+__all__ = ["Stage", "StageState", "StageView", "bar", "stages"]
+
+
+class StageState(StrEnum):
+    """How a stage stands."""
+
+    DONE = "done"
+    GOING = "going"
+    WAITING = "waiting"
+    LATE = "late"
+    SHORT = "short"
+    FAILED = "failed"
+
+
+NORMAL: Mapping[Stage, timedelta] = {
+    Stage.ARMED: timedelta(seconds=60),
+    Stage.NODES: timedelta(seconds=180),
+    Stage.SETTINGS: timedelta(seconds=300),
+    # A node joins, is ready and shows its GPUs: after eight minutes AwaitGpus calls it late, too.
+    Stage.GPUS: timedelta(seconds=480),
+    Stage.CHECKS: timedelta(minutes=8),
+}
+"""Within this a stage is going; the checks' own is the budget of the lease's ladder. A test holds it to the
+diagnosis's table, which is too much to load for it."""
+
+MINUTE = timedelta(minutes=1)
+
+WEIGHT: Mapping[Stage, int] = {
+    Stage.ARMED: 5,
+    Stage.NODES: 25,
+    Stage.SETTINGS: 5,
+    Stage.GPUS: 40,
+    Stage.CHECKS: 25,
+}
+"""How much of the bar is a stage's: about the part of a warm-up that it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageView:
+    """One stage of a warm-up."""
+
+    stage: Stage
+    state: StageState
+    done: int | None = None
+    of: int | None = None
+    since: datetime | None = None
+    at: datetime | None = None
+    """When its count last changed; of a stage that is done, when it was."""
+    said: str = ""
+    """Why it is late, short or failed, as a sentence would go on; empty where there is nothing to say."""
+
+    @property
+    def count(self) -> str:
+        """`1/2`; empty where there is nothing to count."""
+        return "" if self.of is None or self.of <= 1 else f"{self.done}/{self.of}"
+
+    @property
+    def fraction(self) -> float:
+        """How much of it is done, 0 to 1."""
+        if self.state is StageState.DONE:
+            return 1.0
+        return min(1.0, (self.done or 0) / self.of) if self.of else 0.0
+
+    def to_json(self) -> dict[str, object]:
+        """As `status --json` has it."""
+        return {
+            "stage": self.stage.value,
+            "state": self.state.value,
+            "done": self.done,
+            "of": self.of,
+            "since": written(self.since) if self.since else None,
+            "at": written(self.at) if self.at else None,
+            "said": self.said,
+        }
+
+
+def stages(
+    lease: Lease,
+    progress: Progress,
+    now: datetime,
+    *,
+    verdict: Outcome | None = None,
+    short_because: str | None = None,
+    failed_because: str | None = None,
+    checks_normal: timedelta | None = None,
+) -> tuple[StageView, ...]:
+    """All five, in their order.
+
+    `failed_because` is why the warm-up was given up, `short_because` why nodes are missing.
+    """
+    found: list[StageView] = []
+    given_up = failed_because
+    for stage in Stage:
+        normal = checks_normal if stage is Stage.CHECKS and checks_normal else NORMAL[stage]
+        view = _view(lease, stage, progress.get(stage), now, normal)
+        if stage is Stage.CHECKS and verdict is Outcome.FAILED:
+            view = _as(view, StageState.FAILED, "a GPU check failed")
+        elif view.state is not StageState.DONE and lease.missing and stage in {Stage.NODES, Stage.GPUS}:
+            view = _as(view, StageState.SHORT, short_because or f"{counted(lease.missing, 'node')} missing")
+        elif given_up and view.state in {StageState.GOING, StageState.LATE, StageState.WAITING}:
+            view = _as(view, StageState.FAILED, given_up)
+        if view.state is StageState.FAILED:
+            given_up = None
+        found.append(view)
+    return tuple(found)
+
+
+def bar(views: Sequence[StageView]) -> float:
+    """How far the warm-up is, 0 to 1."""
+    return sum(WEIGHT[view.stage] * view.fraction for view in views) / sum(WEIGHT.values())
+
+
+def _view(lease: Lease, stage: Stage, noted: Noted | None, now: datetime, normal: timedelta) -> StageView:
+    if noted is None:
+        # A lease that is open has them behind it, whoever noted them.
+        behind = lease.ready is not None
+        return StageView(stage, StageState.DONE if behind else StageState.WAITING)
+    if noted.whole:
+        state, said = StageState.DONE, ""
+    elif not lease.in_force(now):
+        state, said = StageState.WAITING, ""
+    elif now - noted.at > normal:
+        # By its last change: a later round, or a fresh node, has its own time.
+        took, most = ((each // MINUTE) for each in (now - noted.at, normal))
+        state, said = StageState.LATE, f"nothing has come for {took} minutes, where {most} are normal"
+    else:
+        state, said = StageState.GOING, ""
+    return StageView(stage, state, noted.done, noted.of, noted.since, noted.at, said)
+
+
+def _as(view: StageView, state: StageState, said: str) -> StageView:
+    return StageView(view.stage, state, view.done, view.of, view.since, view.at, said)

@@ -1,0 +1,112 @@
+"""What the audit trail and the checks say of one lease, as rows and reasons that are shown.
+
+Reads what was kept; decides nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from lamplighter.domain import findings_told
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.instant import written
+from lamplighter.domain.lease import Lease
+
+OPENED = frozenset({"open", "degraded", "failed"})
+"""The notices that say what came of an opening."""
+GIVEN_UP_BY = "OpenLab"
+"""Who closes a lease that OpenLab gave up."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRow:
+    """What one check said of one node."""
+
+    check: str
+    node: str
+    verdict: str
+    """passed, failed or not-proven."""
+    reason: str
+    measurements: Mapping[str, object]
+
+    @classmethod
+    def read(cls, row: Mapping[str, object]) -> Self:
+        """From a row of step Validate."""
+        measured = row.get("measurements")
+        return cls(
+            str(row.get("check") or ""),
+            str(row.get("node") or ""),
+            str(row.get("verdict") or ""),
+            str(row.get("reason") or ""),
+            measured if isinstance(measured, Mapping) else {},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A cause that a diagnosis named."""
+
+    at: datetime
+    pool: str
+    lease: str | None
+    cause: str
+    summary: str
+    advice: str
+    layer: str = ""
+
+    @classmethod
+    def read(cls, entry: Entry) -> Self:
+        """From an entry of the trail."""
+        said = entry.details
+        return cls(
+            entry.at,
+            entry.pool,
+            entry.lease,
+            said.get("cause", "unknown"),
+            said.get("summary", entry.what),
+            said.get("advice", ""),
+            said.get("layer", ""),
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """A row of `findings`."""
+        return {
+            "at": written(self.at),
+            "cause": self.cause,
+            "layer": self.layer,
+            "summary": self.summary,
+            "advice": self.advice,
+        }
+
+
+def findings(mine: Sequence[Entry], lease: Lease, now: datetime) -> tuple[Finding, ...]:
+    """Of a lease in force what still stands; of one that is over each cause once."""
+    if lease.in_force(now):
+        return tuple(Finding.read(entry) for entry in findings_told.standing(mine, [lease.id]))
+    once: dict[tuple[str, str], Finding] = {}
+    for entry in mine:
+        if entry.kind == findings_told.KIND:
+            found = Finding.read(entry)
+            once.setdefault((found.cause, found.summary), found)
+    return tuple(once.values())
+
+
+def degraded_because(mine: Sequence[Entry]) -> str | None:
+    """What the last notice of the opening said was wrong; None where it said that all is well, or nothing yet."""
+    last = next((entry for entry in reversed(mine) if entry.details.get("notice") in OPENED), None)
+    return last.why if last is not None and last.details["notice"] != "open" else None
+
+
+def short_because(mine: Sequence[Entry]) -> str | None:
+    """Why nodes are missing, as it was found last."""
+    # Who asks for them again says so with the same kind, and names no cause.
+    said = (entry for entry in reversed(mine) if entry.kind == "degraded" and entry.who == "notices")
+    last = next(said, None)
+    return None if last is None else last.why.rpartition("; ")[0] or last.why
+
+
+def failed_because(mine: Sequence[Entry]) -> str | None:
+    """Why the opening was given up; None where it was not."""
+    last = next((entry for entry in reversed(mine) if entry.kind == "closing"), None)
+    return last.why if last is not None and last.who == GIVEN_UP_BY else None

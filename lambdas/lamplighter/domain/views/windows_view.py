@@ -1,0 +1,118 @@
+"""The windows of a lab as rows: those to come with what becomes of each, and the leases that are over."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from lamplighter.domain import instant
+from lamplighter.domain.changes import Skip
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.planner import Calendar
+from lamplighter.domain.proof import together
+from lamplighter.domain.views.lab_view import PastLease, WindowState, WindowView
+from lamplighter.domain.zones import zone
+from lamplighter.lab import Lab
+
+
+def windows(  # noqa: PLR0917
+    lab: Lab,
+    calendar: Calendar,
+    leases: Mapping[str, Sequence[Lease]],
+    skips: Sequence[Skip],
+    now: datetime,
+    until: datetime,
+) -> tuple[WindowView, ...]:
+    """What is open or opens in [now, until), and what does not happen there, by date and opening.
+
+    What the ledger has of a window counts over what the calendar would make of it.
+    """
+    known = {lease.id: lease for each in leases.values() for lease in each}
+    ahead = {lease.id: lease for lease in calendar.leases if lease.opens < until}
+    shown = [lease for lease in known.values() if _shown(lease, now, until)]
+    shown += [lease for name, lease in ahead.items() if name not in known]
+    rows = [_row(lab, lease, calendar.notes.get(lease.id, "")) for lease in shown]
+    today, last = (at.astimezone(zone(lab.time_zone)).date().isoformat() for at in (now, until))
+    pools = {window.name: lab.pool_of(window) for window in lab.windows}
+    rows += [
+        WindowView(
+            skip.window,
+            skip.date,
+            pools.get(skip.window, ""),
+            0,
+            "",
+            WindowState.SKIPPED,
+            None,
+            None,
+            skip.reason(),
+        )
+        for skip in skips
+        if today <= skip.date <= last
+    ]
+    rows += [
+        WindowView(
+            each.window, each.date.isoformat(), each.pool, 0, "", WindowState.SKIPPED, None, None, each.reason
+        )
+        for each in calendar.skipped
+        if today <= each.date.isoformat() <= last
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.date, row.opens or now, row.window or "")))
+
+
+def past(receipts: Iterable[Mapping[str, object]]) -> tuple[PastLease, ...]:
+    """Receipts as rows, the newest first."""
+    rows = [_past(receipt) for receipt in receipts]
+    return tuple(sorted(rows, key=lambda row: row.closed, reverse=True))
+
+
+def _shown(lease: Lease, now: datetime, until: datetime) -> bool:
+    if lease.state is LeaseState.CLOSED or lease.opens >= until:
+        return False
+    return lease.closes > now or lease.state is LeaseState.CLOSING
+
+
+def _row(lab: Lab, lease: Lease, note: str) -> WindowView:
+    states = {
+        LeaseState.PLANNED: WindowState.PLANNED,
+        LeaseState.ADMITTED: WindowState.PLANNED,
+        LeaseState.REFUSED: WindowState.REFUSED,
+        LeaseState.CLOSED: WindowState.CLOSED,
+    }
+    state = states.get(lease.state, WindowState.OPEN)
+    because = lease.refusal or note
+    if lease.refusal or lease.state is LeaseState.REFUSED:
+        state, because = WindowState.REFUSED, lease.refusal or lease.because or ""
+    date = lease.date or lease.opens.astimezone(zone(lab.time_zone)).date().isoformat()
+    return WindowView(
+        lease.window,
+        date,
+        lease.pool,
+        lease.nodes,
+        lease.owner,
+        state,
+        lease.opens,
+        lease.closes,
+        because,
+        lease.id,
+    )
+
+
+def _past(receipt: Mapping[str, object]) -> PastLease:
+    def text(key: str) -> str | None:
+        return None if receipt.get(key) is None else str(receipt[key])
+
+    verdicts, cost = receipt.get("verdicts"), receipt.get("cost")
+    rows = [row for row in verdicts if isinstance(row, Mapping)] if isinstance(verdicts, list) else []
+    opened, ready = text("opened"), receipt.get("minutes_to_ready")
+    return PastLease(
+        lease=text("lease"),
+        pool=str(receipt["pool"]),
+        owner=text("owner"),
+        window=text("window"),
+        opened=instant.read(opened) if opened else None,
+        closed=instant.read(str(receipt["closed"])),
+        nodes=int(str(receipt.get("nodes") or 0)),
+        node_seconds=int(str(receipt.get("node_seconds") or 0)),
+        minutes_to_ready=float(ready) if isinstance(ready, int | float) else None,
+        verdict=together(rows) if rows else None,
+        cost=Money.from_json(cost) if isinstance(cost, Mapping) else Money.zero("USD"),
+    )

@@ -1,0 +1,63 @@
+"""Markup by functions: what is no `Html` is text, and is escaped; there is no other way in.
+
+Owns escaping alone; what a page says and how it looks is its sections' and page.css's.
+"""
+
+import html
+import re
+from collections.abc import Iterable
+from typing import TypeAlias
+
+#: What a page must not carry, whoever wrote it: control characters that HTML forbids, and the marks that turn
+#: the direction of what stands after them (Unicode TR 36, 3.1).
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+_VOID = frozenset({"meta", "br", "link", "hr"})
+
+
+class Html(str):
+    """Markup that this module made."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = "Html | str | Iterable[Child] | None"
+Value: TypeAlias = str | int | float | bool | None
+
+
+def escaped(text: str) -> Html:
+    """A text as it is to be read, in an element or in a quoted attribute."""
+    return Html(html.escape(_UNSEEN.sub("\ufffd", text), quote=True))
+
+
+def el(tag: str, /, *children: Child, **attributes: Value) -> Html:
+    """An element: `el("td", owner, class_="name")`. Underscores in an attribute's name are hyphens."""
+    said = "".join(_attribute(name, value) for name, value in attributes.items())
+    if tag in _VOID:
+        return Html(f"<{tag}{said}>")
+    return Html(f"<{tag}{said}>{joined(*children)}</{tag}>")
+
+
+def joined(*children: Child) -> Html:
+    """Several, one after another."""
+    return Html("".join(_child(each) for each in children))
+
+
+def _child(child: Child) -> str:
+    if child is None:
+        return ""
+    if isinstance(child, Html):
+        return str(child)
+    return escaped(child) if isinstance(child, str) else "".join(map(_child, child))
+
+
+def _attribute(name: str, value: Value) -> str:
+    if value is None or value is False:
+        return ""
+    called = name.rstrip("_").replace("_", "-")
+    if value is True:
+        return f" {called}"
+    # A coordinate needs no more than a hundredth of a pixel.
+    text = f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return f' {called}="{escaped(text)}"'
