@@ -169,9 +169,9 @@ def result(run: Mapping[str, object], step: str) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def drained(run: Mapping[str, object]) -> tuple[str, ...]:
-    """The very instances that the run's Drain has emptied."""
-    nodes = result(run, "Drain").get("nodes")
+def drained(run: Mapping[str, object], step: str = "Drain") -> tuple[str, ...]:
+    """The very instances that the run's Drain, or another step that empties nodes, has emptied."""
+    nodes = result(run, step).get("nodes")
     if not isinstance(nodes, Sequence):
         return ()
     return tuple(str(node["instance"]) for node in nodes if isinstance(node, Mapping) and "instance" in node)

@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain import instant
 from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.progress import Stage
 from lamplighter.errors import BadInput
 
 Document = Mapping[str, object]
@@ -38,6 +39,12 @@ class Run:
         lease = admitted.get("id") or command.get("lease")
         return cls(str(pool), str(lease) if lease else None, results)
 
+    @property
+    def window(self) -> str | None:
+        """The window whose lease was admitted; None for a lease of nobody's plan."""
+        named = _document(self.result("Admit").get("lease")).get("window")
+        return str(named) if named else None
+
     def result(self, step: str) -> Document:
         """What an earlier step returned; empty where it did not run."""
         return _document(self.results.get(step))
@@ -50,6 +57,24 @@ class Run:
     def leases(self) -> list[Lease]:
         """Every lease of the pool, as the ledger has them now."""
         return Ledger(ENVIRONMENT.ledger_table).leases(self.pool)
+
+    def leases_of(self, pool: str) -> list[Lease]:
+        """Every lease of any pool, as the ledger has them now."""
+        return self.leases() if pool == self.pool else self.books().leases(pool)
+
+    def books(self) -> Ledger:
+        """The ledger itself."""
+        return Ledger(ENVIRONMENT.ledger_table)
+
+    def begin(self, stage: Stage, of: int) -> None:
+        """A stage of the warm-up begins, for people to see; in a later round it has begun already."""
+        if self.lease is not None:
+            self.books().begin_stage(self.pool, self.lease, stage, of, clock.now())
+
+    def note(self, stage: Stage, done: int, of: int) -> None:
+        """So much of a stage is done; of nothing there is nothing to note."""
+        if self.lease is not None and of:
+            self.books().note_progress(self.pool, self.lease, stage, done, of, clock.now())
 
     def pauses(self) -> list[Pause]:
         """What keeps leases from opening."""

@@ -1,46 +1,41 @@
-"""Steps ApplyGpuSettings and AwaitGpus: are the operator's settings the lab's, and are the GPUs there.
+"""Step AwaitGpus: are the GPUs there, and offered as ApplyGpuSettings says; waits for a bounded time."""
 
-The lab's own settings belong to Helm, so the first step verifies; the second waits, for a bounded time.
-"""
-
+from collections.abc import Mapping
 from datetime import timedelta
 
+from handlers.cluster_nodes import not_offered_because
 from handlers.cluster_run import Run, latest
 from lamplighter import clock
-from lamplighter.adapters.kubernetes import cluster_policy, nodes, pods
+from lamplighter.adapters.kubernetes import nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain import gpu_settings, readiness
+from lamplighter.domain import readiness
 from lamplighter.domain.drain import NOTES
+from lamplighter.domain.gpu_offer import Offer
 from lamplighter.domain.gpus import gpu_type
-from lamplighter.domain.nodes import NodeFacts, PodFacts
+from lamplighter.domain.nodes import NodeFacts
+from lamplighter.domain.progress import Stage, share
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
 
 # From launch to proven GPUs takes 4 to 8 minutes with the operator; what takes 15 will not come by itself.
 PATIENCE = timedelta(minutes=15)
-
-
-def apply_gpu_settings(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
-    """Whether the ClusterPolicy is as the lab has it, and what differs."""
-    del run
-    policy = cluster_policy.spec(connection)
-    if policy is None:
-        return {"state": "absent", "differs": []}
-    found = gpu_settings.differences(lab.gpu_operator.values, policy) if lab.gpu_operator.enabled else []
-    rows = [{"path": each.path, "lab": each.lab, "cluster": each.cluster} for each in found]
-    return {"state": "differs" if rows else "as-lab", "differs": rows}
+# What is not there by then is late: what came is proven and announced, with the cause, and the rest waited for.
+LATE = timedelta(minutes=8)
 
 
 def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     """The nodes whose GPUs are ready; once the time is up also those that are not, and why.
 
-    Raises TryLater until all that came are ready or PATIENCE is over, counted from the last launch.
+    Raises TryLater until all that came are ready or PATIENCE is over, counted from the last launch, or from
+    when nodes that were there were told to offer their GPUs otherwise. Once they are LATE it answers in
+    between, for the workflow to say why, and is asked again.
     """
     if over := run.over():
         return {"nodes": [], "not_ready": [], "over": True, "reason": over}
     wanted = run.found("AwaitNodes", "instances")
     here = {node.instance: node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))}
-    validators = _validators(run, lab, connection)
+    stack = _stack(run, lab, connection)
+    shall = Offer.from_json(_document(run.result("ApplyGpuSettings").get("offer")))
     ready: list[dict[str, object]] = []
     waiting: list[dict[str, str]] = []
     for instance in (str(each.get("id")) for each in wanted):
@@ -49,7 +44,10 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
             waiting.append({"name": instance, "why": "the instance has not joined the cluster as a node"})
             continue
         node = _staying(node, connection)
-        why = readiness.not_ready_because(node, _gpus(node, lab, run), validators)
+        why = readiness.not_ready_because(
+            node, _gpus(node, lab, run), stack, slices=shall.slices, replicas=shall.replicas
+        )
+        why += not_offered_because(node, shall, connection, discovery=stack.on(node).discovery)
         if why:
             waiting.append({"name": node.name, "why": "; ".join(why)})
         else:
@@ -57,10 +55,28 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
                 # Ready and not in use yet is just what a Cluster Autoscaler takes away.
                 nodes.protect(connection, node.name)
             ready.append({"name": node.name, "instance": instance, "gpus": node.gpus, "ready": True})
-    launched = latest([each.get("launched") for each in wanted])
-    if waiting and (launched is None or clock.now() < launched + PATIENCE):
+    run.note(Stage.GPUS, *_own_gpus(run, lab, len(ready)))
+    since = latest(
+        [*(each.get("launched") for each in wanted), run.result("ApplyGpuSettings").get("told")]
+        if wanted
+        else []
+    )
+    if not waiting or (since is not None and clock.now() >= since + PATIENCE):
+        return {"nodes": ready, "not_ready": waiting, "late": False}
+    told = run.result("AwaitGpus").get("late") is True
+    if since is None or clock.now() < since + LATE or told:
         raise TryLater("; ".join(f"{each['name']}: {each['why']}" for each in waiting))
-    return {"nodes": ready, "not_ready": waiting}
+    return {"nodes": ready, "not_ready": waiting, "late": True}
+
+
+def _own_gpus(run: Run, lab: Lab, ready: int) -> tuple[int, int]:
+    """The lease's own GPUs, where so many nodes of the pool are ready, and how many it shall have."""
+    admitted = _document(run.result("Admit").get("lease")).get("nodes")
+    nodes = admitted if isinstance(admitted, int) else len(run.found("AwaitNodes", "instances"))
+    wanted = run.result("AwaitNodes").get("wanted")
+    kind = gpu_type(lab.pools[run.pool].instance_type)
+    each = kind.count if kind else 1
+    return share(nodes, ready, wanted if isinstance(wanted, int) else nodes) * each, nodes * each
 
 
 def _gpus(node: NodeFacts, lab: Lab, run: Run) -> int | None:
@@ -68,12 +84,18 @@ def _gpus(node: NodeFacts, lab: Lab, run: Run) -> int | None:
     return known.count if known else None
 
 
-def _validators(run: Run, lab: Lab, connection: Connection) -> list[PodFacts] | None:
-    """None where something built in announces the GPUs, and no operator validates them."""
-    built_in = lab.pools[run.pool].ami_type.startswith("BOTTLEROCKET")
-    if built_in or run.result("ApplyGpuSettings").get("state") == "absent":
-        return None
-    return pods.labelled(connection, readiness.VALIDATOR_LABEL)
+def _document(found: object) -> Mapping[str, object]:
+    return found if isinstance(found, Mapping) else {}
+
+
+def _stack(run: Run, lab: Lab, connection: Connection) -> readiness.Stack:
+    """What announces the pool's GPUs; an operator that is expected and not there: what can be allocated decides."""
+    kind = lab.gpu_stack(run.pool)
+    if kind != "operator":
+        return readiness.Stack(kind, discovery=lab.discovers(run.pool))
+    if run.result("ApplyGpuSettings").get("state") == "absent":
+        return readiness.Stack("built-in", discovery=False)
+    return readiness.Stack(validators=pods.labelled(connection, readiness.VALIDATOR_LABEL))
 
 
 def _staying(node: NodeFacts, connection: Connection) -> NodeFacts:

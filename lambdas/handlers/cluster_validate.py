@@ -1,115 +1,176 @@
-"""Step Validate: proves by running pods that the GPUs of every ready node work.
+"""Step Validate: climbs the ladder of checks on every ready node, and leaves nothing of it behind.
 
-Creates each check's pod once, waits, judges what it printed, and leaves no pod behind on any way out.
+Looks, asks domain.checks_course what is due, and does it: creates pods and Jobs, waits, and at the end judges
+what they printed (cluster_judge) and removes them.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
+from handlers.cluster_consequence import known_before, what_follows
+from handlers.cluster_judge import Endings, Judged, verdicts
 from handlers.cluster_run import Run
 from lamplighter import clock
-from lamplighter.adapters.kubernetes import nodes, pods
+from lamplighter.adapters.kubernetes import jobs, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain import checks, instant, verdict
-from lamplighter.domain.checks import Check
-from lamplighter.domain.gpus import GpuType, gpu_type
+from lamplighter.domain import checks, checks_manifests, instant, verdict
+from lamplighter.domain.checks_course import Course, Ending, Moves
+from lamplighter.domain.checks_manifests import Errand
+from lamplighter.domain.checks_room import room
+from lamplighter.domain.checks_seats import GpuNode, Seat, seats
+from lamplighter.domain.gpu_offer import Offer
+from lamplighter.domain.gpus import gpu_type
 from lamplighter.domain.nodes import NodeFacts, PodFacts
-from lamplighter.domain.verdict import Outcome, Verdict
+from lamplighter.domain.progress import Stage
+from lamplighter.domain.proof import together
+from lamplighter.domain.verdict import Outcome
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
-
-PATIENCE = timedelta(seconds=checks.PATIENCE_SECONDS)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One check's verdict on one node."""
-
-    check: str
-    node: str
-    verdict: Verdict
-
-    def to_json(self) -> dict[str, object]:
-        return {"check": self.check, "node": self.node} | self.verdict.to_json()
+from lamplighter.lab_checks import Checks
 
 
 def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
-    """The verdicts of all checks on all nodes. Raises TryLater while one still runs and has time left."""
+    """The verdicts of the ladder on all nodes. Raises TryLater while one still runs and has time left.
+
+    Gives `{"verdict", "ladder", "at", "verdicts": [{check, node, verdict, reason, measurements, seconds,
+    pull_seconds}], "not_judged": [{check, why}], "then", "because", "replace": [{name, instance}]}`.
+    """
     lease = run.lease or run.pool
     if over := run.over():
         clean_up(connection, lease)
         return {"verdict": Outcome.NOT_PROVEN, "verdicts": [], "over": True, "reason": over}
+    settings = lab.checks_for(run.window)
+    gpu_nodes, unknown = _nodes(run, lab, settings, connection)
+    due, not_judged = seats(checks.ladder(settings), gpu_nodes, lease)
+    by_name = {node.name: node for node in gpu_nodes}
+    running = _running(connection, lease)
+    pulled = pods.pull_seconds(connection, checks.NAMESPACE) if running else {}
+    course = Course(
+        due=due,
+        nodes=by_name,
+        pods=running,
+        pulled=pulled,
+        budget=timedelta(seconds=checks.budget_seconds(settings)),
+        lease=lease,
+        now=clock.now(),
+    )
+    moves = course.moves()
+    run.note(Stage.CHECKS, len(moves.endings), len(due))
+    errand = Errand(lease, run.pool, instant.written(clock.now()))
+    refused = _start(connection, moves, by_name, errand)
+    if moves.waiting or len(refused) < len(moves.start):
+        raise TryLater("; ".join(moves.waiting[:5]) or "checks have just been asked for")
+    run.note(Stage.CHECKS, len(due), len(due))
+    judged, silent = verdicts(
+        run, lab, connection, gpu_nodes, Endings([*moves.endings, *refused], running, pulled)
+    )
+    clean_up(connection, lease, pool=run.pool, in_force=_in_force(run))
+    rows = known_before([each.to_json() for each in (*unknown, *judged)], gpu_nodes, run)
+    return {
+        "verdict": together(rows),
+        "ladder": settings.ladder,
+        "at": instant.written(clock.now()),
+        "verdicts": rows,
+        "not_judged": [each.to_json() for each in (*not_judged, *silent)],
+        **what_follows(rows, gpu_nodes, settings, run, connection).to_json(),
+    }
+
+
+def clean_up(connection: Connection, lease: str, *, pool: str = "", in_force: Iterable[str] = ()) -> None:
+    """Nothing of this lease's checks is left, nor, in `pool`, of leases that are not in force any more."""
+    staying = {*in_force}
+
+    def goes(labels: Mapping[str, str]) -> bool:
+        owner = labels.get(checks.LEASE_LABEL)
+        return owner == lease or (labels.get(checks.POOL_LABEL) == pool and owner not in staying)
+
+    # Jobs first: each would make its pods anew.
+    for path, labels in jobs.labels(connection, checks.CHECK_LABEL, checks.NAMESPACE).items():
+        if goes(labels):
+            jobs.delete(connection, path)
+    for pod in pods.labelled(connection, checks.CHECK_LABEL, checks.NAMESPACE):
+        if goes(pod.labels):
+            pods.delete(connection, pod.namespace, pod.name)
+
+
+def _nodes(
+    run: Run, lab: Lab, settings: Checks, connection: Connection
+) -> tuple[list[GpuNode], list[Judged]]:
+    """The ready nodes with what their types have; and a verdict for each that cannot be judged."""
     ready = {str(each.get("name")) for each in run.found("AwaitGpus", "nodes")}
     here = [node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool)) if node.name in ready]
-    judged = [_missing(each.get("name"), each.get("why")) for each in run.found("AwaitGpus", "not_ready")]
-    judged += [_missing(name, "the node is gone") for name in ready - {node.name for node in here}]
-    running: dict[str, PodFacts] = {
-        pod.name: pod for pod in pods.labelled(connection, f"{checks.LEASE_LABEL}={lease}", checks.NAMESPACE)
-    }
-    waiting: list[str] = []
+    unknown = [
+        _unproven(str(each.get("name")), str(each.get("why"))) for each in run.found("AwaitGpus", "not_ready")
+    ]
+    unknown += [_unproven(name, "the node is gone") for name in sorted(ready - {node.name for node in here})]
+    offer = run.result("ApplyGpuSettings").get("offer")
+    shall = Offer.from_json(offer) if isinstance(offer, Mapping) else Offer()
+    found = []
     for node in here:
-        kind = gpu_type(node.instance_type or lab.pools[run.pool].instance_type)
+        instance_type = node.instance_type or lab.pools[run.pool].instance_type
+        kind = gpu_type(instance_type)
         if kind is None:
-            judged.append(_missing(node.name, f"the instance type {node.instance_type} is not known"))
-            continue
-        judged.append(_allocatable(node, kind))
-        for check in checks.POD_CHECKS:
-            found = running.get(checks.pod_name(check, lease, node.name))
-            if found is None:
-                pods.create(connection, checks.pod(check, lease, node, kind, instant.written(clock.now())))
-                waiting.append(f"{check.name} on {node.name} has just been asked for")
-            elif not found.finished and not _late(found):
-                waiting.append(f"{check.name} on {node.name}: {found.waiting or found.phase}")
-            else:
-                judged.append(Judged(check.name, node.name, _judge(connection, check, found, node, kind)))
-    if waiting:
-        raise TryLater("; ".join(waiting))
-    clean_up(connection, lease)
-    return {"verdict": _together(judged), "verdicts": [each.to_json() for each in judged]}
+            unknown.append(_unproven(node.name, f"the instance type {instance_type} is not known"))
+        else:
+            kind = kind.with_floor(settings.threshold(instance_type))
+            found.append(GpuNode(_uncharged(node, run), kind, shall.slices, shall.replicas))
+    return found, unknown
 
 
-def clean_up(connection: Connection, lease: str) -> None:
-    """No check pod of this lease is left."""
+def _uncharged(node: NodeFacts, run: Run) -> NodeFacts:
+    """A node that an earlier round judged was charged with its setting up then: it has the whole budget now."""
+    judged = {row.get("node") for row in run.found("Validate", "verdicts")}
+    return replace(node, ready_since=None) if node.name in judged else node
+
+
+def _unproven(node: str, why: str) -> Judged:
+    return Judged("ready", node, verdict.not_proven(why))
+
+
+def _running(connection: Connection, lease: str) -> dict[str, list[PodFacts]]:
+    """The pods of this lease's checks, by seat."""
+    found: dict[str, list[PodFacts]] = {}
     for pod in pods.labelled(connection, f"{checks.LEASE_LABEL}={lease}", checks.NAMESPACE):
-        pods.delete(connection, pod.namespace, pod.name)
+        found.setdefault(pod.labels.get(checks.SEAT_LABEL, pod.name), []).append(pod)
+    return found
 
 
-def _late(pod: PodFacts) -> bool:
-    asked = pod.annotations.get(checks.ASKED_ANNOTATION)
-    return asked is None or clock.now() > instant.read(asked) + PATIENCE
+def _start(
+    connection: Connection, moves: Moves, by_name: Mapping[str, GpuNode], errand: Errand
+) -> list[Ending]:
+    """Create what is due; gives the seats for which there is no room and will be none."""
+    wanted = {node for seat in moves.start for node in seat.nodes}
+    others = {name: pods.on_node(connection, name) for name in sorted(wanted)}
+    refused = []
+    for seat in moves.start:
+        where = [by_name[name] for name in seat.nodes]
+        found = [room(seat.check, node, others[node.name], connection.server_time) for node in where]
+        if taken := next((each for each in found if each.taken), None):
+            refused.append(Ending(seat, (), taken.why, busy=taken.used))
+        elif busy := next((each for each in found if each.why), None):
+            moves.waiting.append(f"{seat.check.name}: {busy.why}")
+        else:
+            _create(connection, seat, where, errand)
+    if len(refused) < len(moves.start) or moves.waiting:
+        for node, image, name in moves.fetch:
+            pods.create(connection, checks_manifests.fetch(image, errand, name, by_name[node].facts))
+    return refused
 
 
-def _judge(connection: Connection, check: Check, pod: PodFacts, node: NodeFacts, kind: GpuType) -> Verdict:
-    if not pod.finished:
-        minutes = int(PATIENCE.total_seconds() / 60)
-        return verdict.not_proven(
-            f"{check.name} did not end within {minutes} minutes: {pod.waiting or pod.phase}"
-        )
-    if pod.exit_code is None:
-        return verdict.not_proven(f"{check.name} never ran: {pod.waiting or pod.phase}")
-    printed = pods.log(connection, pod)
-    if printed is None:
-        return verdict.not_proven(f"what {check.name} printed on {node.name} cannot be read")
-    return check.judge(printed, pod.exit_code, check.gpus(node, kind), kind)
+def _create(connection: Connection, seat: Seat, where: Sequence[GpuNode], errand: Errand) -> None:
+    first = where[0]
+    if len(where) == 1:
+        pods.create(connection, checks_manifests.pod(seat.check, errand, seat.name, first.facts, first.kind))
+        return
+    facts = [node.facts for node in where]
+    jobs.create(
+        connection,
+        checks_manifests.job(seat.check, errand, seat.name, facts),
+        checks_manifests.service(seat.check, errand, seat.name),
+    )
 
 
-def _allocatable(node: NodeFacts, kind: GpuType) -> Judged:
-    replicas = int(node.labels.get("nvidia.com/gpu.replicas", "1"))
-    wanted, found = kind.count * replicas, node.gpus
-    measured = {"allocatable": found, "expected": wanted}
-    text = f"{found} of {wanted} GPUs can be allocated"
-    decided = verdict.passed(text, measured) if found == wanted else verdict.failed(text, measured)
-    return Judged("allocatable", node.name, decided)
-
-
-def _missing(name: object, why: object) -> Judged:
-    return Judged("ready", str(name), verdict.not_proven(str(why)))
-
-
-def _together(judged: Iterable[Judged]) -> Outcome:
-    """Failed where anything failed; passed where there is something and all of it passed."""
-    outcomes = {each.verdict.outcome for each in judged}
-    if Outcome.FAILED in outcomes:
-        return Outcome.FAILED
-    return Outcome.PASSED if outcomes == {Outcome.PASSED} else Outcome.NOT_PROVEN
+def _in_force(run: Run) -> list[str]:
+    now = clock.now()
+    return [lease.id for lease in run.leases() if lease.in_force(now)]

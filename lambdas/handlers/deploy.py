@@ -9,11 +9,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from handlers import deploy_mark
 from handlers.deploy_answer import Answer, answer
 from lamplighter import clock
-from lamplighter.domain.instant import clock_time
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused
+from lamplighter.errors import BadInput, LamplighterError
 
 _logger = logging.getLogger(__name__)
 
@@ -46,7 +45,10 @@ def _kind(event: Event) -> Callable[[Event], Answer | None]:
 
 
 def _desired_size(event: Event) -> Answer:
-    """What the node group has now; 0 where there is none yet."""
+    """What the node group has now, for CloudFormation to write it back; 0 where there is none yet.
+
+    Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
+    """
     from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
 
     properties = _properties(event)
@@ -54,8 +56,16 @@ def _desired_size(event: Event) -> Answer:
     name = f"size-of-{cluster}/{nodegroup}"
     if event["RequestType"] == "Delete":
         return Answer(name)
+    pool = _pool_of(nodegroup) if event["RequestType"] == "Update" else None
+    about_to_come = deploy_mark.justified(pool) if pool else 0
     found = NodeGroups(cluster).read(nodegroup)
-    return Answer(name, data={"DesiredSize": found.desired if found else 0})
+    return Answer(name, data={"DesiredSize": max(found.desired, about_to_come) if found else 0})
+
+
+def _pool_of(nodegroup: str) -> str | None:
+    from handlers.environment import lab  # noqa: PLC0415 -- only here
+
+    return next((pool for pool in lab().pools if lab().nodegroup_name(pool) == nodegroup), None)
 
 
 def _group(event: Event) -> Answer:
@@ -82,18 +92,20 @@ def _group(event: Event) -> Answer:
 
 
 def _gate(event: Event) -> Answer:
-    """Fail a change of a pool's own resources while somebody holds it.
+    """Fail a change of a pool's own resources while somebody holds it, and keep it empty until they are changed.
 
-    The physical id carries the digest that is deployed, so that a rollback to it is no change.
+    The physical id carries the digest that is deployed, so that a rollback to it is no change; and so that
+    the id before, or on the way back the new one, is deleted as the deploy's last act: the pool is let go.
     """
     properties = _properties(event)
     pool = properties["Pool"]
     name = f"gate-{pool}-{properties['Digest']}"
     if event["RequestType"] == "Delete":
+        deploy_mark.let_go(pool)
         return Answer(_known_as(event))
     if event["RequestType"] == "Create" or _known_as(event) == name:
         return Answer(name)
-    _refuse_if_held(pool, "change")
+    deploy_mark.hold_still(pool, "change")
     return Answer(name)
 
 
@@ -103,39 +115,8 @@ def _pools(event: Event) -> Answer:
     had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
     if event["RequestType"] == "Update":
         for pool in sorted(set(filter(None, had.split(","))) - set(_properties(event)["Pools"].split(","))):
-            _refuse_if_held(pool, "take away")
+            deploy_mark.hold_still(pool, "take away")
     return Answer("pools")
-
-
-def _refuse_if_held(pool: str, what: str) -> None:
-    holding = [lease for lease in _leases(pool) if _holds(lease)]
-    if holding:
-        last = max(holding, key=lambda lease: lease.closes)
-        raise Refused(
-            f"this deploy would {what} pool {pool} while {last.called()} ({last.id}) is on it until "
-            f"{clock_time(last.closes)}: deploy after that, or close the lease first"
-        )
-
-
-def _holds(lease: Lease) -> bool:
-    return lease.in_force(clock.now()) or lease.state is LeaseState.CLOSING
-
-
-def _leases(pool: str) -> list[Lease]:
-    """The pool's leases; none where there is no ledger yet."""
-    from handlers.environment import ENVIRONMENT  # noqa: PLC0415
-    from lamplighter.adapters.aws.calls import error_code  # noqa: PLC0415 -- on first use
-    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415
-
-    try:
-        return Ledger(ENVIRONMENT.ledger_table).leases(pool)
-    except OutsideFailed as error:
-        if (
-            isinstance(error.__cause__, Exception)
-            and error_code(error.__cause__) == "ResourceNotFoundException"
-        ):
-            return []
-        raise
 
 
 def _plan(event: Event) -> Answer:
@@ -160,6 +141,16 @@ def _may_open_again() -> None:
     from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- on first use
 
     Ledger(ENVIRONMENT.ledger_table).end_last_close()
+
+
+def _emptied(event: Event) -> Answer:
+    """On deletion, empty the bucket of pages, which CloudFormation deletes only empty."""
+    bucket = _properties(event)["Bucket"]
+    if event["RequestType"] == "Delete":
+        from lamplighter.adapters.aws.bucket import Bucket  # noqa: PLC0415 -- only at a destroy
+
+        Bucket(bucket).empty()
+    return Answer(f"pages-in-{bucket}")
 
 
 def _last_closed(event: Event) -> Answer | None:
@@ -218,5 +209,6 @@ KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
     "Gate": _gate,
     "Pools": _pools,
     "Plan": _plan,
+    "Emptied": _emptied,
     "LastClosed": _last_closed,
 }

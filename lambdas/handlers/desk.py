@@ -3,8 +3,8 @@
 Owns the order that keeps the laws: the failsafe is moved and read back first, the ledger written then.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 
@@ -13,10 +13,19 @@ from handlers.environment import ENVIRONMENT
 from handlers.prices import known
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.domain import instant
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
-from lamplighter.domain.failsafe import failsafe_instant, failsafe_schedules, schedule_names
+from lamplighter.domain.failsafe import (
+    FIRES_WITHIN,
+    RETRIED,
+    failsafe_instant,
+    failsafe_schedules,
+    schedule_names,
+    shot_in_the_air,
+)
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import (
     NEAREST,
     Doors,
@@ -30,6 +39,8 @@ from lamplighter.domain.terms import Terms, terms
 from lamplighter.errors import BadInput, TryLater
 
 LOOKS = 3
+EXPERIMENTS_SECONDS = 40
+"""Longer than the experiments function takes to start and put back; shorter than this function may live."""
 
 
 @dataclass
@@ -40,6 +51,8 @@ class Desk:
     failsafes: Schedules
     windows: Schedules
     doors: Doors
+    ask_experiments: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
+    """Asks the experiments function for one step, and waits for it."""
 
     @property
     def ledger(self) -> Ledger:
@@ -64,23 +77,43 @@ class Desk:
     def arm(self, pool: str, also: Lease | None = None) -> tuple[datetime | None, tuple[str, ...]]:
         """Set the failsafe to what the pool's leases need, `also` included, and read it back.
 
-        The caller is the pool's writer. Gives the first instant and the names of the schedules.
+        The caller is the pool's writer. Gives the first instant and the names of the schedules. TryLater
+        while a shot of the one that stands is in the air.
         """
         for _ in range(LOOKS):
-            generation = self.ledger.pool(pool).generation
+            state = self.ledger.pool(pool)
             leases = [lease for lease in self.ledger.leases(pool) if also is None or lease.id != also.id]
             now = self.now()
             first = failsafe_instant([*leases, *([also] if also else [])], now)
             names = schedule_names(pool)
+            if first != state.failsafe_at:
+                self.let_it_fire(state, now)
             if first is None:
                 self.failsafes.delete(names)
             else:
                 self._put_failsafe(pool, first, now)
             self.ledger.set_failsafe(pool, first)
             # Schedules know no generation: look again whether it still is what it was set for.
-            if self.ledger.pool(pool).generation == generation:
+            if self.ledger.pool(pool).generation == state.generation:
                 return first, (() if first is None else names)
         raise TryLater(f"the leases of pool {pool} keep changing while its failsafe is set")
+
+    def let_it_fire(self, pool: PoolState, now: datetime) -> None:
+        """TryLater while a shot of a pool's failsafe fires or is tried again: nothing calls it back.
+
+        Whoever got nodes, or forgot the failsafe, meanwhile would lose nodes to it that a lease justifies.
+        """
+        shot = shot_in_the_air(pool.name, pool.failsafe_at, now)
+        if shot is None:
+            return
+        name, at = shot
+        # One that was carried out, or given up, is gone by itself.
+        found = self.failsafes.read(name) if now >= at else None
+        if now < at or (found is not None and found.at == at):
+            raise TryLater(
+                f"the failsafe of pool {pool.name} fires at {instant.clock_time(at)} and may be tried again "
+                f"until {instant.clock_time(at + FIRES_WITHIN + RETRIED)}: nothing opens before that is over"
+            )
 
     def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
         """The failsafe that the pool's leases of this moment need; none without leases."""
@@ -127,7 +160,14 @@ def desk() -> Desk:
         failsafes=Schedules(group, ENVIRONMENT.failsafe_role, dead_letters),
         windows=Schedules(group, ENVIRONMENT.window_role, dead_letters),
         doors=ENVIRONMENT.doors,
+        ask_experiments=_ask_experiments,
     )
+
+
+def _ask_experiments(event: Mapping[str, object]) -> Mapping[str, object]:
+    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- seldom
+
+    return Functions(patience_seconds=EXPERIMENTS_SECONDS).run(ENVIRONMENT.experiments_function, event)
 
 
 def command_of(run: Mapping[str, object]) -> Command:

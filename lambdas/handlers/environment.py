@@ -63,6 +63,11 @@ class Environment:
         return _of("EXTEND_LEASE_ARN")
 
     @property
+    def change_lab(self) -> str:
+        """Where people's changes without a deploy are decided (function `slack`)."""
+        return _of("CHANGE_LAB_ARN")
+
+    @property
     def planner(self) -> str:
         """Who puts schedules right (function `guard`)."""
         return _of("PLANNER_FUNCTION_ARN")
@@ -71,6 +76,31 @@ class Environment:
     def notices_function(self) -> str:
         """Where warning schedules lead (functions `leases` and `planner`)."""
         return _of("NOTICES_FUNCTION_ARN")
+
+    @property
+    def pages_bucket(self) -> str:
+        """Where pages lie (functions `pages`, `slack` and `board`)."""
+        return _of("PAGES_BUCKET")
+
+    @property
+    def experiment_workflow(self) -> str:
+        """What undoes an experiment (functions `experiments` and `guard`)."""
+        return _of("EXPERIMENT_ARN")
+
+    @property
+    def restore_role(self) -> str:
+        """What an experiment's schedules act with (function `experiments`)."""
+        return _of("RESTORE_ROLE_ARN")
+
+    @property
+    def experiments_function(self) -> str:
+        """Who undoes an experiment before its lease ends (function `leases`)."""
+        return _of("EXPERIMENTS_FUNCTION_ARN")
+
+    @property
+    def diagnosis_function(self) -> str:
+        """Who names the cause of what an experiment shows (function `experiments`)."""
+        return _of("DIAGNOSIS_FUNCTION_ARN")
 
     @property
     def cluster_function(self) -> str:
@@ -84,6 +114,11 @@ class Environment:
     @property
     def pages_topic(self) -> str:
         return _of("PAGES_TOPIC_ARN")
+
+    @property
+    def slack_secret(self) -> str:
+        """Where the Slack app's signing secret and bot token are (functions `slack` and `board`)."""
+        return _of("SLACK_SECRET_ARN")
 
     @property
     def doors(self) -> "Doors":

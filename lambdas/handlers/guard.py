@@ -8,16 +8,17 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from handlers import telling
 from handlers.capacity import Seen
 from handlers.environment import ENVIRONMENT
 from handlers.guard_acts import act
 from handlers.guard_facts import gather
+from handlers.guard_loans import give_back_forgotten
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from handlers.guard_schedules import reconcile
 from handlers.guard_watch import Watch, gather_lab
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
-from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.guard import sweep
 from lamplighter.domain.guard_facts import PoolFacts
@@ -66,6 +67,11 @@ def sweep_all(watch: Watch) -> dict[str, object]:
     except LamplighterError as error:
         _logger.exception("the schedules could not be compared")
         failures.append(f"schedules: {error}")
+    try:
+        give_back_forgotten(watch, leases)
+    except LamplighterError as error:
+        _logger.exception("what leases changed of the GPU settings could not be looked at")
+        failures.append(f"GPU settings: {error}")
     if failures:
         raise OutsideFailed("; ".join(failures))
     return {"breaches": breaches}
@@ -120,13 +126,17 @@ def _watch() -> Watch:
     return Watch(
         desk=desk(),
         workflows=Workflows(),
-        pages=Notices(ENVIRONMENT.pages_topic),
-        notices=Notices(ENVIRONMENT.notices_topic),
+        pages=telling.pages(),
+        notices=telling.notices(),
         claims=Claims(ENVIRONMENT.cluster_name),
         close_lab=ENVIRONMENT.close_lab,
         open_lab=ENVIRONMENT.open_lab,
+        experiment=ENVIRONMENT.experiment_workflow,
         connect=_connect,
         wake_planner=lambda: Functions().start(ENVIRONMENT.planner, {"source": "guard"}),
+        give_back=lambda pool: Functions().start(
+            ENVIRONMENT.cluster_function, {"step": "GiveBack", "run": {"command": {"pool": pool}}}
+        ),
     )
 
 

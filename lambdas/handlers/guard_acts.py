@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from handlers import guard_says
 from handlers.guard_trail import said_of
 from handlers.guard_watch import Watch
 from handlers.sizes import Direction, Order, write
+from lamplighter.domain import letter
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Breach, Rule, Said
 from lamplighter.domain.commands import Command, Verb
@@ -154,18 +156,23 @@ def _protect(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
     return True
 
 
+def _restore(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
+    """Start the workflow that undoes an experiment, once in five minutes."""
+    from lamplighter.domain.experiments.rails import restore  # noqa: PLC0415 -- seldom
+
+    run, now = facts.experiment, watch.capacity.now()
+    if run is None:
+        return False
+    return watch.workflows.start(restore(run, watch.experiment, _bucket(now), now, breach.reason))
+
+
 def _warn(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     """Say on the lab's own topic what will happen, so that people can still do something about it."""
-    from lamplighter.domain import zones  # noqa: PLC0415 -- only where people are told
-    from lamplighter.domain.changes import clock_of  # noqa: PLC0415
-    from lamplighter.domain.guard_leases import early_end  # noqa: PLC0415
-
     lab = watch.capacity.lab
     lease = next((each for each in facts.leases if each.id == breach.lease), None)
     if lease is not None:
-        clock = clock_of(zones.zone(lab.time_zone))
-        subject, text = early_end(lease, breach.reason, facts.now + NOTICE, clock)
-        watch.notices.say(f"{lab.name}: {subject}", text)
+        said = guard_says.of_early_end(lab, lease, breach.reason, facts.now + NOTICE)
+        watch.notices.say(letter.of(lab.name, lease.pool, said))
     return True
 
 
@@ -201,7 +208,7 @@ def _said_before(watch: Watch, pool: str, breach: Breach, now: datetime) -> list
 
 
 def _write_down(watch: Watch, pool: str, breach: Breach) -> None:
-    now, lab = watch.capacity.now(), watch.capacity.lab.name
+    now = watch.capacity.now()
     paging = _pages(watch, pool, breach, now)
     watch.capacity.ledger.append_audit(
         Entry(
@@ -221,9 +228,8 @@ def _write_down(watch: Watch, pool: str, breach: Breach) -> None:
         )
     )
     if paging:
-        watch.pages.say(
-            f"{lab}: {breach.rule.value} on pool {pool}", f"{breach.reason[:1].upper()}{breach.reason[1:]}."
-        )
+        lab = watch.capacity.lab
+        watch.pages.say(letter.of(lab.name, pool, guard_says.of_breach(lab, pool, breach)))
 
 
 def _pages(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
@@ -256,6 +262,7 @@ _DONE = {
     Action.RESTORE_SIZES: "puts back the sizes of",
     Action.SWITCH_CURFEW: "switches the curfew of",
     Action.PROTECT: "keeps autoscalers from",
+    Action.RESTORE: "undoes the experiment on",
     Action.WARN: "warns about",
     Action.NOTE: "notes about",
     Action.MARK_LEAKED: "calls leaked",
@@ -271,6 +278,7 @@ _DOES: Mapping[Action, Callable[[Watch, PoolFacts, Breach], bool]] = {
     Action.RESTORE_SIZES: _restore_sizes,
     Action.SWITCH_CURFEW: _switch_curfew,
     Action.PROTECT: _protect,
+    Action.RESTORE: _restore,
     Action.WARN: _warn,
     Action.NOTE: _only_write_down,
     Action.MARK_LEAKED: _mark_leaked,

@@ -73,6 +73,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         opening_ended=_opening_ended(watch, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(watch, pool, leases, now),
         held_back=held_back(leases, lab_facts.pauses or (), now),
+        experiment=lab_facts.experiment,
     )
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
     if not (seen.existing or state.leaked_since or failsafe):

@@ -1,6 +1,7 @@
-"""What a sweep asks of Kubernetes: the pool's nodes, and whether any pod holds a GPU of them.
+"""What a sweep asks of Kubernetes: the pool's nodes, and which pods hold a GPU of them.
 
-Asked only where the answer matters, and may go unanswered; how long a pool is idle is kept in the ledger.
+Asked only where the answer matters, and may go unanswered; how long a pool is idle, and how many of its GPUs
+are in use, is kept in the ledger.
 """
 
 import logging
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from handlers.guard_watch import Watch
 from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.pool import PoolState
+from lamplighter.domain.pool import PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed, TryLater
 
 if TYPE_CHECKING:
-    from lamplighter.domain.nodes import NodeFacts
+    from lamplighter.domain.nodes import NodeFacts, PodFacts
 
 _logger = logging.getLogger(__name__)
 
@@ -25,11 +26,14 @@ def with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFac
     if nodes is None:
         return replace(facts, kubernetes_nodes=None)
     leased = nodes if facts.target.nodes else ()
+    held = _held(watch, nodes) if facts.target.nodes else None
+    if held is not None:
+        _note_gpus(watch, facts, state, nodes, held)
     return replace(
         facts,
         kubernetes_nodes=tuple(node.name for node in nodes),
         unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
-        idle_since=_idle_since(watch, facts, state, nodes),
+        idle_since=_idle_since(watch, facts, state, held),
     )
 
 
@@ -54,18 +58,15 @@ def node_names(watch: Watch, pool: str) -> tuple[str, ...] | None:
 
 
 def _idle_since(
-    watch: Watch, facts: PoolFacts, state: PoolState, nodes: "Sequence[NodeFacts]"
+    watch: Watch, facts: PoolFacts, state: PoolState, held: "Sequence[PodFacts] | None"
 ) -> datetime | None:
     """Since when no pod has held a GPU of the pool; None where one does, or nobody needs to know."""
     from lamplighter.domain.idleness import idle_since  # noqa: PLC0415 -- only where a lease may be idle
 
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
-    if not limited:
+    if not limited or held is None:
         return None
-    held = _holds_a_gpu(watch, nodes)
-    if held is None:
-        return None
-    ledger, since = watch.capacity.ledger, idle_since(state, facts.now, held=held)
+    ledger, since = watch.capacity.ledger, idle_since(state, facts.now, held=bool(held))
     if since is not None:
         ledger.note_idle(facts.pool, since, facts.now)
     elif state.idle_since is not None:
@@ -73,19 +74,41 @@ def _idle_since(
     return since
 
 
-def _holds_a_gpu(watch: Watch, nodes: "Sequence[NodeFacts]") -> bool | None:
-    """Whether any pod on these nodes holds one; asks node by node, and no further than the first."""
+def _note_gpus(
+    watch: Watch,
+    facts: PoolFacts,
+    state: PoolState,
+    nodes: "Sequence[NodeFacts]",
+    held: "Sequence[PodFacts]",
+) -> None:
+    """For people: how many GPUs people's pods hold, of how many there are; our own checks leave soon."""
+    from lamplighter.domain.checks import NAMESPACE  # noqa: PLC0415 -- only where nodes are leased
+
+    of = sum(node.gpus for node in nodes)
+    if not of:
+        return
+    in_use = sum(max(1, pod.gpus) for pod in held if pod.namespace != NAMESPACE)
+    seen = SeenGpus(min(in_use, of), of, facts.now)
+    try:
+        watch.capacity.ledger.note_gpus(facts.pool, seen, state.seen_gpus)
+    except (OutsideFailed, TryLater) as error:
+        _logger.warning("how many GPUs are in use is not noted: %s", error)
+
+
+def _held(watch: Watch, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":
+    """The pods on these nodes that hold a GPU; None where Kubernetes does not answer."""
     from lamplighter.adapters.kubernetes import pods  # noqa: PLC0415
 
     connection = watch.kubernetes()
     if connection is None:
         return None
     try:
-        return any(
-            pod.accelerated and not pod.finished
+        return [
+            pod
             for node in nodes
             for pod in pods.on_node(connection, node.name)
-        )
+            if pod.accelerated and not pod.finished
+        ]
     except (OutsideFailed, TryLater) as error:
         _logger.warning("whether GPUs are held is not known: %s", error)
         return None

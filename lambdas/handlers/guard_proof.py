@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from handlers import guard_says
 from handlers.capacity import Seen, drained, pool_of, result
 from handlers.guard_kubernetes import node_names
 from handlers.guard_watch import Watch
-from lamplighter.domain import instant
+from lamplighter.domain import instant, letter
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Rule
 from lamplighter.domain.capacity import Group, Member
@@ -83,10 +84,7 @@ def mark_leaked(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
                 details={"rule": Rule.LEAKED.value, "action": Action.PAGE.value, "paged": "yes"},
             )
         )
-        watch.pages.say(
-            f"{capacity.lab.name}: pool {pool} is leaked",
-            f"{reason[:1].upper()}{reason[1:]}. It costs money until it is gone; it is being closed again.",
-        )
+        watch.pages.say(letter.of(capacity.lab.name, pool, guard_says.of_leak(capacity.lab, pool, reason)))
     since = capacity.ledger.pool(pool).leaked_since or now
     return {"leaked": True, "since": instant.written(since), "reason": why}
 

@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain.changes import Pause
+from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.schedule_drift import Listed
 from lamplighter.errors import OutsideFailed, TryLater
 
@@ -34,9 +35,13 @@ class Watch:
     claims: Claims
     close_lab: str
     open_lab: str
+    experiment: str
+    """The workflows, by ARN."""
     connect: Callable[[], "Connection"]
     wake_planner: Callable[[], None] = lambda: None
     """Lets the planner run, without waiting for it."""
+    give_back: Callable[[str], None] = lambda _: None
+    """Lets the cluster function give back what no lease of a pool wants any more, without waiting for it."""
 
     @property
     def capacity(self) -> Capacity:
@@ -73,6 +78,8 @@ class LabFacts:
     pauses: tuple[Pause, ...] | None = None
     """What keeps leases from opening, by people's word; None where the ledger did not say."""
     failures: tuple[str, ...] = ()
+    experiment: ExperimentRun | None = None
+    """What is under way on the cluster, and not undone yet."""
 
     @property
     def schedules(self) -> frozenset[str] | None:
@@ -100,4 +107,9 @@ def gather_lab(watch: Watch) -> LabFacts:
         pauses = tuple(watch.capacity.ledger.pauses())
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
-    return LabFacts(listed, claims, pauses, tuple(failures))
+    experiment: ExperimentRun | None = None
+    try:
+        experiment = watch.capacity.ledger.experiment_under_way()
+    except (OutsideFailed, TryLater) as error:
+        failures.append(str(error))
+    return LabFacts(listed, claims, pauses, tuple(failures), experiment)

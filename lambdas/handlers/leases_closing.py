@@ -11,14 +11,18 @@ from datetime import datetime, timedelta
 
 from handlers.capacity import pool_of, result
 from handlers.desk import LOOKS, Desk, command_of
+from handlers.leases_experiments import undone_before_the_end
 from handlers.leases_granting import admitted
-from handlers.metering import count_beyond, metered
+from handlers.metering import count_beyond, metered, nodes_lives
 from lamplighter.adapters.aws.ledger import Conflict
 from lamplighter.domain import closing, instant
 from lamplighter.domain import receipt as receipts
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Decision
+from lamplighter.domain.findings_told import of_receipt
+from lamplighter.domain.gpu_offer import in_receipt
 from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.metering import Run
 from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import Phase
@@ -31,18 +35,20 @@ _logger = logging.getLogger(__name__)
 
 
 def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
-    """Step RestoreExperiments: hand over to what opens now, end the leases, move the failsafe nearer.
+    """Step RestoreExperiments: hand over, undo what was put in on purpose, end the leases, move the failsafe nearer.
 
-    No experiment exists yet, so there is none to undo.
+    An experiment that cannot be undone now keeps no lease from ending: the guard goes on undoing it.
     """
     pool = pool_of(run, desk.capacity.lab)
     command = command_of(run)
     if not closing.is_emergency(command):
         _hand_over(pool, desk)
     opened = desk.ledger.command(pool, command.opened_by) if command.opened_by else None
+    restored: list[str] = []
     for _ in range(LOOKS):
         state, leases, now = desk.ledger.pool(pool), desk.ledger.leases(pool), desk.now()
         decided = closing.decide(command, opened.lease if opened else None, leases, now)
+        restored += undone_before_the_end(decided.leases, command, restored, desk)
         why = Entry(
             at=now,
             pool=pool,
@@ -66,9 +72,9 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
         _keep_the_moved_end(command.lease, leases, desk)
     else:
         with desk.ledger.writing(pool, f"RestoreExperiments {command.id}", desk.now()):
-            desk.arm(pool)
+            _move_nearer(pool, desk)
     return {
-        "restored": [],
+        "restored": restored,
         "closing": [lease.id for lease in decided.leases],
         "over": decided.over is not None,
         "reason": decided.over or decided.reason,
@@ -127,8 +133,13 @@ def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     pool = pool_of(run, desk.capacity.lab)
     proof = result(run, "ProveZero")
     made: list[dict[str, object]] = []
-    for lease in _ended(run, pool, desk):
-        document = receipts.receipt(lease, desk.ledger.verdicts(pool, lease.id), proof)
+    ended = _ended(run, pool, desk)
+    lives = _lives(pool, desk) if ended else ()
+    for lease in ended:
+        said = of_receipt(desk.ledger.audit(pool, lease.opens), lease.id)
+        document = receipts.receipt(lease, desk.ledger.verdicts(pool, lease.id), proof, said)
+        document["node_lives"] = receipts.node_lives(lease, lives)
+        document["settings"] = in_receipt(desk.ledger.settings(pool, lease.id), result(run, "GiveBack"))
         desk.ledger.put_receipt(pool, lease.closed or lease.closes, lease.id, document)
         desk.ledger.append_audit(
             Entry(
@@ -153,6 +164,15 @@ def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     return {**made[0], "also": made[1:]} if made else {"lease": None, "pool": pool, "also": []}
 
 
+def _lives(pool: str, desk: Desk) -> tuple[Run, ...]:
+    """The nodes' lives, to be drawn: a receipt is given without them where AWS does not say."""
+    try:
+        return nodes_lives(desk.capacity, desk.capacity.see(pool), desk.now())
+    except LamplighterError as error:
+        _logger.warning("the receipt has no nodes' lives: %s", error)
+        return ()
+
+
 def _hand_over(pool: str, desk: Desk) -> None:
     """Grant what opens at this very moment, so that its nodes are kept; then nobody is bounced."""
     leases = desk.ledger.leases(pool)
@@ -164,6 +184,14 @@ def _hand_over(pool: str, desk: Desk) -> None:
             raise
         except LamplighterError as error:
             _logger.warning("%s is not handed over to: %s", planned.id, error)
+
+
+def _move_nearer(pool: str, desk: Desk) -> None:
+    """The failsafe follows the leases that end; one that fires just now comes soon enough, and keeps nobody waiting."""
+    try:
+        desk.arm(pool)
+    except TryLater as later:
+        _logger.info("the failsafe stays where it is: %s", later)
 
 
 def _keep_the_moved_end(lease_id: str | None, leases: list[Lease], desk: Desk) -> None:
@@ -202,7 +230,8 @@ def _settle_lease(lease: Lease, ran: timedelta, closed: datetime, terms: Terms, 
     past = ""
     if lease.overrun:
         whole += lease.overrun
-        past = f", {lease.overrun.seconds} of them past its end"
+        replaced = " or by what was replaced for it" if lease.replaced else ""
+        past = f", {lease.overrun.seconds} of them past its end{replaced}"
     settled = replace(lease, closed=closed, node_seconds=whole.seconds, cost=whole.cost)
     why = Entry(
         at=desk.now(),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from handlers.capacity import pool_of
 from handlers.desk import LOOKS, Desk, command_of
+from handlers.leases_experiments import experiment_follows
 from handlers.leases_granting import entry
 from lamplighter.adapters.aws.ledger import Conflict
 from lamplighter.domain import extension, instant
@@ -25,6 +26,8 @@ def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     lease = desk.ledger.lease(pool, decision.lease) if decision.lease else None
     if decision.outcome in {"extended", "shortened"} and lease is not None and lease.granted:
         desk.schedule_end(lease)
+        if decision.outcome == "shortened":
+            experiment_follows(lease, command, desk)
     return {
         "outcome": decision.outcome,
         "reason": decision.reason,

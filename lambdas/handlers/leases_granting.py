@@ -15,9 +15,9 @@ from lamplighter.domain import grant, holds, instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Changes
 from lamplighter.domain.commands import Command, Decision
-from lamplighter.domain.failsafe import about_to_fire
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Fence
+from lamplighter.domain.progress import Stage
 from lamplighter.domain.schedule import open_command
 from lamplighter.domain.terms import Terms
 from lamplighter.errors import BadInput, TryLater
@@ -46,6 +46,8 @@ def admitted(command: Command, desk: Desk) -> dict[str, object]:
     if later and lease is not None:
         desk.schedule_opening(lease)
         desk.schedule_end(lease)
+    elif decision.outcome == "granted" and lease is not None:
+        desk.ledger.begin_stage(command.pool, lease.id, Stage.ARMED, 1, desk.now())
     return {
         "outcome": decision.outcome,
         "reason": decision.reason,
@@ -66,6 +68,8 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     if lease is not None and lease.granted:
         names += desk.schedule_end(lease)
         _hold_again(lease, desk)
+        if first is not None:
+            desk.ledger.note_progress(pool, lease.id, Stage.ARMED, 1, 1, desk.now())
     if first is not None:
         desk.ledger.append_audit(
             Entry(
@@ -150,16 +154,13 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     decision = _decision(command, answer, now)
     # One that opens later is opened by a run of its own, which its schedule names.
     ahead = answer.lease.opens > now + SOON
+    if not ahead:
+        desk.let_it_fire(pool, now)
     lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id)
     if any(known.id == lease.id and known.granted for known in leases):
         desk.ledger.opened_by(command.pool, lease.id, command.id)
         desk.ledger.decide(command.pool, decision)
         return decision
-    shot = None if ahead else about_to_fire(pool.failsafe_at, now)
-    if shot is not None:
-        raise TryLater(
-            f"the failsafe of pool {command.pool} fires at {instant.clock_time(shot)}, then it opens"
-        )
     desk.arm(command.pool, also=lease)
     desk.ledger.grant(
         lease,

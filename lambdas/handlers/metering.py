@@ -53,16 +53,20 @@ def _count(pool: str, until: datetime, terms: Terms, desk: Desk, who: str, seen:
         found = charge(pool, leases, meter(lives, grants(leases), since, end), terms, end)
         if found.all.time or end == until:
             budget = desk.ledger.budget(terms.period(since).key, terms.budget.currency)
-            desk.ledger.charge(found, leases, pool=state, budget=budget, why=_why(found, desk, who))
+            desk.ledger.charge(found, leases, pool=state, budget=budget, why=_why(found, leases, desk, who))
             state, leases = desk.ledger.pool(pool), desk.ledger.leases(pool)
         since = end
 
 
-def _why(found: Charge, desk: Desk, who: str) -> Entry | None:
+def _why(found: Charge, leases: Sequence[Lease], desk: Desk, who: str) -> Entry | None:
     if not found.all.time:
         return None
     parts = [f"{found.unleased.seconds} without a lease"] if found.unleased.time else []
-    parts += [f"{ran.seconds} past the end of {name}" for name, ran in found.overrun.items()]
+    replacing = {lease.id for lease in leases if lease.replaced}
+    parts += [
+        f"{ran.seconds} past the end of {name}{' or by what was replaced for it' if name in replacing else ''}"
+        for name, ran in found.overrun.items()
+    ]
     return Entry(
         at=desk.now(),
         pool=found.pool,

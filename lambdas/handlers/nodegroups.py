@@ -1,19 +1,22 @@
-"""The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come.
+"""The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come, Replace changes a
+node whose GPUs failed for a fresh one.
 
 The only function that may raise a size. Which nodes a partial shrink takes was chosen by the drain.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
 from handlers.sizes import Direction, Order, Written, write
 from lamplighter.domain import instant, trail
+from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Instance
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.progress import Stage, share
 from lamplighter.domain.shortage import Shortage, explain
-from lamplighter.errors import BadInput, TryLater
+from lamplighter.errors import BadInput, Stale, TryLater
 
 NODES_PATIENCE = timedelta(minutes=10)
 """An EC2 instance that was launched runs within a minute or two; the workflow comes back later anyway."""
@@ -55,6 +58,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     )
     if command.verb is Verb.OPEN and lease is not None:
         capacity.ledger.advance(pool, lease.id, LeaseState.OPENING, written.at)
+        capacity.ledger.begin_stage(pool, lease.id, Stage.NODES, lease.nodes, written.at)
     if command.verb is Verb.CLOSE:
         for entry in trail.of_closing(pool, command.lease, result(run, "Drain"), now):
             capacity.ledger.append_audit(entry)
@@ -78,11 +82,16 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
         return {"over": True, "reason": _over(lease, pool), "wanted": 0, "instances": [], "shortage": None}
     order = result(run, "Scale")
     wanted = int(str(order.get("target", 0)))
-    ordered = instant.read(str(order["at"])) if "at" in order else lease.opens
+    stamps = [found["at"] for found in (order, result(run, "Replace")) if found.get("at")]
+    ordered = max((instant.read(str(each)) for each in stamps), default=lease.opens)
     seen = capacity.see(pool)
+    # Auto Scaling may still list as staying what it was told to take out.
     listed = {member.instance for member in seen.group.staying} if seen.group else set()
+    listed -= {*lease.replaced}
     members = [each for each in seen.alive if each.id in listed]
     running = [each for each in members if each.state == "running"]
+    mine = share(lease.nodes, len(running), wanted)
+    capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, lease.nodes, now)
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
     shortage = None
@@ -99,6 +108,12 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
             now=now,
         )
     booting = len(members) - len(running)
+    going = [each.id for each in seen.existing if each.id in lease.replaced]
+    if going and now - ordered < NODES_PATIENCE:
+        # Until they are gone they use up quota, capacity and addresses: what is refused now is no shortage.
+        raise TryLater(
+            f"{len(running)} of {wanted} nodes of pool {pool} run, {', '.join(going)} has yet to go"
+        )
     if shortage is not None and (not booting or now - ordered >= CAUSE_WITHIN):
         return _arrived(wanted, running, shortage)
     if now - ordered >= NODES_PATIENCE:
@@ -109,6 +124,37 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
         )
         return _arrived(wanted, running, shortage or late)
     raise TryLater(f"{len(running)} of {wanted} nodes of pool {pool} run, {booting} are booting")
+
+
+def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+    """Step Replace: take out the nodes that Empty emptied, once for a lease; the desired size stays.
+
+    Which ones stands on the lease before anything is done: a second try takes the same, a later round none.
+    """
+    command = _command(run)
+    pool = pool_of(run, capacity.lab)
+    now = capacity.now()
+    lease = _lease(run, command, pool, capacity)
+    if lease is None or not lease.in_force(now):
+        return {"over": True, "reason": _over(lease, pool), "replaced": [], "at": None}
+    with capacity.ledger.writing(pool, f"replace {command.id}", now) as fence:
+        emptied = drained(run, "Empty")
+        recorded = capacity.ledger.replace_once(lease, emptied, _replacing(lease, emptied, run, now))
+        group = capacity.see(pool).group
+        going = [each.instance for each in group.staying if each.instance in recorded] if group else []
+        try:
+            capacity.ledger.still_writing(fence, capacity.now())
+        except Stale as lost:
+            raise TryLater(str(lost)) from lost
+        for instance in going:
+            capacity.autoscaling.replace(instance)
+    return {"over": False, "replaced": list(recorded), "at": instant.written(now)}
+
+
+def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object], now: datetime) -> Entry:
+    what = f"changes {', '.join(instances)} of {lease.called()} for fresh nodes, once"
+    why = str(result(run, "Validate").get("because") or "its GPUs failed a check")
+    return Entry(now, lease.pool, "replaced", "nodegroups", what, why, lease.id, len(instances))
 
 
 def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None) -> dict[str, object]:
@@ -157,4 +203,4 @@ def _said(written: Written) -> str:
     return f"{change}: {written.target.reason}"
 
 
-STEPS = {"Scale": scale, "AwaitNodes": await_nodes}
+STEPS = {"Scale": scale, "AwaitNodes": await_nodes, "Replace": replace}

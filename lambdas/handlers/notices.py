@@ -1,7 +1,7 @@
 """The notices function: Announce says what came of a run, Warn that a lease ends soon.
 
 Notes in the ledger that GPUs are proven, and what the checks said. A notice that cannot be sent fails
-nothing: the ledger has it, and the next one says where things stand.
+nothing: the ledger has it, and step Tell says it again behind the workflow's back.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,19 +11,31 @@ from functools import cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from handlers import environment
+from handlers import environment, telling
 from handlers.capacity import pool_of, result
 from handlers.desk import command_of
 from handlers.logs import logger
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import announcement, closing, holds, trail, zones
+from lamplighter.data.texts import Texts
+from lamplighter.domain import (
+    announcement,
+    announcement_opening,
+    closing,
+    holds,
+    instant,
+    letter,
+    trail,
+    zones,
+)
 from lamplighter.domain.announcement import Announcement
 from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import clock_of
 from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
+from lamplighter.domain.findings_told import findings
+from lamplighter.domain.gpu_offer import kept
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import Phase
 from lamplighter.domain.terms import terms as terms_of
@@ -51,6 +63,11 @@ class Voice:
     def zone(self) -> ZoneInfo:
         """The lab's own clock."""
         return zones.zone(self.lab.time_zone)
+
+    @property
+    def texts(self) -> Texts:
+        """The language that the lab speaks."""
+        return Texts(self.lab.notify.language)
 
     def now(self) -> datetime:
         """The present instant, in UTC."""
@@ -80,17 +97,61 @@ def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
             said = _closing(pool, command, voice)
         case Verb.EXTEND:
             lease = _lease(pool, result(run, "Extend"), voice)
-            said = announcement.of_extending(pool, lease, result(run, "Extend"), voice.zone)
+            said = announcement.of_extending(pool, lease, result(run, "Extend"), voice.zone, voice.texts)
+        case Verb.EXPERIMENT | Verb.RESTORE:
+            said = _of_experiment(run, voice)
         case _:
-            said = announcement.of_change(command.verb, result(run, "Change"))
-    before = result(run, "Announce").get("subject")
-    if said is None or said.subject == before:
-        return {"announced": False, "kind": said.kind if said else None, "subject": before}
-    if said.kind in {"open", "degraded"}:
+            said = announcement.of_change(command.verb, result(run, "Change"), voice.texts)
+    before = result(run, "Announce")
+    known, causes = _strings(before.get("causes")), {each.cause for each in findings(_diagnosis(run))}
+    now_known = {"causes": sorted(known | causes), "diagnosed": result(run, "Diagnose").get("at")}
+    if said is None or (said.subject == before.get("subject") and causes <= known):
+        subject = before.get("subject")
+        return {"announced": False, "kind": said.kind if said else None, "subject": subject, **now_known}
+    if said.kind in {"open", "degraded", "failed"}:
         _write_down(pool, run, voice)
     document = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
     about = str(document["id"]) if isinstance(document, Mapping) else command.lease
-    return {**_say(pool, said, about, voice), "subject": said.subject}
+    return {**_say(pool, said, about, voice), "subject": said.subject, **now_known}
+
+
+def announce_replacement(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
+    """Step AnnounceReplacement: say which nodes go and why, before they do; what was found is kept and written down."""
+    pool, admit = pool_of(run, voice.lab), result(run, "Admit")
+    lease = _lease(pool, admit, voice)
+    if lease is None or not lease.in_force(voice.now()):
+        return {"announced": False, "kind": None}
+    _keep_verdicts(lease, result(run, "Validate"), voice)
+    _write_down(pool, run, voice)
+    said = announcement_opening.of_replacing(pool, result(run, "Validate"), voice.texts)
+    return _say(pool, said, lease.id, voice)
+
+
+def _diagnosis(run: Mapping[str, object]) -> Mapping[str, object]:
+    """What was found since the last notice; an earlier round's findings are told already, and may be over."""
+    found = result(run, "Diagnose")
+    told = result(run, "Announce").get("diagnosed")
+    return {} if found.get("at") is None or found["at"] == told else found
+
+
+def _strings(listed: object) -> set[str]:
+    return {str(each) for each in listed} if isinstance(listed, list) else set()
+
+
+def announce_change(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
+    """Step AnnounceChange: say what an experiment is about to break, and until when."""
+    from handlers import notices_experiments  # noqa: PLC0415 -- seldom
+
+    said = notices_experiments.of_change(run, voice)
+    if said is None:
+        return {"announced": False, "kind": None}
+    return _say(pool_of(run, voice.lab), said, None, voice)
+
+
+def _of_experiment(run: Mapping[str, object], voice: Voice) -> Announcement | None:
+    from handlers import notices_experiments  # noqa: PLC0415 -- seldom
+
+    return notices_experiments.of_report(run, voice)
 
 
 def warn(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
@@ -105,8 +166,19 @@ def warn(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
         voice.zone,
         furthest=_furthest(lease, voice),
         at_stake=AtStake.from_json(_at_stake(run, voice)),
+        texts=voice.texts,
     )
     return _say(pool, said, lease.id, voice)
+
+
+def tell(run: Mapping[str, object], _voice: Voice) -> dict[str, object]:
+    """Step Tell: say again what a topic did not take; fails until it does, and ends in the dead letters."""
+    document = run.get("letter")
+    if not isinstance(document, Mapping):
+        raise BadInput("run.letter: Tell needs the notice that was not sent")
+    again = letter.Letter.from_json(document)
+    Notices(str(run.get("topic"))).send(again)
+    return {"announced": True, "kind": again.kind}
 
 
 def _furthest(lease: Lease, voice: Voice) -> datetime | None:
@@ -135,16 +207,41 @@ def _opening(pool: str, run: Mapping[str, object], voice: Voice) -> Announcement
     opened = admit.get("outcome") == "granted" and not admit.get("later")
     if opened and (lease is None or not lease.in_force(voice.now())):
         return None
-    steps = ("Admit", "ApplyGpuSettings", "AwaitNodes", "AwaitGpus", "Validate")
-    said = announcement.of_opening(pool, lease, {step: result(run, step) for step in steps}, voice.zone)
+    steps = ("Admit", "ApplyGpuSettings", "AwaitNodes", "AwaitGpus", "Validate", "Replace")
+    results = {step: result(run, step) for step in steps} | {"Diagnose": _diagnosis(run)}
+    said = announcement_opening.of_opening(pool, lease, results, voice.zone, voice.texts)
     if opened and lease is not None:
-        verdicts = result(run, "Validate").get("verdicts")
-        voice.ledger.keep_verdicts(lease, verdicts if isinstance(verdicts, list) else [])
-        if announcement.is_proven(result(run, "Validate")):
+        _keep_verdicts(lease, result(run, "Validate"), voice)
+        voice.ledger.keep_settings(lease, kept(results["ApplyGpuSettings"], results["AwaitGpus"]))
+        if announcement_opening.is_proven(result(run, "Validate")):
             voice.ledger.advance(pool, lease.id, LeaseState.OPEN, voice.now())
         voice.ledger.set_phase(pool, Phase.OPEN)
         _free_the_missing(lease, result(run, "AwaitNodes"), voice)
     return said
+
+
+def _keep_verdicts(lease: Lease, validate: Mapping[str, object], voice: Voice) -> None:
+    """What this ladder found: the last word on the lease, and the history of the pool and its nodes."""
+    from lamplighter.domain.proof import Proof  # noqa: PLC0415 -- a refusal needs none
+
+    rows = validate.get("verdicts")
+    voice.ledger.keep_verdicts(lease, rows if isinstance(rows, list) else [])
+    if not isinstance(rows, list) or not rows or "at" not in validate:
+        return
+    at = instant.read(str(validate["at"]))
+    kept = environment.as_kept(voice.lab, voice.ledger)
+    ready = int((at - lease.opens).total_seconds()) if lease.ready is None else None
+    voice.ledger.keep_proof(
+        Proof(
+            at=at,
+            pool=lease.pool,
+            lease=lease.id,
+            instance_type=kept.pools[lease.pool].instance_type,
+            verdict=str(validate.get("verdict")),
+            rows=tuple(row for row in rows if isinstance(row, Mapping)),
+            seconds_to_ready=ready if announcement_opening.is_proven(validate) else None,
+        )
+    )
 
 
 def _free_the_missing(lease: Lease, came: Mapping[str, object], voice: Voice) -> None:
@@ -176,6 +273,7 @@ def _write_down(pool: str, run: Mapping[str, object], voice: Voice) -> None:
     lease = _lease(pool, result(run, "Admit"), voice)
     if lease is not None:
         results = {step: result(run, step) for step in ("ApplyGpuSettings", "AwaitGpus", "Validate")}
+        results["Diagnose"] = _diagnosis(run)
         for entry in trail.of_opening(lease, results, voice.now()):
             voice.ledger.append_audit(entry)
 
@@ -186,7 +284,7 @@ def _closing(pool: str, command: Command, voice: Voice) -> Announcement | None:
     decided = closing.decide(command, opened.lease if opened else None, leases, voice.now())
     if decided.over:
         return None
-    return announcement.of_closing(pool, decided.leases, decided.reason)
+    return announcement.of_closing(pool, decided.leases, decided.reason, voice.texts)
 
 
 def _lease(pool: str, found: Mapping[str, object], voice: Voice) -> Lease | None:
@@ -197,26 +295,26 @@ def _lease(pool: str, found: Mapping[str, object], voice: Voice) -> Lease | None
 
 def _say(pool: str, said: Announcement, lease: str | None, voice: Voice) -> dict[str, object]:
     said = said.told_by(clock_of(voice.zone))
-    sent = voice.notices.say(f"{voice.lab.name}: {said.subject}", said.text)
+    sent = voice.notices.say(letter.of(voice.lab.name, pool, said))
     voice.ledger.append_audit(
         Entry(
             at=voice.now(),
             pool=pool,
             kind="warned" if said.kind == "warned" else "announced",
             who="notices",
-            what=said.subject,
+            what=said.plain,
             why=said.text,
             lease=lease,
-            details={"notice": said.kind, "sent": "yes" if sent else "no"},
+            details={"notice": said.kind, "sent": sent},
         )
     )
-    return {"announced": sent, "kind": said.kind}
+    return {"announced": sent == "yes", "kind": said.kind}
 
 
 @cache
 def _voice() -> Voice:
-    set_up = environment.ENVIRONMENT
-    return Voice(environment.lab(), Ledger(set_up.ledger_table), Notices(set_up.notices_topic), _ask_cluster)
+    ledger = Ledger(environment.ENVIRONMENT.ledger_table)
+    return Voice(environment.lab(), ledger, telling.notices(), _ask_cluster)
 
 
 def _ask_cluster(event: Mapping[str, object]) -> Mapping[str, object]:
@@ -225,4 +323,10 @@ def _ask_cluster(event: Mapping[str, object]) -> Mapping[str, object]:
     return Functions(patience_seconds=CLUSTER_SECONDS).run(environment.ENVIRONMENT.cluster_function, event)
 
 
-STEPS = {"Announce": announce, "Warn": warn}
+STEPS = {
+    "Announce": announce,
+    "AnnounceChange": announce_change,
+    "AnnounceReplacement": announce_replacement,
+    "Tell": tell,
+    "Warn": warn,
+}

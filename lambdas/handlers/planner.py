@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
+from handlers import telling
 from handlers.desk import Desk, desk
 from handlers.environment import ENVIRONMENT
 from handlers.logs import logger
@@ -79,14 +80,14 @@ def plan_all(office: Office) -> dict[str, object]:
     # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
     ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
     ends = _ends(lab, terms, calendar, now, beside)
-    voice = Voice(lab.name, ledger, office.notices, now)
+    voice = Voice(lab, ledger, office.notices, now)
     wanted_names: set[str] = set()
     planned: list[str] = []
     started: list[str] = []
     for pool in lab.pools:
         wanted = [lease for lease in ahead if lease.pool == pool]
         made = planner.plan(wanted, known[pool], office.desk.doors, now, pauses)
-        wanted_names |= {schedule.name for schedule in made.schedules}
+        wanted_names |= {schedule.name for schedule in made.schedules} | set(made.firing)
         _write(made, known[pool], calendar.notes, voice, office, now)
         _schedule(pool, made, known[pool], voice, office, now)
         planned += [lease.id for lease in made.write]
@@ -219,6 +220,4 @@ def _missed(lease: Lease, office: Office) -> str:
 
 @cache
 def _office() -> Office:
-    return Office(
-        desk(), Workflows(), Notices(ENVIRONMENT.notices_topic), ENVIRONMENT.extend_lease, PriceList()
-    )
+    return Office(desk(), Workflows(), telling.notices(), ENVIRONMENT.extend_lease, PriceList())

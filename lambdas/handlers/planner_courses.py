@@ -73,9 +73,7 @@ class _Careful:
             decision = Decision(f"course-{window.name}-unread-{now:%Y%m%d}", "told", said, now)
             entry = Entry(now, pool, "course-calendar", "planner", said, why)
             if ledger.decide(pool, decision, entry):
-                notices.say(
-                    f"{lab.name}: the calendar of window {window.name}", f"{said[:1].upper()}{said[1:]}."
-                )
+                _say(lab, notices, window, said)
 
         texts = {window: copy.text for window, copy in copies.items() if copy.text is not None}
         followed = [window for window in lab.windows if not window.timed]
@@ -182,6 +180,20 @@ class _Poll:
         why = copy.problem or "its calendar was read"
         entry = Entry(self._now, pool, "course-calendar", "planner", said, why)
         if self._ledger.decide(pool, decision, entry):
-            self._notices.say(
-                f"{self._lab.name}: the calendar of window {window.name}", f"{said[:1].upper()}{said[1:]}."
-            )
+            _say(self._lab, self._notices, window, said)
+
+
+def _say(lab: "Lab", notices: "Notices", window: "Window", said: str) -> None:
+    from lamplighter.data.texts import Texts  # noqa: PLC0415 -- seldom
+    from lamplighter.domain import letter  # noqa: PLC0415
+    from lamplighter.domain.announcement import notice  # noqa: PLC0415
+    from lamplighter.domain.phrases import detail  # noqa: PLC0415
+
+    texts = Texts(lab.notify.language)
+    told = notice(
+        "calendar",
+        texts,
+        lambda texts: texts.say("notice.calendar.subject", window=window.name),
+        detail(texts, said),
+    )
+    notices.say(letter.of(lab.name, lab.pool_of(window), told))

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from handlers.capacity import Capacity
+from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Group, NodeGroup
 from lamplighter.domain.counted import counted
@@ -87,8 +88,35 @@ def _once(capacity: Capacity, order: Order, *, whole: bool) -> tuple[int, Writte
         except Stale as lost:
             # Nothing was written yet, so asking again is safe: another try takes the lock anew.
             raise TryLater(str(lost)) from lost
+        if size > before:
+            _wait_for_a_deploy(capacity, order)
         update = _write(capacity, order, nodegroup, group, size)
         return generation, Written(target, size, before, update, capacity.now())
+
+
+def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
+    """CloudFormation read the size and is about to write it: what is added now, it would take away.
+
+    Read here, after the lease was granted: the deploy reads the leases after it set its mark.
+    """
+    mark = capacity.ledger.deploy_mark(order.pool)
+    now = capacity.now()
+    if mark is None or not mark.stands(now):
+        return
+    until = instant.clock_time(mark.until)
+    if capacity.ledger.note_held_up(order.pool, order.lease or "", mark):
+        capacity.ledger.append_audit(
+            Entry(
+                at=now,
+                pool=order.pool,
+                kind="held-up",
+                who="cdk deploy",
+                what=f"holds up the nodes of {order.lease} on pool {order.pool}",
+                why=f"it is writing the node group; they are ordered once it is done, at {until} at the latest",
+                lease=order.lease,
+            )
+        )
+    raise TryLater(f"a deploy is writing the node group of pool {order.pool}: waiting for it until {until}")
 
 
 def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, Group | None]:

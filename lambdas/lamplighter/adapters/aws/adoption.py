@@ -23,16 +23,24 @@ class Adoption:
 
     def cluster(self, name: str) -> FoundCluster:
         """The cluster; BadInput with those that are there when it is not."""
+        found = self.cluster_if_there(name)
+        if found is None:
+            with outside("eks:ListClusters", "all clusters"):
+                there = ", ".join(self._eks.list_clusters()["clusters"]) or "none"
+            raise BadInput(
+                f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
+            )
+        return found
+
+    def cluster_if_there(self, name: str) -> FoundCluster | None:
+        """The cluster; None where there is none of that name."""
         with outside("eks:DescribeCluster", name):
             try:
                 found = self._eks.describe_cluster(name=name).get("cluster")
             except self._eks.exceptions.ClientError as error:
                 if error_code(error) != "ResourceNotFoundException":
                     raise
-                there = ", ".join(self._eks.list_clusters()["clusters"]) or "none"
-                raise BadInput(
-                    f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
-                ) from error
+                return None
         if found is None:
             raise OutsideFailed(
                 f"eks:DescribeCluster on {name} was answered, but not by AWS: no cluster is in it"
@@ -46,20 +54,30 @@ class Adoption:
             authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
             public_endpoint=network.get("endpointPublicAccess", True),
             public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
+            support=found.get("upgradePolicy", {}).get("supportType", "EXTENDED"),
+            status=found.get("status", "ACTIVE"),
         )
 
     def group(self, cluster: str, name: str) -> FoundGroup:
         """The node group; BadInput with those that are there when it is not."""
+        found = self.group_if_there(cluster, name)
+        if found is None:
+            with outside("eks:ListNodegroups", cluster):
+                there = ", ".join(self._eks.list_nodegroups(clusterName=cluster)["nodegroups"]) or "none"
+            raise BadInput(
+                f"NODEGROUP: cluster {cluster} has no managed node group '{name}'; it has: {there}"
+            )
+        return found
+
+    def group_if_there(self, cluster: str, name: str) -> FoundGroup | None:
+        """The node group; None where there is none of that name."""
         with outside("eks:DescribeNodegroup", f"{cluster}/{name}"):
             try:
                 found = self._eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
             except self._eks.exceptions.ClientError as error:
                 if error_code(error) != "ResourceNotFoundException":
                     raise
-                there = ", ".join(self._eks.list_nodegroups(clusterName=cluster)["nodegroups"]) or "none"
-                raise BadInput(
-                    f"NODEGROUP: cluster {cluster} has no managed node group '{name}'; it has: {there}"
-                ) from error
+                return None
         scaling = found.get("scalingConfig", {})
         return FoundGroup(
             name=name,
@@ -71,6 +89,8 @@ class Adoption:
             maximum=scaling.get("maxSize", 0),
             desired=scaling.get("desiredSize", 0),
             group_tags=self._group_tags(found),
+            release=found.get("releaseVersion", ""),
+            subnets=tuple(found.get("subnets", [])),
         )
 
     def _instance_types(self, found: "NodegroupTypeDef") -> tuple[str, ...]:

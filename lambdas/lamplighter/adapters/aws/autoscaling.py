@@ -69,10 +69,17 @@ class AutoScaling:
 
     def remove(self, instance: str) -> None:
         """Take out this very instance and lower the desired size with it; already leaving is fine."""
+        self._terminate(instance, decrement=True)
+
+    def replace(self, instance: str) -> None:
+        """Take out this very instance and leave the desired size, so that another comes; leaving already is fine."""
+        self._terminate(instance, decrement=False)
+
+    def _terminate(self, instance: str, *, decrement: bool) -> None:
         with outside("autoscaling:TerminateInstanceInAutoScalingGroup", instance):
             try:
                 self._asg.terminate_instance_in_auto_scaling_group(
-                    InstanceId=instance, ShouldDecrementDesiredCapacity=True
+                    InstanceId=instance, ShouldDecrementDesiredCapacity=decrement
                 )
             except self._asg.exceptions.ClientError as error:
                 # ValidationError: the instance is in no group any more, or is terminating already.

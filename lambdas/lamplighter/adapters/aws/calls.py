@@ -69,6 +69,8 @@ def client(
         ) from error
     except (ConfigParseError, InvalidConfigError) as error:
         raise BadInput(f"your AWS settings cannot be read: {error}") from error
+    except _no_credentials() as error:
+        raise BadInput(_log_in(error, service)) from error
     except ValueError as error:
         # botocore's only words for an endpoint that is no URL.
         raise BadInput(f"AWS_ENDPOINT_URL: {error}; write an address like https://host:443") from error
@@ -88,10 +90,7 @@ def outside(call: str, subject: str) -> Iterator[None]:
         yield
     except _botocore_errors() as error:
         if isinstance(error, _no_credentials()):
-            raise BadInput(
-                f"no AWS credentials were found for {call} ({str(error).rstrip('.')}): "
-                "log in, or name a profile with AWS_PROFILE"
-            ) from error
+            raise BadInput(_log_in(error, call)) from error
         code = error_code(error)
         if code in THROTTLED:
             raise TryLater(f"AWS asks us to slow down: {call} on {subject} ({code})") from error
@@ -101,6 +100,18 @@ def outside(call: str, subject: str) -> Iterator[None]:
         if code:
             raise OutsideFailed(f"{call} on {subject} failed: {error}") from error
         raise OutsideFailed(f"{call} on {subject} got no answer in {ATTEMPTS} attempts: {error}") from error
+    except FileNotFoundError as error:
+        # The token of a web identity is read at the first call.
+        raise BadInput(_log_in(error, call)) from error
+
+
+def _log_in(error: Exception, call: str) -> str:
+    from botocore.exceptions import SSOError, TokenRetrievalError  # noqa: PLC0415
+
+    said = " ".join(str(error).split()).rstrip(".")
+    if isinstance(error, (SSOError, TokenRetrievalError)):
+        return f"your AWS single sign-on has ended ({said}): run `aws sso login`, with the --profile you use"
+    return f"no AWS credentials were found for {call} ({said}): log in, or name a profile with AWS_PROFILE"
 
 
 def _not_aws() -> type[Exception]:
@@ -116,6 +127,8 @@ def _no_credentials() -> tuple[type[Exception], ...]:
         exceptions.NoCredentialsError,
         exceptions.PartialCredentialsError,
         exceptions.CredentialRetrievalError,
+        exceptions.MetadataRetrievalError,
+        exceptions.UnknownCredentialError,
         exceptions.TokenRetrievalError,
         exceptions.SSOError,
     )

@@ -14,8 +14,14 @@ from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_calendar import LedgerCalendar
 from lamplighter.adapters.aws.ledger_charges import LedgerCharges
 from lamplighter.adapters.aws.ledger_courses import LedgerCourses
+from lamplighter.adapters.aws.ledger_deploys import LedgerDeploys
+from lamplighter.adapters.aws.ledger_experiments import LedgerExperiments
 from lamplighter.adapters.aws.ledger_guard import LedgerGuard
+from lamplighter.adapters.aws.ledger_loans import LedgerLoans
 from lamplighter.adapters.aws.ledger_prices import LedgerPrices
+from lamplighter.adapters.aws.ledger_progress import LedgerProgress
+from lamplighter.adapters.aws.ledger_proofs import LedgerProofs
+from lamplighter.adapters.aws.ledger_slack import LedgerSlack
 from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
@@ -29,7 +35,19 @@ LOCK_LASTS = timedelta(seconds=60)
 __all__ = ["Conflict", "Ledger"]
 
 
-class Ledger(LedgerCalendar, LedgerCharges, LedgerCourses, LedgerGuard, LedgerPrices):
+class Ledger(
+    LedgerCalendar,
+    LedgerCharges,
+    LedgerCourses,
+    LedgerDeploys,
+    LedgerExperiments,
+    LedgerGuard,
+    LedgerLoans,
+    LedgerPrices,
+    LedgerProgress,
+    LedgerProofs,
+    LedgerSlack,
+):
     """The ledger of one lab, in the DynamoDB table of that name."""
 
     @contextmanager
@@ -163,6 +181,17 @@ class Ledger(LedgerCalendar, LedgerCharges, LedgerCourses, LedgerGuard, LedgerPr
                 items.pool_key(lease.pool),
                 items.VERDICTS + lease.id,
                 {"document": json.dumps(verdicts, sort_keys=True)},
+                until=lease.closes + items.KEEP_CLOSED,
+            )
+        )
+
+    def keep_settings(self, lease: Lease, settings: Mapping[str, object]) -> None:
+        """Keep how a lease's GPUs were offered and what was changed for it, for the receipt and for `status`."""
+        self._table.put(
+            items.item(
+                items.pool_key(lease.pool),
+                items.SETTINGS + lease.id,
+                {"document": json.dumps(settings, sort_keys=True)},
                 until=lease.closes + items.KEEP_CLOSED,
             )
         )

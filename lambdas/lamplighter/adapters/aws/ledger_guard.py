@@ -5,7 +5,7 @@ conditional, so that sweeps and people may cross each other.
 """
 
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_changes import LedgerChanges
@@ -13,7 +13,9 @@ from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.lease import GRANTED, Lease
-from lamplighter.domain.pool import Phase, PoolState
+from lamplighter.domain.pool import Phase, PoolState, SeenGpus
+
+GPUS_SEEN_AGAIN = timedelta(minutes=1)
 
 
 class LedgerGuard(LedgerChanges):
@@ -85,6 +87,22 @@ class LedgerGuard(LedgerChanges):
                 "SET #looked_at = :now REMOVE #idle_since",
                 "attribute_not_exists(#looked_at) OR #looked_at < :now",
                 now=items.milliseconds(now),
+            )
+
+    def note_gpus(self, pool: str, seen: SeenGpus, before: SeenGpus | None) -> None:
+        """What a sweep saw of the pool's GPUs; what says the same within a minute is not written."""
+        same = before is not None and (before.in_use, before.of) == (seen.in_use, seen.of)
+        if same and before is not None and seen.at - before.at < GPUS_SEEN_AGAIN:
+            return
+        with suppress(Conflict):
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #gpus_in_use = :in_use, #gpus_seen = :of, #gpus_seen_at = :at",
+                "attribute_not_exists(#gpus_seen_at) OR #gpus_seen_at < :at",
+                in_use=seen.in_use,
+                of=seen.of,
+                at=items.milliseconds(seen.at),
             )
 
     def change_mode(self, pool: str, mode: str, decision: Decision, why: Entry) -> None:

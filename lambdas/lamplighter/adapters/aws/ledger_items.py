@@ -15,7 +15,7 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import WHOLE_LAB
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.pool import Phase, PoolState
+from lamplighter.domain.pool import Phase, PoolState, SeenGpus
 
 SCHEMA = 1
 Value: TypeAlias = str | int | bool | Mapping[str, "Value"] | list["Value"] | None
@@ -28,6 +28,7 @@ COMMAND = "COMMAND#"
 RECEIPT = "RECEIPT#"
 AUDIT = "AUDIT#"
 VERDICTS = "VERDICTS#"
+SETTINGS = "SETTINGS#"
 LAB = "LAB"
 DOCUMENT = "DOCUMENT"
 BUDGET = "BUDGET#"
@@ -146,9 +147,15 @@ def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
         over_since=at_milliseconds(said.get("over_since")),
         idle_since=at_milliseconds(said.get("idle_since")),
         looked_at=at_milliseconds(said.get("looked_at")),
+        seen_gpus=_seen_gpus(said),
         metered_until=at_milliseconds(said.get("metered_until")),
         unbilled=NodeTime.from_json(json.loads(unbilled)) if unbilled else None,
     )
+
+
+def _seen_gpus(said: Mapping[str, Value]) -> SeenGpus | None:
+    at = at_milliseconds(said.get("gpus_seen_at"))
+    return SeenGpus(_number(said.get("gpus_in_use")), _number(said.get("gpus_seen")), at) if at else None
 
 
 _written = itertools.count()

@@ -66,11 +66,23 @@ class LedgerReads:
         found = self._table.query(items.pool_key(pool), items.RECEIPT, items.RECEIPT + _AFTER_ALL, newest)
         return [json.loads(str(items.values(item)["document"])) for item in found]
 
+    def receipt(self, pool: str, lease_id: str, closed: datetime) -> dict[str, Any] | None:
+        """One receipt, where it is known when its lease was closed; None where there is none."""
+        found = self._table.get(items.pool_key(pool), f"{items.RECEIPT}{items.sortable(closed)}#{lease_id}")
+        receipt: dict[str, Any] | None = json.loads(str(items.values(found)["document"])) if found else None
+        return receipt
+
     def verdicts(self, pool: str, lease_id: str) -> list[dict[str, Any]]:
         """What the GPU checks of a lease said last; empty when none were made."""
         found = self._table.get(items.pool_key(pool), items.VERDICTS + lease_id)
         verdicts: list[dict[str, Any]] = json.loads(str(items.values(found)["document"])) if found else []
         return verdicts
+
+    def settings(self, pool: str, lease_id: str) -> dict[str, Any]:
+        """How a lease's GPUs were offered; empty where it has not opened."""
+        found = self._table.get(items.pool_key(pool), items.SETTINGS + lease_id)
+        settings: dict[str, Any] = json.loads(str(items.values(found)["document"])) if found else {}
+        return settings
 
     def document(self) -> str | None:
         """The lab as it was deployed last, as `Lab.to_json` wrote it."""

@@ -30,6 +30,11 @@ class LedgerTable:
         self.name = table
         self._dynamodb: DynamoDBClient = dynamodb or client("dynamodb")
 
+    @property
+    def connection(self) -> object:
+        """The worker's own client: it outlives a ledger."""
+        return self._dynamodb
+
     def get(self, pk: str, sk: str) -> Mapping[str, Any] | None:
         """One item, read consistently, or None."""
         with outside("dynamodb:GetItem", f"{self.name}, {pk}/{sk}"):

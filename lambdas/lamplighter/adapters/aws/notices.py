@@ -1,34 +1,72 @@
-"""SNS: what the lab says aloud. A notice that cannot be sent is logged, and never fails a workflow."""
+"""SNS: what the lab says aloud. A notice that cannot be sent fails no workflow: it is handed to whoever tries again."""
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
 
 from lamplighter.adapters.aws.calls import client, outside
-from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.domain.letter import Letter
+from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
 
+Sent = Literal["yes", "later", "no"]
+"""Whether people were told; `later`: it is tried again, and ends in the dead letters where that fails too."""
 _SUBJECT = 100
 _logger = logging.getLogger(__name__)
 
 
 class Notices:
-    """One topic; a notice has a subject (cut at 100 characters, as SNS wants) and a text."""
+    """One topic; a subject is cut at 100 characters, as SNS wants.
 
-    def __init__(self, topic: str, sns: "SNSClient | None" = None) -> None:
+    `again` takes what could not be sent, `{"topic", "letter"}`, and sees to it without anybody's waiting.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        sns: "SNSClient | None" = None,
+        *,
+        again: Callable[[Mapping[str, object]], None] | None = None,
+    ) -> None:
         self._topic = topic
-        self._sns: SNSClient = sns or client("sns")
+        self._again = again
+        # One attempt: a workflow waits for it, and what fails is tried again behind its back.
+        self._sns: SNSClient = sns or client("sns", attempts=1)
 
-    def say(self, subject: str, text: str) -> bool:
-        """Publish; False when nobody could be told."""
-        line = " ".join(subject.split())
+    def say(self, letter: Letter) -> Sent:
+        """Publish, or have it published later; never fails."""
+        try:
+            self.send(letter)
+        except LamplighterError as error:
+            return self._later(letter, error)
+        return "yes"
+
+    def send(self, letter: Letter) -> None:
+        """Publish; OutsideFailed or TryLater where the topic does not take it."""
+        line = " ".join(letter.subject.split())
         # SNS takes printable ASCII subjects only.
         ascii_line = line.encode("ascii", "replace").decode("ascii")[:_SUBJECT]
+        with outside("sns:Publish", self._topic):
+            self._sns.publish(
+                TopicArn=self._topic,
+                Subject=ascii_line,
+                Message=letter.text,
+                MessageAttributes={
+                    name: {"DataType": "String", "StringValue": value}
+                    for name, value in (("kind", letter.kind), ("pool", letter.pool))
+                    if value
+                },
+            )
+
+    def _later(self, letter: Letter, why: LamplighterError) -> Sent:
+        _logger.warning("a notice was not sent: %s", why)
+        if self._again is None:
+            return "no"
         try:
-            with outside("sns:Publish", self._topic):
-                self._sns.publish(TopicArn=self._topic, Subject=ascii_line, Message=text)
-        except (OutsideFailed, TryLater) as error:
-            _logger.warning("a notice was not sent: %s", error)
-            return False
-        return True
+            self._again({"topic": self._topic, "letter": letter.to_json()})
+        except LamplighterError:
+            _logger.exception("the notice %r is lost: nobody takes it to try again", letter.subject)
+            return "no"
+        return "later"

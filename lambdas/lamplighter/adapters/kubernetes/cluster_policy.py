@@ -1,14 +1,10 @@
-"""The GPU Operator's ClusterPolicy: read, never written."""
+"""The GPU Operator's ClusterPolicy: read here; what a window changes of it is put on by lending.py."""
 
 from lamplighter.adapters.kubernetes.connection import Connection, Object
 
 PATH = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
 
 
-def spec(connection: Connection) -> Object | None:
-    """The spec of the operator's one ClusterPolicy; None where the operator is not installed."""
-    found = connection.get(PATH)
-    if not found:
-        return None
-    settings: Object = found.get("spec") or {}
-    return settings
+def live(connection: Connection) -> Object:
+    """The whole of the operator's one ClusterPolicy; empty where there is none."""
+    return connection.get(PATH)

@@ -50,6 +50,10 @@ class Answer:
         return str(said or self.text[:200] or self.status)
 
 
+class Forbidden(OutsideFailed):
+    """The cluster's RBAC does not let us: an older rbac.yaml, perhaps, where an administrator applied it."""
+
+
 class Bearer(Protocol):
     """Signs us in: a token that can be made anew."""
 
@@ -136,7 +140,7 @@ class Connection:
             self._token.forget()
             time.sleep(ASK_AGAIN_SECONDS)
         if answer.status == FORBIDDEN:
-            raise OutsideFailed(
+            raise Forbidden(
                 f"{method} {path} on {self.endpoint}: {answer.message}; "
                 "are the rules of `lamplighter adopt --rbac` applied to this cluster?"
             )

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
-from lamplighter.domain.nodes import GPU_RESOURCES, NodeFacts, Taint
+from lamplighter.domain.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, Taint
 
 NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 OURS = "lamplighter/"
+# What eks-node-monitoring-agent says of GPUs.
+HARDWARE = "AcceleratedHardwareReady"
 # Cluster Autoscaler's own: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
 NOT_TO_BE_REMOVED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 
@@ -32,6 +34,11 @@ def uncordon(connection: Connection, node: str, notes: Iterable[str]) -> None:
 def protect(connection: Connection, node: str) -> None:
     """No Cluster Autoscaler takes the node as idle; one that is gone already is fine."""
     _patch(connection, node, {"metadata": {"annotations": {NOT_TO_BE_REMOVED: "true"}}})
+
+
+def label(connection: Connection, node: str, labels: Mapping[str, str]) -> None:
+    """The node has these labels; one that is gone already is fine."""
+    _patch(connection, node, {"metadata": {"labels": dict(labels)}})
 
 
 def _patch(connection: Connection, node: str, body: Object) -> None:
@@ -67,6 +74,18 @@ def node_facts(item: Object) -> NodeFacts:
             if key.startswith(OURS)
         },
         protected=(metadata.get("annotations") or {}).get(NOT_TO_BE_REMOVED) == "true",
+        ready_since=instant(ready["lastTransitionTime"]) if ready.get("lastTransitionTime") else None,
+        hardware_fault=_fault(conditions.get(HARDWARE)),
+        monitored=HARDWARE in conditions,
+    )
+
+
+def _fault(condition: Object | None) -> str:
+    if not condition or condition.get("status") != "False":
+        return ""
+    return (
+        ": ".join(str(condition[key]) for key in ("reason", "message") if condition.get(key))
+        or "no reason given"
     )
 
 
@@ -77,4 +96,5 @@ def instant(text: str) -> datetime:
 
 def _gpus(resources: Object | None) -> dict[str, int]:
     found = resources or {}
-    return {name: int(found[name]) for name in GPU_RESOURCES if str(found.get(name, "")).isdecimal()}
+    names = (name for name in found if name in GPU_RESOURCES or name.startswith(MIG_RESOURCES))
+    return {name: int(found[name]) for name in sorted(names) if str(found[name]).isdecimal()}

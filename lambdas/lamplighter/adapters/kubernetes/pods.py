@@ -1,7 +1,10 @@
 """Pods: made once however often asked, read as values, their output, and their end."""
 
+from datetime import datetime
+
 from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Connection, Object
 from lamplighter.adapters.kubernetes.nodes import OURS, instant
+from lamplighter.domain.checks_budget import pulled_in
 from lamplighter.domain.nodes import GPU_RESOURCES, PodFacts
 
 # A check prints a few hundred bytes, dcgmi some hundred kilobytes; what is longer is no output of ours.
@@ -30,11 +33,26 @@ def create(connection: Connection, manifest: Object) -> None:
         connection.expect(answer, "POST", path)
 
 
-def log(connection: Connection, pod: PodFacts) -> str | None:
-    """What the pod's container printed; None where the kubelet cannot say."""
+def log(connection: Connection, pod: PodFacts, container: str | None = None) -> str | None:
+    """What the pod's container printed; None where the kubelet cannot say, or there is none of that name.
+
+    One of several containers must be named.
+    """
     path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/log"
-    answer = connection.ask("GET", path, query={"limitBytes": str(LOG_BYTES)})
+    query = {"limitBytes": str(LOG_BYTES), **({"container": container} if container else {})}
+    answer = connection.ask("GET", path, query=query)
     return answer.text if answer.ok else None
+
+
+def pull_seconds(connection: Connection, namespace: str) -> dict[str, float]:
+    """How long images were pulled for the namespace's pods, by the kubelets' events; 0 for one that was there."""
+    found: dict[str, float] = {}
+    for event in connection.list(f"/api/v1/namespaces/{namespace}/events", fieldSelector="reason=Pulled"):
+        name = str((event.get("involvedObject") or {}).get("name", ""))
+        took = pulled_in(str(event.get("message", "")))
+        if took is not None:
+            found[name] = found.get(name, 0.0) + took
+    return found
 
 
 def delete(connection: Connection, namespace: str, name: str, *, grace_seconds: int = 0) -> None:
@@ -72,7 +90,19 @@ def pod_facts(item: Object) -> PodFacts:
         accelerated=_accelerated(spec),
         exit_code=ended.get("exitCode"),
         waiting=_waiting(status, first),
+        scheduled=_at(_scheduled(status)),
+        began=_at((first.get("running") or ended).get("startedAt")),
+        ended=_at(ended.get("finishedAt")),
     )
+
+
+def _scheduled(status: Object) -> object:
+    condition = _condition(status, "PodScheduled")
+    return condition.get("lastTransitionTime") if condition.get("status") == "True" else None
+
+
+def _at(text: object) -> datetime | None:
+    return instant(str(text)) if text else None
 
 
 def _waiting(status: Object, state: Object) -> str:

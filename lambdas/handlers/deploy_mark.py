@@ -1,0 +1,95 @@
+"""A deploy that writes a pool's node group, and the leases of that pool: neither comes between the other.
+
+The mark is set before the leases are read. Whoever raises a size reads the mark after its lease was
+granted (sizes.py), so one of the two always sees the other.
+"""
+
+import logging
+from datetime import timedelta
+
+from handlers.environment import ENVIRONMENT
+from lamplighter import clock
+from lamplighter.adapters.aws.calls import error_code
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.instant import clock_time
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.pool import DeployMark
+from lamplighter.errors import LamplighterError, OutsideFailed, Refused
+
+_logger = logging.getLogger(__name__)
+
+WRITTEN_WITHIN = timedelta(minutes=15)
+"""From the mark to the write it takes CloudFormation a minute or two; rolling an empty group takes a few more."""
+
+
+def hold_still(pool: str, what: str) -> None:
+    """From here on nobody raises the pool; Refused, and as before, while somebody holds it.
+
+    A pool that an earlier step or the way back finds marked was empty then, and still is.
+    """
+    try:
+        if not marked(pool):
+            ledger = _ledger()
+            _refuse_if_held(ledger.leases(pool), what)
+            ledger.mark_deploy(pool, DeployMark(clock.now() + WRITTEN_WITHIN, empty=True))
+    except Refused:
+        let_go(pool)
+        raise
+    except OutsideFailed as error:
+        if not _is_no_ledger(error):
+            raise
+
+
+def marked(pool: str) -> bool:
+    """Set the pool's mark, or set it anew; whether no lease has had a node since it was first set."""
+    ledger, now = _ledger(), clock.now()
+    before = ledger.deploy_mark(pool)
+    empty = before is not None and before.stands(now) and before.empty
+    ledger.mark_deploy(pool, DeployMark(now + WRITTEN_WITHIN, empty=empty))
+    return empty
+
+
+def justified(pool: str) -> int:
+    """The nodes that leases justify whose order may be on its way; from here on nobody raises the pool."""
+    from handlers.capacity import deployed  # noqa: PLC0415 -- brings the lab's model
+
+    try:
+        return 0 if marked(pool) else deployed().target(pool, None).nodes
+    except OutsideFailed as error:
+        if _is_no_ledger(error):
+            return 0
+        raise
+
+
+def let_go(pool: str) -> None:
+    """The node group is written or left alone: who waits may go on. Where this fails, the mark ends by itself."""
+    try:
+        _ledger().end_deploy(pool)
+    except LamplighterError as error:
+        if not (isinstance(error, OutsideFailed) and _is_no_ledger(error)):
+            _logger.warning("the mark of pool %s stands until it is over: %s", pool, error)
+
+
+def _refuse_if_held(leases: list[Lease], what: str) -> None:
+    holding = [lease for lease in leases if _holds(lease)]
+    if holding:
+        last = max(holding, key=lambda lease: lease.closes)
+        raise Refused(
+            f"this deploy would {what} pool {last.pool} while {last.called()} ({last.id}) is on it until "
+            f"{clock_time(last.closes)}: deploy after that, or close the lease first"
+        )
+
+
+def _holds(lease: Lease) -> bool:
+    return lease.in_force(clock.now()) or lease.state is LeaseState.CLOSING
+
+
+def _is_no_ledger(error: OutsideFailed) -> bool:
+    """At a first deploy there is no ledger yet."""
+    return (
+        isinstance(error.__cause__, Exception) and error_code(error.__cause__) == "ResourceNotFoundException"
+    )
+
+
+def _ledger() -> Ledger:
+    return Ledger(ENVIRONMENT.ledger_table)

@@ -1,0 +1,76 @@
+"""The diagnosis function: step Diagnose reads AWS and Kubernetes and names the causes of what is not well.
+
+It only reads. What it finds is told, kept and shown by whoever comes after it in the workflow.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from handlers.environment import ENVIRONMENT, as_kept, lab
+from handlers.logs import logger
+from lamplighter import clock
+from lamplighter.domain import instant
+from lamplighter.errors import BadInput, OutsideFailed
+
+if TYPE_CHECKING:
+    from lamplighter.adapters.kubernetes.connection import Connection
+
+STEP = "Diagnose"
+SECONDS = 30.0
+"""For reading; Lambda gives this function two minutes."""
+ACCESS_SECONDS = 10.0
+"""For a new access entry to act: a diagnosis is not worth a longer wait."""
+
+
+def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+    """`{"step": "Diagnose", "run": {...}}` -> the findings, in brief; none, and why, where nothing answers."""
+    run = event.get("run")
+    command = run.get("command") if isinstance(run, Mapping) else None
+    pool = command.get("pool") if isinstance(command, Mapping) else None
+    if event.get("step") != STEP or pool not in lab().pools:
+        raise BadInput(
+            f"step: diagnosis has only the step {STEP}, for a run of one of the pools {', '.join(lab().pools)}"
+        )
+    return diagnosed(str(pool))
+
+
+def diagnosed(pool: str) -> dict[str, object]:
+    """What is wrong with the pool now."""
+    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- a refused event pays for none of it
+    from lamplighter.adapters.diagnosis import Subject, collect  # noqa: PLC0415
+    from lamplighter.domain.diagnosis import Snapshot, diagnose  # noqa: PLC0415
+    from lamplighter.domain.diagnosis.brief import in_brief  # noqa: PLC0415
+    from lamplighter.domain.diagnosis.expected import expected  # noqa: PLC0415
+
+    ledger = Ledger(ENVIRONMENT.ledger_table)
+    found, now = as_kept(lab(), ledger), clock.now()
+    wanted = expected(
+        pool,
+        ledger.leases(pool),
+        now,
+        max_nodes=found.pools[pool].max_nodes,
+        instance_type=found.pools[pool].instance_type,
+    )
+    subject = Subject(found.cluster_name, found.nodegroup_name(pool), wanted)
+    try:
+        document = collect(subject, _connection, now, SECONDS)
+    except OutsideFailed as error:
+        # The opening goes on, and says what it knows without a cause.
+        logger().warning("nothing was read for a diagnosis of pool %s: %s", pool, error)
+        return {
+            "at": instant.written(now),
+            "findings": [],
+            "in_progress": [],
+            "not_read": {"aws": str(error)},
+        }
+    result = in_brief(diagnose(Snapshot.read(document)))
+    logger().info("diagnosed", extra={"pool": pool, "causes": [each["cause"] for each in result["findings"]]})
+    return {"at": instant.written(now), **result, "not_read": document["not_read"]}
+
+
+def _connection() -> "Connection":
+    from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415
+
+    connection = connect(ENVIRONMENT.cluster_name)
+    connection.patience = ACCESS_SECONDS
+    return connection

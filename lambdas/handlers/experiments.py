@@ -1,0 +1,39 @@
+"""The experiments function: prepares a run, changes, observes, restores, proves it and reports.
+
+Every step looks at the run in the ledger and may run again; restoring is what any of them may be followed by.
+"""
+
+from collections.abc import Callable, Mapping
+
+from handlers.experiments_bench import Bench, bench
+from handlers.experiments_change import change, restore
+from handlers.experiments_observe import observe, prove_restored
+from handlers.experiments_prepare import prepare, rearm
+from handlers.experiments_report import report
+from handlers.logs import logger
+from lamplighter.errors import BadInput
+
+STEPS: Mapping[str, Callable[[Mapping[str, object], Bench], dict[str, object]]] = {
+    "Prepare": prepare,
+    "Change": change,
+    "Observe": observe,
+    "Restore": restore,
+    "ProveRestored": prove_restored,
+    "Report": report,
+    "Rearm": rearm,
+}
+
+
+def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+    """Entry point: `{"step", "run"}` from the workflow, and from the function that ends and moves leases."""
+    name, run = event.get("step"), event.get("run")
+    step = STEPS.get(str(name))
+    if step is None or not isinstance(run, Mapping):
+        raise BadInput(
+            f"step: experiments has no step {name!r} or was given no run; it has {', '.join(STEPS)}"
+        )
+    done = step(run, bench())
+    logger().info(
+        "step done", extra={"step": name, "outcome": done.get("outcome"), "reason": done.get("reason")}
+    )
+    return done

@@ -1,0 +1,139 @@
+"""What people ask of each other in Slack: to be let in, a yes or a no to that, and to be told when there is room.
+
+Filed here; the board shows it to those whom it is about. A yes gives the command that was asked for, with the
+asker as its owner and whoever said yes as its giver, so that the receipt names both.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from handlers import slack_changes
+from handlers.slack_visit import Visit
+from lamplighter.adapters.slack import reply
+from lamplighter.domain import meant, orders
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.lease import Lease
+from lamplighter.domain.slack import answers, roles
+from lamplighter.domain.slack.answers import Answer
+from lamplighter.domain.slack.blocks import Marked
+from lamplighter.domain.slack.kept import ASK_GOOD_FOR, WISH_GOOD_FOR, Ask, Wish
+from lamplighter.domain.slack.roles import Wanted
+from lamplighter.domain.slack.understand import Understood, Word
+from lamplighter.domain.slack.understood import ends, extended, sentence
+from lamplighter.errors import Refused
+
+HOUR = timedelta(hours=1)
+
+
+def ask(visit: Visit, wants: Understood) -> Answer:
+    """File what somebody may not do themselves; who may by now, just does it."""
+    lease: Lease | None = None
+    if wants.asks is Word.EXTEND:
+        command, lease = slack_changes.extending(visit, wants)
+        why = slack_changes.why_not_extend(visit, command, lease)
+    else:
+        command = slack_changes.opening(visit, wants)
+        why = slack_changes.why_not_open(visit, command)
+    if why is None:
+        return slack_changes.give(visit, command, lease)
+    until = visit.made + ASK_GOOD_FOR
+    filed = Ask(
+        id=visit.key,
+        pool=command.pool,
+        user=visit.person.id,
+        owner=visit.person.written,
+        channel=visit.request.channel,
+        understood=sentence(command, lease, visit.voice.times, visit.voice.texts),
+        command=command.to_json(),
+        at=visit.made,
+        until=min(until, command.closes) if command.closes else until,
+        zone=visit.voice.times.zone.key,
+        url=visit.request.response_url if reply.allowed(visit.request.response_url) else None,
+    )
+    visit.patience.check()
+    visit.office.ledger.file_ask(filed)
+    slack = visit.office.lab.slack
+    seen_in = slack.channel if slack and slack.channel else visit.request.channel
+    text = visit.voice.texts.say("slack.asked", channel=f"<#{seen_in}>")
+    return Answer(Marked(text), visit.voice.understood(filed.understood))
+
+
+def settle(visit: Visit, wants: Understood) -> Answer:
+    """Say yes or no to what somebody asked for, if the roles let this one do it."""
+    say, ledger = visit.voice.texts.say, visit.office.ledger
+    asked = ledger.ask(wants.ask) if wants.ask else None
+    if asked is None or asked.until <= visit.office.now():
+        return answers.plainly(say("slack.ask.lapsed.nobody"))
+    base = Command.from_json(asked.command)
+    lease = ledger.lease(base.pool, base.lease) if base.verb is Verb.EXTEND and base.lease else None
+    if base.verb is Verb.EXTEND and lease is None:
+        raise Refused("the lease that was to be extended is over")
+    why = _why_not(visit, base, lease)
+    said = say("slack.ask.for", owner=asked.owner, what=asked.understood)
+    if why is not None:
+        return answers.may_not(why, None, said, visit.voice)
+    state = "approved" if wants.word is Word.APPROVE else "declined"
+    visit.patience.check()
+    after = ledger.settle_ask(asked, state, visit.person.written, visit.key)
+    if after.state != state or after.request != visit.key:
+        return answers.plainly(say(f"slack.ask.{after.state}", by=after.by or ""), said)
+    if state == "declined":
+        return answers.plainly(say("slack.ask.you-declined", owner=asked.owner), said)
+    return slack_changes.give(visit, _approved(visit, base, asked), lease, said)
+
+
+def tell_me(visit: Visit, wants: Understood) -> Answer:
+    """Put somebody on the waiting list of a full pool, once; it holds nothing."""
+    pool = meant.pool_meant(wants.said.pool, list(visit.office.lab.pools))
+    unnamed = replace(wants.said, closes=None, opens=None)
+    command = slack_changes.opening(visit, replace(wants, said=unnamed))
+    why = slack_changes.why_not_open(visit, command)
+    if why is not None:
+        said = sentence(command, None, visit.voice.times, visit.voice.texts)
+        return answers.may_not(why, command, said, visit.voice)
+    wish = Wish(
+        pool=pool,
+        at=visit.made,
+        user=visit.person.id,
+        owner=visit.person.written,
+        channel=visit.request.channel,
+        nodes=command.nodes or 1,
+        lasting=command.lasting,
+        until=visit.made + WISH_GOOD_FOR,
+        zone=visit.voice.times.zone.key,
+        earliest=wants.said.closes,
+    )
+    waiting = visit.office.ledger.wishes(pool, visit.office.now())
+    users = [each.user for each in waiting]
+    if wish.user not in users:
+        visit.patience.check()
+        visit.office.ledger.wish(wish)
+        users.append(wish.user)
+    place, hours = users.index(wish.user) + 1, WISH_GOOD_FOR // HOUR
+    return answers.plainly(visit.voice.texts.say("slack.told-when", place=place, pool=pool, hours=hours))
+
+
+def _why_not(visit: Visit, base: Command, lease: Lease | None) -> str | None:
+    """Whether whoever says yes might do it themselves: nobody lets in more than they may have."""
+    if lease is not None:
+        length = extended(base, lease) - lease.begins
+        wanted = Wanted(Word.EXTEND, lease.pool, length=length, lease=lease)
+    else:
+        length = ends(base) - (base.opens or base.issued)
+        wanted = Wanted(Word.OPEN, base.pool, base.nodes, length)
+    return roles.refusal(visit.person, wanted, visit.office.roles)
+
+
+def _approved(visit: Visit, base: Command, asked: Ask) -> Command:
+    """The command as it is given now: one for each ask, whoever presses how often."""
+    by = visit.person.written
+    reason = f" because {base.because}" if base.because else ""
+    return replace(
+        base,
+        id=f"slack-{base.verb.value}-{asked.id}",
+        by=by,
+        issued=visit.made,
+        expires=visit.made + orders.EXPIRES_AFTER,
+        opens=base.opens if base.opens and base.opens - visit.made > orders.SOON else None,
+        because=f"{asked.owner} asked for it{reason}, and {by} approved it",
+    )

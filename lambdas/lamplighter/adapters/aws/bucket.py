@@ -1,0 +1,36 @@
+"""The bucket of pages, as far as a destroy needs it. What is put there, and when, is the pages' business."""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.errors import OutsideFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+class Bucket:
+    """One bucket, without versions."""
+
+    def __init__(self, name: str, s3: "S3Client | None" = None) -> None:
+        self._name = name
+        self._s3: S3Client = s3 or client("s3")
+
+    def empty(self) -> None:
+        """Delete every object; a bucket that is gone is empty. OutsideFailed where AWS does not."""
+        with outside("s3:DeleteObjects", self._name):
+            try:
+                for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._name):
+                    keys = [found["Key"] for found in page.get("Contents", [])]
+                    if keys:
+                        self._delete(keys)
+            except self._s3.exceptions.NoSuchBucket:
+                return
+
+    def _delete(self, keys: list[str]) -> None:
+        reply = self._s3.delete_objects(
+            Bucket=self._name, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True}
+        )
+        # Of many, some may stay, and the call succeeds all the same.
+        for left in reply.get("Errors", []):
+            raise OutsideFailed(f"{left.get('Key')} stays in {self._name}: {left.get('Message')}")

@@ -1,0 +1,31 @@
+"""What is known of prices now, by pool: from the lab, the ledger's copy of AWS's list, and the table shipped with us.
+
+Whoever reads a whole lab asks here; which source wins is domain/price.py's.
+"""
+
+from collections.abc import Mapping
+
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.price import Price, known_price
+from lamplighter.domain.terms import Terms, terms
+from lamplighter.errors import BadInput
+from lamplighter.lab import Lab
+
+
+def known_prices(lab: Lab, ledger: Ledger) -> dict[str, Price | None]:
+    """What a node costs; None where nobody knows it."""
+    return {
+        name: known_price(lab, name, ledger.price(lab.region, pool.instance_type))
+        for name, pool in lab.pools.items()
+    }
+
+
+def known_terms(lab: Lab, prices: Mapping[str, Price | None]) -> dict[str, Terms]:
+    """Of every pool that has a price: the others open nothing."""
+    known: dict[str, Terms] = {}
+    for pool, price in prices.items():
+        try:
+            known[pool] = terms(lab, pool, price)
+        except BadInput:
+            continue
+    return known

@@ -1,0 +1,73 @@
+"""The bucket of pages: puts a page there where it differs from what lies there, and signs a link to it.
+
+Owns names, headers and how long a link lives; what is on a page is pages/'s.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+LAB = "lab.html"
+LINK_LIVES = timedelta(hours=1)
+"""A link is signed with the function's own session: longer than that lives no promise could be kept."""
+DIGEST = "drawn-from"
+# Without the right to list, a page that is not there is one that may not be read.
+ABSENT = frozenset({"404", "403", "NoSuchKey", "AccessDenied", "Forbidden"})
+
+
+def receipt_key(receipt: Mapping[str, object]) -> str:
+    """Where a receipt's page lies; what ran without a lease goes by the instant of its close."""
+    return f"receipts/{receipt['pool']}/{receipt.get('lease') or 'unleased-' + str(receipt['closed'])}.html"
+
+
+class PageStore:
+    """The pages of one lab."""
+
+    def __init__(self, bucket: str, s3: "S3Client | None" = None) -> None:
+        self._bucket = bucket
+        self._s3: S3Client = s3 or client("s3")
+
+    def keep(self, key: str, page: str, drawn_from: str | None = None) -> bool:
+        """Put a page; False where what lies there was drawn from the same, which is the page itself if not said."""
+        digest = hashlib.sha256((drawn_from or page).encode()).hexdigest()
+        if self._digest(key) == digest:
+            return False
+        with outside("s3:PutObject", f"{self._bucket}/{key}"):
+            self._s3.put_object(
+                Bucket=self._bucket,
+                Key=key,
+                Body=page.encode(),
+                ContentType="text/html; charset=utf-8",
+                ContentDisposition="inline",
+                # It is drawn anew in place: whoever has it asks whether it still is so.
+                CacheControl="private, no-cache",
+                Metadata={DIGEST: digest},
+            )
+        return True
+
+    def link(self, key: str, lives: timedelta = LINK_LIVES) -> str:
+        """An address that opens the page for whoever has it, for an hour at most."""
+        with outside("s3:GetObject", f"{self._bucket}/{key}"):
+            return self._s3.generate_presigned_url(
+                "get_object",
+                Params={"Bucket": self._bucket, "Key": key},
+                ExpiresIn=int(min(lives, LINK_LIVES).total_seconds()),
+            )
+
+    def _digest(self, key: str) -> str | None:
+        from botocore.exceptions import ClientError  # noqa: PLC0415 -- with boto3, on first use
+
+        with outside("s3:HeadObject", f"{self._bucket}/{key}"):
+            try:
+                found = self._s3.head_object(Bucket=self._bucket, Key=key)
+            except ClientError as error:
+                if error_code(error) in ABSENT:
+                    return None
+                raise
+        return found["Metadata"].get(DIGEST)

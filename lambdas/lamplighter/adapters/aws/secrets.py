@@ -1,0 +1,17 @@
+"""A secret's value is written, by a person at the command line; functions only read theirs."""
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+
+
+def put(arn: str, values: Mapping[str, str], secretsmanager: "SecretsManagerClient | None" = None) -> None:
+    """Write the values of a secret that exists; errors name the secret and never what was to be written."""
+    found: SecretsManagerClient = secretsmanager or client("secretsmanager")
+    with outside("secretsmanager:PutSecretValue", arn):
+        found.put_secret_value(SecretId=arn, SecretString=json.dumps(dict(values)))

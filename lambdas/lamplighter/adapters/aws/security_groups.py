@@ -1,0 +1,88 @@
+"""Security groups of a lab: found by the names that its stack gives them, their rules read, taken and given.
+
+Decides nothing; which rules an experiment takes is domain/experiments/rules.py's.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.experiments.rules import Rule
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import SecurityGroupRuleTypeDef
+
+ALREADY_THERE = "InvalidPermission.Duplicate"
+GONE = "InvalidPermission.NotFound"
+
+
+class SecurityGroups:
+    """The security groups of the account and region."""
+
+    def __init__(self, ec2: "EC2Client | None" = None) -> None:
+        self._ec2: EC2Client = ec2 or client("ec2")
+
+    def named(self, lab: str, names: Sequence[str]) -> dict[str, str]:
+        """The ids of a lab's own groups by their names; one that is not there is left out."""
+        with outside("ec2:DescribeSecurityGroups", ", ".join(names)):
+            found = self._ec2.describe_security_groups(
+                Filters=[
+                    {"Name": "tag:Name", "Values": list(names)},
+                    {"Name": "tag:lamplighter:lab", "Values": [lab]},
+                ]
+            )["SecurityGroups"]
+        return {
+            tag["Value"]: group["GroupId"]
+            for group in found
+            for tag in group.get("Tags", [])
+            if tag["Key"] == "Name"
+        }
+
+    def rules(self, groups: Iterable[str]) -> tuple[Rule, ...]:
+        """Every rule that lets traffic into these groups."""
+        wanted = list(groups)
+        if not wanted:
+            return ()
+        found: list[Rule] = []
+        with outside("ec2:DescribeSecurityGroupRules", ", ".join(wanted)):
+            pages = self._ec2.get_paginator("describe_security_group_rules").paginate(
+                Filters=[{"Name": "group-id", "Values": wanted}]
+            )
+            for page in pages:
+                found += [_rule(rule) for rule in page["SecurityGroupRules"] if not rule.get("IsEgress")]
+        return tuple(found)
+
+    def take(self, rule: Rule) -> None:
+        """The rule is not there afterwards, whether this call took it or an earlier one did."""
+        with outside("ec2:RevokeSecurityGroupIngress", str(rule)):
+            try:
+                self._ec2.revoke_security_group_ingress(GroupId=rule.group, IpPermissions=[_sent(rule)])
+            except self._ec2.exceptions.ClientError as error:
+                if error_code(error) != GONE:
+                    raise
+
+    def give(self, rule: Rule) -> None:
+        """The rule is there afterwards, whether this call gave it or an earlier one, or a schedule, did."""
+        with outside("ec2:AuthorizeSecurityGroupIngress", str(rule)):
+            try:
+                self._ec2.authorize_security_group_ingress(GroupId=rule.group, IpPermissions=[_sent(rule)])
+            except self._ec2.exceptions.ClientError as error:
+                if error_code(error) != ALREADY_THERE:
+                    raise
+
+
+def _sent(rule: Rule) -> Any:  # noqa: ANN401 -- EC2's own form, as the domain writes it for schedules too
+    return rule.permission()
+
+
+def _rule(found: "SecurityGroupRuleTypeDef") -> Rule:
+    return Rule(
+        group=found.get("GroupId", ""),
+        protocol=found.get("IpProtocol", ""),
+        from_port=found.get("FromPort", -1),
+        to_port=found.get("ToPort", -1),
+        cidr=found.get("CidrIpv4"),
+        source=found.get("ReferencedGroupInfo", {}).get("GroupId"),
+        description=found.get("Description", ""),
+    )

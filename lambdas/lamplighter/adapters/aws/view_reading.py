@@ -1,0 +1,292 @@
+"""Reads from the ledger what views are made of: nothing else is asked, so it is quick and needs no other right.
+
+What is made of it is domain/views'. Adopted pools' own values are as the planner read them last.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.adapters.aws.known_prices import known_prices, known_terms
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.calendars.kept import beside, kept_courses, warm_up
+from lamplighter.domain import instant, zones
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.changes import Skip, paused_at
+from lamplighter.domain.gpus import gpu_type
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money, Period, period_of
+from lamplighter.domain.pool import PoolState
+from lamplighter.domain.price import Price
+from lamplighter.domain.standing import standing
+from lamplighter.domain.terms import Terms
+from lamplighter.domain.timetable import OpenWindows, Timetable
+from lamplighter.domain.views import lease_view, receipt_view
+from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView
+from lamplighter.domain.views.lease_view import LeaseView
+from lamplighter.domain.views.receipt_view import ReceiptView
+from lamplighter.domain.views.seats import seats
+from lamplighter.lab import Lab
+
+if TYPE_CHECKING:
+    from lamplighter.domain.planner import Calendar
+
+AHEAD = timedelta(days=14)
+"""So far the lab's view looks ahead."""
+PAST = 40
+"""So many receipts of a pool it looks back on, and so many proofs."""
+BEFORE = timedelta(hours=1)
+"""The trail before a lease opened that is its own: granted, planned, refused."""
+
+
+def read_lease(ledger: Ledger, lab: Lab, pool: str, lease_id: str, now: datetime) -> LeaseView | None:
+    """One lease; None where the ledger has it no more."""
+    return Reading(ledger, lab, now).lease(pool, lease_id)
+
+
+def read_pools(ledger: Ledger, lab: Lab, now: datetime) -> tuple[PoolView, ...]:
+    """Every pool now, without calendar, money and history."""
+    return Reading(ledger, lab, now).pools
+
+
+def read_lab(ledger: Ledger, lab: Lab, now: datetime) -> LabView:
+    """The whole lab."""
+    return Reading(ledger, lab, now).whole
+
+
+def read_receipt(ledger: Ledger, lab: Lab, pool: str, lease_id: str) -> ReceiptView | None:
+    """One receipt; None where there is none."""
+    lease = ledger.lease(pool, lease_id)
+    found = None if lease is None else ledger.receipt(pool, lease_id, lease.closed or lease.closes)
+    if found is None:
+        # Of a lease that the ledger has no more: all that were ever given are gone through.
+        given = reversed(ledger.receipts(pool))
+        found = next((each for each in given if each.get("lease") == lease_id), None)
+    return None if found is None else receipt_of(ledger, lab, found)
+
+
+def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView:
+    """The view of a receipt that was read already."""
+    pool, lease_id = str(receipt["pool"]), receipt.get("lease")
+    closed = instant.read(str(receipt["closed"]))
+    opened = instant.read(str(receipt["opened"])) if receipt.get("opened") else closed - BEFORE
+    proofs = [proof for proof in ledger.proofs(pool, PAST) if proof.lease == lease_id]
+    known = lab.pools.get(pool)
+    instance_type = proofs[0].instance_type if proofs else known.instance_type if known else ""
+    return receipt_view.of(
+        receipt,
+        receipt_view.Beside(
+            instance_type=instance_type,
+            floor=lab.checks_for(receipt.get("window")).threshold(instance_type),
+            progress=ledger.progress(pool, str(lease_id)) if lease_id else {},
+            audit=ledger.audit(pool, opened - BEFORE, closed + BEFORE),
+            proofs=proofs,
+        ),
+    )
+
+
+class Reading:
+    """What one look reads, each item once, when it is asked for."""
+
+    def __init__(self, ledger: Ledger, lab: Lab, now: datetime) -> None:
+        self._ledger, self._lab, self._now = ledger, lab, now
+        self._leases: dict[str, list[Lease]] = {}
+        self._states: dict[str, PoolState] = {}
+        self._taking: dict[str, timedelta] = {}
+        self._audits: dict[str, tuple[datetime, list[Entry]]] = {}
+
+    def leases_of(self, pool: str) -> list[Lease]:
+        """Every lease of a pool that is kept."""
+        if pool not in self._leases:
+            self._leases[pool] = self._ledger.leases(pool)
+        return self._leases[pool]
+
+    @property
+    def leases(self) -> dict[str, list[Lease]]:
+        """Every lease that is kept, by pool."""
+        return {pool: self.leases_of(pool) for pool in self._lab.pools}
+
+    def state(self, pool: str) -> PoolState:
+        """A pool's own item."""
+        if pool not in self._states:
+            self._states[pool] = self._ledger.pool(pool)
+        return self._states[pool]
+
+    @cached_property
+    def prices(self) -> dict[str, Price | None]:
+        """What a node costs, as it is known now."""
+        return known_prices(self._lab, self._ledger)
+
+    @cached_property
+    def terms(self) -> dict[str, Terms]:
+        """Of every pool that has a price: the others open nothing."""
+        return known_terms(self._lab, self.prices)
+
+    @cached_property
+    def skips(self) -> list[Skip]:
+        """The dates that people took out of the calendar."""
+        return self._ledger.skips()
+
+    @cached_property
+    def open_now(self) -> OpenWindows:
+        """The windows that the calendar has open."""
+        return Timetable(self._lab, kept_courses(self._lab, self._ledger)).open_at(self._now)
+
+    @cached_property
+    def pools(self) -> tuple[PoolView, ...]:
+        """Every pool now."""
+        return tuple(self.pool(name) for name in self._lab.pools)
+
+    @cached_property
+    def whole(self) -> LabView:
+        """The whole lab."""
+        from lamplighter.domain import planner  # noqa: PLC0415 -- one lease or pool needs no calendar ahead
+        from lamplighter.domain.views import windows_view  # noqa: PLC0415
+
+        calendar = planner.calendar(
+            self._lab,
+            self.terms,
+            self.skips,
+            self._now,
+            max(self._now + AHEAD, self._period.ends),
+            beside=beside(self._lab, self._ledger, self.leases),
+        )
+        receipts = [each for pool in self._lab.pools for each in self._ledger.receipts(pool, PAST)]
+        proofs = [each for pool in self._lab.pools for each in self._ledger.proofs(pool, PAST)]
+        return LabView(
+            name=self._lab.name,
+            region=self._lab.region,
+            zone=zones.zone(self._lab.time_zone),
+            now=self._now,
+            budget=self._budget(calendar),
+            pause=paused_at(self._ledger.pauses(), self._now),
+            pools=self.pools,
+            windows=windows_view.windows(
+                self._lab, calendar, self.leases, self.skips, self._now, self._now + AHEAD
+            ),
+            past=windows_view.past(receipts),
+            proofs=tuple(sorted(proofs, key=lambda proof: proof.at, reverse=True)),
+        )
+
+    def pool(self, name: str) -> PoolView:
+        """One pool now."""
+        leases, pool, state = self.leases_of(name), self._lab.pools[name], self.state(name)
+        stands = standing(self.open_now.of(name), leases, self._now, pool.max_nodes, self.skips)
+        kind = gpu_type(pool.instance_type)
+        running = stands.target.in_force
+        planned = [each for each in leases if each.opens > self._now and _comes(each)]
+        upcoming = min(planned, key=lambda lease: lease.opens, default=None)
+        closing = [
+            lease
+            for lease in leases
+            if lease.state is LeaseState.CLOSING or (lease.granted and lease.closes <= self._now)
+        ]
+        return PoolView(
+            name=name,
+            instance_type=pool.instance_type,
+            max_nodes=pool.max_nodes,
+            gpus_per_node=kind.count if kind else None,
+            mode=state.mode or self._lab.mode(name),
+            state=state,
+            target=stands.target,
+            leases=tuple(self._view(lease) for lease in running),
+            closing=tuple(self._view(lease) for lease in closing),
+            next=self._view(upcoming) if upcoming else None,
+            unmet=stands.unmet,
+            seats=seats(
+                self._lab,
+                name,
+                running,
+                stands.target.nodes,
+                [self._ledger.settings(name, lease.id) for lease in running],
+            ),
+        )
+
+    def lease(self, pool: str, lease_id: str) -> LeaseView | None:
+        """One lease, with what is known of it."""
+        found = self._ledger.lease(pool, lease_id)
+        return None if found is None else self._view(found)
+
+    def _view(self, lease: Lease) -> LeaseView:
+        ledger, pool = self._ledger, lease.pool
+        begun = lease.ordered is not None or lease.opens <= self._now
+        settings = [ledger.settings(pool, lease.id)] if begun else []
+        known = lease_view.Known(
+            pool=self.state(pool),
+            leases=self.leases_of(pool),
+            progress=ledger.progress(pool, lease.id) if begun else {},
+            audit=self._audit(pool, lease.opens - BEFORE),
+            verdicts=ledger.verdicts(pool, lease.id) if begun else (),
+            seats=seats(self._lab, pool, [lease], lease.nodes, settings) if pool in self._lab.pools else None,
+            price_per_hour=self._price(lease),
+            taking=self._warm_up(pool),
+            checks_normal=self._ladder(lease) if begun and lease.ready is None else None,
+        )
+        return lease_view.of(lease, known, self._now)
+
+    def _ladder(self, lease: Lease) -> timedelta:
+        from lamplighter.domain.checks import budget_seconds  # noqa: PLC0415 -- only while it warms up
+
+        return timedelta(seconds=budget_seconds(self._lab.checks_for(lease.window)))
+
+    def _price(self, lease: Lease) -> Decimal | None:
+        if lease.price_per_hour is not None:
+            return lease.price_per_hour
+        if lease.ordered is None:
+            return None  # nothing runs for it yet
+        known = self.terms.get(lease.pool)
+        return known.price_per_hour if known else None
+
+    def _warm_up(self, pool: str) -> timedelta:
+        if pool not in self._taking:
+            self._taking[pool] = warm_up(pool, self._ledger)
+        return self._taking[pool]
+
+    def _audit(self, pool: str, since: datetime) -> Sequence[Entry]:
+        if since > self._now:
+            return ()
+        read = self._audits.get(pool)
+        if read is None or since < read[0]:
+            read = since, self._ledger.audit(pool, since)
+            self._audits[pool] = read
+        return read[1]
+
+    @cached_property
+    def _period(self) -> Period:
+        budget = self._lab.guard.budget
+        return period_of(self._now, budget.period, zones.zone(self._lab.time_zone))
+
+    def _budget(self, calendar: "Calendar") -> BudgetView:
+        from lamplighter.domain import statement  # noqa: PLC0415
+
+        stated = self._lab.guard.budget
+        nothing = Money.zero(stated.currency)
+        period = self._period
+        kept = self._ledger.budget(period.key, stated.currency)
+        known = list(_all(self.leases.values()))
+        ahead = statement.ahead(calendar.leases, known, self.terms, kept)
+        limits = {owner: Money.of(amount, stated.currency) for owner, amount in stated.owners.items()}
+        return BudgetView(
+            period=period.key,
+            per=stated.period,
+            begins=period.begins,
+            ends=period.ends,
+            limit=Money.of(stated.amount, stated.currency),
+            spent=kept.spent,
+            held=kept.held,
+            overrun=kept.overrun or nothing,
+            unleased=kept.unleased or nothing,
+            planned=ahead.cost(stated.currency),
+            owners=tuple(statement.owners(kept, ahead, limits)),
+            windows=tuple(statement.windows(known, ahead, kept)),
+        )
+
+
+def _comes(lease: Lease) -> bool:
+    return lease.state is LeaseState.PLANNED or lease.granted
+
+
+def _all(lists: Iterable[list[Lease]]) -> Iterable[Lease]:
+    return (lease for leases in lists for lease in leases)

@@ -1,0 +1,141 @@
+"""What AWS says of a pool, as its APIs print it: node group, activities, instances, networks, quota.
+
+Reads only; what is asked for is the pool's own, by its name, its tags and the ids that those lead to.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.diagnosis.reading import Reading
+from lamplighter.data import instance_types
+from lamplighter.domain import instant
+
+if TYPE_CHECKING:
+    from mypy_boto3_autoscaling import AutoScalingClient
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_eks import EKSClient
+
+Json = dict[str, Any]
+
+# 100 activities a page: five pages are days of a group that fails once in five minutes.
+ACTIVITY_PAGES = 5
+
+
+def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str, since: datetime) -> Json:
+    """The snapshot's `aws` part; `since` bounds how far back activities are read."""
+    found: Json = {}
+
+    def keep(key: str, what: object) -> None:
+        if what is not None:
+            found[key] = _as_json(what)
+
+    group = reading.read("aws.nodegroup", lambda: _nodegroup(cluster, nodegroup))
+    keep("nodegroup", group)
+    scaling = _group_of(group)
+    if scaling:
+        keep(
+            "scaling_activities", reading.read("aws.scaling_activities", lambda: _activities(scaling, since))
+        )
+    else:
+        reading.leave(
+            "aws.scaling_activities", "no Auto Scaling group is known, as the node group names none"
+        )
+    instances = reading.read("aws.instances", lambda: _instances(cluster, nodegroup))
+    keep("instances", instances)
+    guarded_by = _ids(instances or (), "SecurityGroups", "GroupId")
+    if guarded_by:
+        keep("security_groups", reading.read("aws.security_groups", lambda: _security_groups(guarded_by)))
+    subnets = sorted({*((group or {}).get("subnets") or []), *_of(instances or (), "SubnetId")})
+    if subnets:
+        keep("subnets", reading.read("aws.subnets", lambda: _subnets(subnets)))
+    quota = instance_types.quota_code(instance_type)
+    if quota:
+        keep("quotas", reading.read("aws.quotas", lambda: _quotas(quota)))
+    return found
+
+
+def _nodegroup(cluster: str, nodegroup: str) -> Json:
+    eks: EKSClient = client("eks")
+    with outside("eks:DescribeNodegroup", f"{cluster}/{nodegroup}"):
+        return dict(eks.describe_nodegroup(clusterName=cluster, nodegroupName=nodegroup)["nodegroup"])
+
+
+def _group_of(nodegroup: Json | None) -> str:
+    groups = ((nodegroup or {}).get("resources") or {}).get("autoScalingGroups") or []
+    return str(groups[0].get("name") or "") if groups else ""
+
+
+def _activities(group: str, since: datetime) -> list[Json]:
+    autoscaling: AutoScalingClient = client("autoscaling")
+    found: list[Any] = []
+    token = ""
+    with outside("autoscaling:DescribeScalingActivities", group):
+        for _ in range(ACTIVITY_PAGES):
+            page = (
+                autoscaling.describe_scaling_activities(AutoScalingGroupName=group, NextToken=token)
+                if token
+                else autoscaling.describe_scaling_activities(AutoScalingGroupName=group)
+            )
+            found += page["Activities"]
+            token = page.get("NextToken", "")
+            # Newest first: what began before the expectation is history.
+            if not token or (found and found[-1]["StartTime"] < since):
+                break
+    return found
+
+
+def _instances(cluster: str, nodegroup: str) -> list[Json]:
+    ec2: EC2Client = client("ec2")
+    found: list[Any] = []
+    with outside("ec2:DescribeInstances", f"{cluster}/{nodegroup}"):
+        pages = ec2.get_paginator("describe_instances").paginate(
+            Filters=[
+                {"Name": "tag:eks:nodegroup-name", "Values": [nodegroup]},
+                {"Name": "tag:eks:cluster-name", "Values": [cluster]},
+            ]
+        )
+        for page in pages:
+            for reservation in page["Reservations"]:
+                found += reservation.get("Instances", [])
+    return found
+
+
+def _security_groups(ids: list[str]) -> list[Json]:
+    ec2: EC2Client = client("ec2")
+    with outside("ec2:DescribeSecurityGroups", ", ".join(ids)):
+        return [dict(each) for each in ec2.describe_security_groups(GroupIds=ids)["SecurityGroups"]]
+
+
+def _subnets(ids: list[str]) -> list[Json]:
+    ec2: EC2Client = client("ec2")
+    with outside("ec2:DescribeSubnets", ", ".join(ids)):
+        return [dict(each) for each in ec2.describe_subnets(SubnetIds=ids)["Subnets"]]
+
+
+def _quotas(code: str) -> list[Json]:
+    quotas = client("service-quotas")
+    with outside("servicequotas:GetServiceQuota", f"ec2/{code}"):
+        return [dict(quotas.get_service_quota(ServiceCode="ec2", QuotaCode=code)["Quota"])]
+
+
+def _ids(instances: Iterable[Json], key: str, name: str) -> list[str]:
+    return sorted(
+        {str(each[name]) for instance in instances for each in instance.get(key) or [] if name in each}
+    )
+
+
+def _of(instances: Iterable[Json], key: str) -> set[str]:
+    return {str(instance[key]) for instance in instances if instance.get(key)}
+
+
+def _as_json(found: object) -> object:
+    """The reply as the AWS CLI prints it: instants as text, and nothing of boto3's own."""
+    if isinstance(found, dict):
+        return {key: _as_json(value) for key, value in found.items() if key != "ResponseMetadata"}
+    if isinstance(found, list | tuple):
+        return [_as_json(each) for each in found]
+    if isinstance(found, datetime):
+        return instant.written(found.astimezone(UTC))
+    return found

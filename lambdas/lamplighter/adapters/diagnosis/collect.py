@@ -1,0 +1,59 @@
+"""Collects a pool's snapshot: AWS first, then Kubernetes and its logs, within a bounded time.
+
+What cannot be read is a key that is absent, and `not_read` says why. What leaves here has no secret in it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from lamplighter.adapters.diagnosis.aws import read_aws
+from lamplighter.adapters.diagnosis.kubernetes import ClusterReads
+from lamplighter.adapters.diagnosis.logs import read_logs
+from lamplighter.adapters.diagnosis.reading import Reading
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain import instant
+from lamplighter.domain.diagnosis.expected import Expected
+from lamplighter.domain.diagnosis.redaction import redacted
+from lamplighter.errors import OutsideFailed
+
+Json = dict[str, Any]
+SECONDS = 45.0
+"""For all reads together: a snapshot takes 3 to 6 seconds [est] where all answers."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a snapshot is of."""
+
+    cluster: str
+    nodegroup: str
+    expected: Expected
+
+
+def collect(
+    subject: Subject, connect: Callable[[], Connection], now: datetime, seconds: float = SECONDS
+) -> Json:
+    """The contract's snapshot of the pool as it is at `now`, by the AWS endpoint's clock.
+
+    Raises OutsideFailed where neither AWS nor Kubernetes gave anything.
+    """
+    reading = Reading(seconds)
+    wanted = subject.expected
+    aws = read_aws(reading, subject.cluster, subject.nodegroup, wanted.instance_type, wanted.since)
+    kubernetes, logs = _cluster(reading, subject.nodegroup, connect)
+    if not aws and not kubernetes:
+        raise OutsideFailed("; ".join(dict.fromkeys(reading.not_read.values())))
+    document: Json = {"now": instant.written(now), "expected": wanted.to_json(), "aws": aws}
+    document |= {"kubernetes": kubernetes, **logs, "not_read": reading.not_read}
+    return redacted(document)
+
+
+def _cluster(reading: Reading, nodegroup: str, connect: Callable[[], Connection]) -> tuple[Json, Json]:
+    connection = reading.read("kubernetes", connect)
+    if connection is None:
+        return {}, {}
+    reads = ClusterReads(connection, reading, nodegroup)
+    found = reads.read()
+    return found, read_logs(reads.ask, reading, found["pods"]) if "pods" in found else {}

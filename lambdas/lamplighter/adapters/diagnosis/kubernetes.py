@@ -1,0 +1,181 @@
+"""What Kubernetes says of a pool, as its API prints it, page by page; only what the pool's trouble can be in.
+
+Owns which objects are kept: the pool's nodes, the pods on them and those that want its GPUs, NVIDIA's own
+software, and the events about these. What they mean is the domain's.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from lamplighter.adapters.diagnosis.reading import Reading
+from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Answer, Connection
+from lamplighter.adapters.kubernetes.nodes import NODEGROUP_LABEL
+from lamplighter.domain.diagnosis.pod import Pod, is_operand, is_operator
+from lamplighter.errors import OutsideFailed
+
+Json = dict[str, Any]
+
+PAGE = 500
+# Ten thousand objects of a kind: more than a cluster of 200 nodes and 3,000 pods has.
+PAGES = 20
+OPERATOR_NAMESPACE = "gpu-operator"
+
+CLUSTER_POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+RUNTIME_CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
+NODE_CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
+
+
+class ClusterReads:
+    """Reads one cluster's API; once it gives no answer at all, it is not asked for the rest."""
+
+    def __init__(self, connection: Connection, reading: Reading, nodegroup: str) -> None:
+        self._connection = connection
+        self._reading = reading
+        self._nodegroup = nodegroup
+        self._silent = ""
+        self.found: Json = {}
+
+    def read(self) -> Json:
+        """The snapshot's `kubernetes` part."""
+        self._keep(
+            "nodes", lambda: self._list("/api/v1/nodes", labelSelector=f"{NODEGROUP_LABEL}={self._nodegroup}")
+        )
+        mine = {_name(node) for node in self.found.get("nodes", ())} if "nodes" in self.found else None
+        self._keep("pods", lambda: self._list("/api/v1/pods", lambda item: _wanted(Pod(item), mine)))
+        self._keep("daemonsets", lambda: self._list("/apis/apps/v1/daemonsets", _is_software))
+        self._keep("deployments", lambda: self._list("/apis/apps/v1/deployments", _is_software))
+        self._keep("jobs", lambda: self._list("/apis/batch/v1/jobs", self._has_pods))
+        self._keep("clusterpolicies", lambda: self._list(CLUSTER_POLICIES))
+        self._keep("runtimeclasses", lambda: self._list(RUNTIME_CLASSES))
+        self._keep("nodeclaims", lambda: self._list(NODE_CLAIMS))
+        pods = {(_space(pod), _name(pod)) for pod in self.found["pods"]} if "pods" in self.found else None
+        self._keep("events", lambda: self._list("/api/v1/events", lambda item: _tells(item, mine, pods)))
+        if "clusterpolicies" in self.found:
+            self._keep("configmaps", self._settings)
+        return self.found
+
+    def ask(self, path: str, query: dict[str, str]) -> str | None:
+        """The text at `path`; None where the server has none to give. Raises OutsideFailed."""
+        answer = self._ask(path, query)
+        return answer.text if answer.ok else None
+
+    def _ask(self, path: str, query: dict[str, str]) -> Answer:
+        if self._silent:
+            raise OutsideFailed(self._silent)
+        try:
+            return self._connection.ask("GET", path, query=query)
+        except OutsideFailed as error:
+            # With a cause it is the network that failed, not one request that was refused.
+            if error.__cause__ is not None:
+                self._silent = str(error)
+            raise
+
+    def _keep(self, key: str, call: Callable[[], list[Json]]) -> None:
+        found = self._reading.read(f"kubernetes.{key}", call)
+        if found is not None:
+            self.found[key] = found
+
+    def _list(self, path: str, wanted: Callable[[Json], bool] = lambda _: True, **query: str) -> list[Json]:
+        found: list[Json] = []
+        for page in self._pages(path, query):
+            found += [_without_bulk(item) for item in page if isinstance(item, dict) and wanted(item)]
+        return found
+
+    def _pages(self, path: str, query: dict[str, str]) -> Iterator[list[Json]]:
+        more: dict[str, str] = {}
+        for _ in range(PAGES):
+            page = self._page(path, {"limit": str(PAGE), **query, **more})
+            yield page.get("items") or []
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return
+            if self._reading.over:
+                break
+            more = {"continue": token}
+        kind = path.rpartition("/")[2]
+        self._reading.leave(f"kubernetes.{kind} (the rest)", f"there are more {kind} than were read")
+
+    def _page(self, path: str, query: dict[str, str]) -> Json:
+        answer = self._ask(path, query)
+        if answer.status == NOT_FOUND:
+            raise OutsideFailed(f"GET {path}: 404, this cluster has no such kind of object")
+        return _parsed(self._connection.expect(answer, "GET", path).text)
+
+    def _has_pods(self, job: Json) -> bool:
+        """Whether a pod in scope is the job's, or one of its own would ask for a GPU."""
+        spec = ((job.get("spec") or {}).get("template") or {}).get("spec") or {}
+        if Pod({"metadata": {}, "spec": spec}).gpus:
+            return True
+        called = f"Job/{_name(job)}"
+        space = _space(job)
+        return any(
+            pod.owner == called and pod.namespace == space for pod in map(Pod, self.found.get("pods", ()))
+        )
+
+    def _settings(self) -> list[Json]:
+        """The sharing and MIG settings that the ClusterPolicy names, and no other ConfigMap."""
+        named: set[str] = set()
+        for policy in self.found.get("clusterpolicies", ()):
+            spec = policy.get("spec") or {}
+            for part in ("devicePlugin", "migManager"):
+                name = ((spec.get(part) or {}).get("config") or {}).get("name")
+                named |= {str(name)} if name else set()
+        space = self._operator_namespace()
+        found: list[Json] = []
+        for name in sorted(named):
+            text = self.ask(f"/api/v1/namespaces/{space}/configmaps/{name}", {})
+            found += [_without_bulk(_parsed(text))] if text else []
+        return found
+
+    def _operator_namespace(self) -> str:
+        software: Sequence[Json] = [*self.found.get("deployments", ()), *self.found.get("daemonsets", ())]
+        return next(
+            (_space(each) for each in software if _name(each).startswith("gpu-operator")), OPERATOR_NAMESPACE
+        )
+
+
+def _wanted(pod: Pod, mine: set[str] | None) -> bool:
+    """On the pool's nodes, or waiting for one of its GPUs, or the operator itself."""
+    if mine is None:
+        return bool(pod.gpus) or pod.operand or is_operator(pod.name)
+    return pod.node in mine or (not pod.node and bool(pod.gpus or pod.operand)) or is_operator(pod.name)
+
+
+def _tells(event: Json, nodes: set[str] | None, pods: set[tuple[str, str]] | None) -> bool:
+    """Whether an event is about what is kept; where a kind was not read, its events are all there is."""
+    about = event.get("involvedObject") or event.get("regarding") or {}
+    kind, name, space = about.get("kind"), str(about.get("name") or ""), str(about.get("namespace") or "")
+    if kind == "Pod":
+        return pods is None or (space, name) in pods
+    if kind == "Node":
+        return nodes is None or name in nodes
+    if kind in {"DaemonSet", "Deployment", "ReplicaSet"}:
+        return is_operand(name) or is_operator(name)
+    return kind in {"NodeClaim", "NodePool"}
+
+
+def _is_software(item: Json) -> bool:
+    return is_operand(_name(item)) or is_operator(_name(item)) or _name(item).startswith("gpu-operator")
+
+
+def _without_bulk(item: Json) -> Json:
+    """Without what no reader of a snapshot needs and what makes it large."""
+    metadata = {key: value for key, value in (item.get("metadata") or {}).items() if key != "managedFields"}
+    kept = {**item, "metadata": metadata}
+    if "images" in (item.get("status") or {}):
+        kept["status"] = {key: value for key, value in item["status"].items() if key != "images"}
+    return kept
+
+
+def _parsed(text: str) -> Json:
+    found = json.loads(text)
+    return found if isinstance(found, dict) else {}
+
+
+def _name(item: Json) -> str:
+    return str((item.get("metadata") or {}).get("name") or "")
+
+
+def _space(item: Json) -> str:
+    return str((item.get("metadata") or {}).get("namespace") or "")

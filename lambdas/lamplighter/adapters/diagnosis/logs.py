@@ -1,0 +1,80 @@
+"""The logs that can name a cause: of NVIDIA's own pods and of those that ask for GPUs, bounded in number and size.
+
+Pods that are not well come first, so that a large pool's healthy ones never push them out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from lamplighter.adapters.diagnosis.reading import Reading
+from lamplighter.domain.diagnosis.document import Doc, doc, number, text
+from lamplighter.domain.diagnosis.pod import Pod, is_operator
+
+MOST_LOGS = 60
+TAIL_LINES = 400
+LOG_BYTES = 64 * 1024
+
+Ask = Callable[[str, dict[str, str]], str | None]
+
+
+@dataclass(frozen=True)
+class _Log:
+    pod: Pod
+    container: str
+    previous: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.pod.called}/{self.container}"
+
+
+def read_logs(ask: Ask, reading: Reading, pods: Iterable[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """The snapshot's `logs` and `logs_previous`, by namespace/pod/container."""
+    found: dict[str, dict[str, str]] = {"logs": {}, "logs_previous": {}}
+    wanted = sorted((each for item in pods for each in _logs_of(Pod(item))), key=_rank)
+    for made, log in enumerate(wanted):
+        if made >= MOST_LOGS or reading.over:
+            reading.leave("logs (the rest)", f"{len(wanted) - made} of {len(wanted)} logs were left out")
+            break
+        part = "logs_previous" if log.previous else "logs"
+        said = reading.read(part, partial(_printed, ask, log))
+        if said is None:
+            # Whoever may not read one log may read none; what was read before stays.
+            break
+        if said:
+            found[part][log.key] = said
+    return found
+
+
+def _printed(ask: Ask, log: _Log) -> str:
+    query = {"container": log.container, "tailLines": str(TAIL_LINES), "limitBytes": str(LOG_BYTES)}
+    if log.previous:
+        query["previous"] = "true"
+    # No text: the container has not started, or the pod is gone by now; that is no failure.
+    return ask(f"/api/v1/namespaces/{log.pod.namespace}/pods/{log.pod.name}/log", query) or ""
+
+
+def _logs_of(pod: Pod) -> Iterator[_Log]:
+    """The containers of a pod whose output may tell something."""
+    software = pod.operand or is_operator(pod.name)
+    if pod.succeeded or not (pod.gpus or software) or (pod.healthy and not (pod.gpus or pod.plugin)):
+        return
+    for status in pod.statuses:
+        name = text(status, "name")
+        if name and _ran(status):
+            yield _Log(pod, name, previous=False)
+            if not pod.healthy and (number(status, "restartCount") or 0) > 0:
+                yield _Log(pod, name, previous=True)
+
+
+def _ran(status: Doc) -> bool:
+    state, last = doc(status, "state"), doc(status, "lastState")
+    return "running" in state or "terminated" in state or "terminated" in last
+
+
+def _rank(log: _Log) -> tuple[int, bool, str]:
+    pod = log.pod
+    order = 0 if not pod.healthy else 1 if pod.plugin else 2
+    return order, log.previous, log.key

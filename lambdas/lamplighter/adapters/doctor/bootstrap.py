@@ -1,0 +1,32 @@
+"""What `cdk bootstrap` left in the account and region: the version that a deploy asks for."""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.errors import OutsideFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm import SSMClient
+
+#: Of CDK's default qualifier; the templates name the same parameter.
+VERSION = "/cdk-bootstrap/hnb659fds/version"
+
+
+class Bootstrap:
+    """The bootstrap of the account and region."""
+
+    def __init__(self, ssm: "SSMClient | None" = None) -> None:
+        self._ssm: SSMClient = ssm or client("ssm")
+
+    def version(self) -> int | None:
+        """Its version; None where nobody has bootstrapped."""
+        with outside("ssm:GetParameter", VERSION):
+            try:
+                found = self._ssm.get_parameter(Name=VERSION)["Parameter"].get("Value", "")
+            except self._ssm.exceptions.ClientError as error:
+                if error_code(error) != "ParameterNotFound":
+                    raise
+                return None
+        if not found.isdecimal():
+            raise OutsideFailed(f"ssm:GetParameter on {VERSION} gives '{found[:40]}', which is no version")
+        return int(found)

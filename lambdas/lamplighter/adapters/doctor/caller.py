@@ -1,0 +1,62 @@
+"""Who asks AWS, and where their settings lead."""
+
+import os
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.doctor.facts import Caller, NotLetIn
+from lamplighter.errors import BadInput
+
+if TYPE_CHECKING:
+    from mypy_boto3_sts import STSClient
+
+#: How AWS says that it does not take a key, a signature or a session any more.
+REFUSALS = frozenset(
+    {
+        "AccessDenied",
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "InvalidClientTokenId",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
+)
+AGAIN = (
+    "log in again, or name another profile with AWS_PROFILE; of a region that your account must enable first AWS"
+    " says the same"
+)
+LOOK = "`aws configure list` shows which credentials and region your shell has"
+
+
+def who() -> Caller | NotLetIn:
+    """Who asks, or why AWS does not take them; OutsideFailed where AWS does not answer."""
+    try:
+        sts: STSClient = client("sts")
+        with outside("sts:GetCallerIdentity", "your credentials"):
+            try:
+                found = sts.get_caller_identity()
+            except sts.exceptions.ClientError as error:
+                if error_code(error) not in REFUSALS:
+                    raise
+                return NotLetIn(f"AWS does not take your credentials: {error}", AGAIN)
+    except BadInput as error:
+        return NotLetIn(str(error), LOOK)
+    date = found["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
+    return Caller(
+        found.get("Account", ""), found.get("Arn", ""), parsedate_to_datetime(date) if date else None
+    )
+
+
+def configured_region() -> str | None:
+    """The region of the environment, else of the AWS profile; None where neither names one."""
+    import boto3  # noqa: PLC0415 -- on first use
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+    try:
+        return os.environ.get("AWS_REGION") or boto3.Session().region_name
+    except BotoCoreError:
+        # A profile that does not exist: the credentials' line says so.
+        return None

@@ -1,0 +1,56 @@
+"""What EC2 lets the account have: vCPU quotas, and which zones offer an instance type."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.errors import OutsideFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_service_quotas import ServiceQuotasClient
+
+
+class Quotas:
+    """The EC2 quotas of the account in the region."""
+
+    def __init__(self, quotas: "ServiceQuotasClient | None" = None) -> None:
+        self._quotas: ServiceQuotasClient = quotas or client("service-quotas")
+
+    def vcpus(self, code: str) -> float:
+        """vCPUs that instances of a quota's families may have at once."""
+        with outside("servicequotas:GetServiceQuota", f"ec2/{code}"):
+            found = self._quotas.get_service_quota(ServiceCode="ec2", QuotaCode=code)["Quota"].get("Value")
+        if found is None:
+            raise OutsideFailed(f"servicequotas:GetServiceQuota on ec2/{code} was answered without a value")
+        return found
+
+
+class Zones:
+    """The zones of the region."""
+
+    def __init__(self, ec2: "EC2Client | None" = None) -> None:
+        self._ec2: EC2Client = ec2 or client("ec2")
+
+    def offering(self, types: Collection[str]) -> Mapping[str, frozenset[str]]:
+        """Where each instance type is offered to this account."""
+        wanted = sorted(types)
+        found: dict[str, set[str]] = {name: set() for name in wanted}
+        if not wanted:
+            return {}
+        with outside("ec2:DescribeInstanceTypeOfferings", ", ".join(wanted)):
+            pages = self._ec2.get_paginator("describe_instance_type_offerings").paginate(
+                LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": wanted}]
+            )
+            for page in pages:
+                for each in page["InstanceTypeOfferings"]:
+                    found.setdefault(each.get("InstanceType", ""), set()).add(each.get("Location", ""))
+        return {name: frozenset(zones) for name, zones in found.items()}
+
+    def of_subnets(self, subnets: Sequence[str]) -> tuple[str, ...]:
+        """The zones of these subnets."""
+        if not subnets:
+            return ()
+        with outside("ec2:DescribeSubnets", ", ".join(subnets)):
+            described = self._ec2.describe_subnets(SubnetIds=list(subnets))["Subnets"]
+        return tuple(sorted({each.get("AvailabilityZone", "") for each in described}))

@@ -1,0 +1,78 @@
+"""Answers at a response_url: only to Slack's own host, so that nobody makes us call elsewhere.
+
+Five uses in half an hour is Slack's rule; who still has one is the ledger's. Another host, for a Slack that is
+played, comes from SLACK_REPLY_HOSTS; http is for loopback alone.
+"""
+
+import http.client
+import ipaddress
+import json
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from lamplighter.errors import OutsideFailed, TryLater
+
+HOST = "hooks.slack.com"
+PATIENCE_SECONDS = 5
+LONGEST_URL = 2048
+DONE, SLOW_DOWN, SERVER_ERROR = 200, 429, 500
+
+
+class NoLonger(OutsideFailed):
+    """The address takes no answer any more: it is used up, too old, or was never Slack's."""
+
+
+def allowed(url: str | None) -> bool:
+    """Whether an answer may go there."""
+    if not url or len(url) > LONGEST_URL or not url.isascii() or not url.isprintable():
+        return False
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, parts.hostname or ""
+    except ValueError:
+        return False
+    more = os.environ.get("SLACK_REPLY_HOSTS", "")
+    hosts = {HOST, *filter(None, (each.strip().lower() for each in more.split(",")))}
+    if host not in hosts or parts.username is not None or parts.password is not None:
+        return False
+    if parts.scheme == "http":
+        return _loopback(host)
+    return parts.scheme == "https" and (port in (None, 443) or _loopback(host))
+
+
+def send(url: str, said: Mapping[str, object]) -> None:
+    """Answer there; NoLonger where that is over for good, TryLater or OutsideFailed where it may still work."""
+    if not allowed(url):
+        raise NoLonger("this response_url is not Slack's")
+    parts = urlsplit(url)
+    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    # A redirect is not followed: it may lead anywhere.
+    connection = connect(parts.hostname or "", parts.port, timeout=PATIENCE_SECONDS)
+    path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+    try:
+        connection.request(
+            "POST", path, json.dumps(said).encode(), {"Content-Type": "application/json; charset=utf-8"}
+        )
+        answer = connection.getresponse()
+        answer.read(1000)
+    except (OSError, http.client.HTTPException) as error:
+        raise OutsideFailed(f"an answer at Slack's response_url got no reply: {error}") from None
+    finally:
+        connection.close()
+    if answer.status == DONE:
+        return
+    if answer.status == SLOW_DOWN:
+        raise TryLater("Slack asks us to slow down: an answer at a response_url")
+    if answer.status >= SERVER_ERROR:
+        raise OutsideFailed(f"an answer at Slack's response_url failed (HTTP {answer.status})")
+    raise NoLonger(f"Slack takes no answer at this response_url any more (HTTP {answer.status})")
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

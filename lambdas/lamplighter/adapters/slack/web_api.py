@@ -1,0 +1,172 @@
+"""Slack's Web API, as far as the lab speaks to it: messages, and who somebody is.
+
+Errors are ours and name the call: TryLater where Slack asks us to slow down, Unanswered where nobody knows
+whether a message was posted, OutsideFailed where Slack refused. slack_sdk is imported on first use.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any
+from urllib.error import URLError
+
+from lamplighter.domain.slack.message import Message
+from lamplighter.errors import OutsideFailed, TryLater
+
+if TYPE_CHECKING:
+    from slack_sdk import WebClient
+
+    from lamplighter.adapters.slack.secret import Secrets, SlackSecret
+
+BASE_URL = "https://slack.com/api/"
+PATIENCE_SECONDS = 10
+SLOW_DOWN, SERVER_ERROR = 429, 500
+TOKEN_ERRORS = frozenset({"invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive"})
+LOST = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "channel_not_found"})
+"""An update of such a message will never be taken."""
+
+
+class Unanswered(OutsideFailed):
+    """The call went out and no answer came: it may have been carried out, or not."""
+
+
+class Declined(OutsideFailed):
+    """Slack understood the call and refuses it: the same again is refused again."""
+
+
+class MessageGone(Declined):
+    """The message to be updated is there no more."""
+
+
+class WebApi:
+    """The Web API with the app's bot token; `SLACK_API_URL` names another address."""
+
+    def __init__(self, secret: "SlackSecret", base_url: str | None = None) -> None:
+        self._secret = secret
+        self._base_url = base_url or os.environ.get("SLACK_API_URL") or BASE_URL
+
+    def post(self, channel: str, message: Message, thread: str | None = None) -> str:
+        """Post a new message, in a thread or not; gives its timestamp, which is its id in the channel."""
+        more = {"thread_ts": thread} if thread else {}
+        reply = self._call(
+            "chat.postMessage",
+            f"channel {channel}",
+            {"channel": channel, **message.to_json(), "unfurl_links": False, "unfurl_media": False, **more},
+        )
+        return str(reply.get("ts") or "")
+
+    def update(self, channel: str, ts: str, message: Message) -> None:
+        """Show something else in a message that was posted; the same again is the same."""
+        said = message.to_json()
+        # Left out, blocks would stay as they were.
+        said.setdefault("blocks", [])
+        self._call("chat.update", f"channel {channel}", {"channel": channel, "ts": ts, **said})
+
+    def whisper(self, channel: str, user: str, message: Message) -> None:
+        """Say something to one person in a channel, who alone sees it."""
+        self._call(
+            "chat.postEphemeral",
+            f"channel {channel}",
+            {"channel": channel, "user": user, **message.to_json()},
+        )
+
+    def profile(self, user: str, patience_seconds: float = PATIENCE_SECONDS) -> Mapping[str, object]:
+        """What Slack knows of a person: `name`, `real_name`, `tz`."""
+        found = self._call("users.info", f"user {user}", {"user": user}, patience_seconds).get("user")
+        return found if isinstance(found, Mapping) else {}
+
+    def members(self, group: str, patience_seconds: float = PATIENCE_SECONDS) -> frozenset[str]:
+        """Who is in a user group."""
+        asked = {"usergroup": group}
+        users = self._call("usergroups.users.list", f"group {group}", asked, patience_seconds).get("users")
+        return frozenset(map(str, users)) if isinstance(users, list) else frozenset()
+
+    def _call(
+        self, call: str, subject: str, said: Mapping[str, object], patience_seconds: float = PATIENCE_SECONDS
+    ) -> Mapping[str, Any]:
+        """One call; with a token that Slack takes no more, once again with a fresh one."""
+        with _outside(call, subject):
+            try:
+                return self._asked(self._secret.get(), call, said, patience_seconds)
+            except _refusals() as refused:
+                fresh = self._secret.renewed() if _code(refused) in TOKEN_ERRORS else None
+                if fresh is None:
+                    raise
+                return self._asked(fresh, call, said, patience_seconds)
+
+    def _asked(
+        self, secrets: "Secrets", call: str, said: Mapping[str, object], patience_seconds: float
+    ) -> Mapping[str, Any]:
+        client = _client(secrets.bot_token, self._base_url, patience_seconds)
+        # Reads take a form only; messages are JSON.
+        if call.startswith("chat."):
+            reply = client.api_call(call, json=dict(said))
+        else:
+            reply = client.api_call(call, http_verb="GET", params=dict(said))
+        data = reply.data
+        return data if isinstance(data, Mapping) else {}
+
+
+def _client(token: str, base_url: str, patience_seconds: float) -> "WebClient":
+    from slack_sdk import WebClient  # noqa: PLC0415 -- on first use
+
+    # It tries nothing again by itself: a message that was posted and not answered would be posted twice.
+    return WebClient(
+        token=token,
+        base_url=base_url,
+        timeout=patience_seconds,  # type: ignore[arg-type]  # urllib takes parts of a second
+        retry_handlers=[],
+    )
+
+
+@contextmanager
+def _outside(call: str, subject: str) -> Iterator[None]:
+    """Turn what slack_sdk raises into ours, naming call and object, never a token."""
+    try:
+        yield
+    except _refusals() as refused:
+        code, status = _code(refused), _status(refused)
+        if status == SLOW_DOWN or code == "ratelimited":
+            wait = _headers(refused).get("retry-after", "")
+            again = f", again in {wait} s" if wait else ""
+            raise TryLater(f"Slack asks us to slow down: {call} on {subject}{again}") from None
+        if status >= SERVER_ERROR or not code:
+            raise OutsideFailed(f"{call} on {subject} failed at Slack (HTTP {status})") from None
+        if call == "chat.update" and code in LOST:
+            raise MessageGone(f"{call} on {subject} was refused by Slack: {code}") from None
+        raise Declined(f"{call} on {subject} was refused by Slack: {code}") from None
+    except URLError as error:
+        # The request was never whole at Slack: urllib wraps only what goes wrong until then.
+        raise OutsideFailed(f"{call} on {subject} could not reach Slack: {error.reason}") from None
+    except (OSError, HTTPException, ValueError) as error:
+        raise Unanswered(f"{call} on {subject} got no answer from Slack: {error}") from None
+
+
+def _refusals() -> type[Exception]:
+    from slack_sdk.errors import SlackClientError  # noqa: PLC0415 -- evaluated only while an exception passes
+
+    return SlackClientError
+
+
+def _code(refused: Exception) -> str:
+    said = _answer(refused, "data")
+    return str(said.get("error") or "") if isinstance(said, Mapping) else ""
+
+
+def _status(refused: Exception) -> int:
+    found = _answer(refused, "status_code")
+    return found if isinstance(found, int) else 0
+
+
+def _headers(refused: Exception) -> dict[str, str]:
+    found = _answer(refused, "headers")
+    return {str(name).lower(): str(value) for name, value in dict(found or {}).items()}
+
+
+def _answer(refused: Exception, name: str) -> Any:  # noqa: ANN401
+    """Of the response that slack_sdk raises with; of one that it could not read, that is a plain mapping."""
+    response: Any = getattr(refused, "response", None)
+    if isinstance(response, Mapping):
+        return response.get({"status_code": "status", "data": "body"}.get(name, name))
+    return getattr(response, name, None)
