@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lamplighter import labfile
 from lamplighter.lab import Lab
+from lamplighter.lab_channels import Slack
 from stacks.assembly import lab_path, synth
 
 
@@ -19,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="app.py", description=__doc__)
     parser.add_argument("--lab", help="the lab file (default: cdk's -c lab=FILE, else lab.yaml)")
     parser.add_argument("--out", type=Path, help="the folder to write (default: cdk's, else cdk.out)")
+    parser.add_argument("--slack", metavar="CHANNEL", help="give a lab without Slack one that speaks there")
     chosen = parser.parse_args(arguments)
     lab = labfile.read(lab_path(chosen.lab))
     if not isinstance(lab, Lab):
@@ -31,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"--out: {out} cannot be written ({error.strerror}), name a folder", file=sys.stderr)  # noqa: T201
         return 2
+    if chosen.slack and lab.slack is None:
+        lab = lab.model_copy(update={"slack": Slack(channel=chosen.slack)})
     synth(lab, out)
     return 0
 

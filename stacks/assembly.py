@@ -15,6 +15,7 @@ from stacks.constructs.log_retention import KeepLogsShort
 from stacks.controller_stack import ControllerStack
 from stacks.layer import CHECKOUT
 from stacks.names import Names
+from stacks.slack_stack import SlackStack
 
 DEFAULT_LAB = "lab.yaml"
 LAB_TAG = "lamplighter:lab"
@@ -46,6 +47,17 @@ def build(lab: Lab, out: Path) -> App:
     for cluster in stacks:
         controller.add_stack_dependency(cluster)
     stacks.append(controller)
+    if lab.slack is not None:
+        slack = SlackStack(
+            app,
+            f"{lab.name}-slack",
+            lab=lab,
+            slack=lab.slack,
+            names=names,
+            controller=controller.stack_name,
+        )
+        slack.add_stack_dependency(controller)
+        stacks.append(slack)
     for stack in stacks:
         # The stack's own tag finds the lab; CloudFormation puts it on what the stack makes.
         stack.tags.set_tag(LAB_TAG, lab.name)

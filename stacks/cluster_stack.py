@@ -1,4 +1,4 @@
-"""The lab's cluster: network, control plane, add-ons, system nodes, GPU pools, GPU Operator.
+"""The lab's cluster: network, control plane, add-ons, system nodes, GPU pools, and what announces GPUs.
 
 Deployed only where the lab creates its cluster; an adopted one is left as it is. The order is that of a
 cluster that works: what nodes need, nodes, what needs nodes.
@@ -12,6 +12,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
+from lamplighter.domain import device_plugin
+from lamplighter.domain.gpu_sharing import chart_values
 from lamplighter.lab import Lab
 from lamplighter.lab_cluster import SystemNodes
 from stacks.constructs.accepted import accept_wildcard
@@ -32,6 +34,8 @@ POLICIES = Path(__file__).parent / "policies"
 AMI_PARAMETER = (
     "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/x86_64/{kind}/recommended/image_id"
 )
+# Where the image brings a device plugin, the GPU Operator keeps its own away: a node takes one.
+OPERANDS_OFF = {"nvidia.com/gpu.deploy.operands": "false"}
 
 
 class ClusterStack(Stack):
@@ -80,7 +84,7 @@ class ClusterStack(Stack):
                 "admins is empty: only CloudFormation's role administers the cluster. Name your role in"
                 " lab.yaml (admins: [arn:aws:iam::…:role/…]) to use kubectl."
             )
-        add_ons = AddOns(self, "AddOns", cluster_name=control_plane.name, names=cluster.addons)
+        add_ons = AddOns(self, "AddOns", cluster_name=control_plane.name, names=cluster.installed_addons)
 
         system = self._system_nodes(network, groups, control_plane)
         system.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
@@ -97,7 +101,7 @@ class ClusterStack(Stack):
         }
         deploy_step(self, "Pools", kind="Pools", function=keeper, properties={"Pools": ",".join(pools)})
         for pool in pools.values():
-            pool.group.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
+            pool.comes_after(network.way_out, *add_ons.before_nodes)
 
         kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
         kubectl.manifest("Rbac", documents(RBAC))
@@ -109,7 +113,18 @@ class ClusterStack(Stack):
                 chart="gpu-operator",
                 version=lab.gpu_operator.version,
                 namespace=lab.gpu_operator.namespace,
-                values=lab.gpu_operator.values,
+                values=chart_values(lab),
+                after=[system.resource, *add_ons.after_nodes],
+            )
+        if lab.device_plugin.enabled:
+            kubectl.chart(
+                "DevicePlugin",
+                release=device_plugin.RELEASE,
+                repository=lab.device_plugin.repository,
+                chart=device_plugin.CHART,
+                version=lab.device_plugin.version,
+                namespace=lab.device_plugin.namespace,
+                values=device_plugin.chart_values(lab),
                 after=[system.resource, *add_ons.after_nodes],
             )
         self._outputs(network, groups, control_plane)
@@ -196,7 +211,7 @@ class ClusterStack(Stack):
             max_size=pool.max_nodes,
             hop_limit=pool.metadata_hop_limit,
             start_script=_script(_install(pool.ami_type, pool.packages)),
-            labels=pool.labels,
+            labels={**pool.labels, **(OPERANDS_OFF if pool.brings_plugin else {})},
             taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],
             tags=pool.autoscaler_tags,
             update_strategy="MINIMAL",

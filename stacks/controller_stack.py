@@ -19,12 +19,15 @@ from stacks.constructs.channels import Channels
 from stacks.constructs.close_lab import CloseLab
 from stacks.constructs.curfew import Curfew
 from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.doctor import Doctor
+from stacks.constructs.experiment import RunExperiment
 from stacks.constructs.extend import ExtendLease
 from stacks.constructs.functions import FunctionCode
 from stacks.constructs.lab_functions import LabFunctions
 from stacks.constructs.last_close import LastClose
 from stacks.constructs.ledger import Ledger
 from stacks.constructs.open_lab import OpenLab
+from stacks.constructs.pages import Pages, PagesBucket
 from stacks.constructs.permissions import Permissions
 from stacks.constructs.rules import Rules
 from stacks.constructs.schedules import Schedules
@@ -41,7 +44,7 @@ class ControllerStack(Stack):
         )
         permissions = Permissions(lab, names)
         ledger = Ledger(self, "Ledger", table_name=names.ledger)
-        channels = Channels(self, "Channels", names=names, email=lab.notify.email)
+        channels = Channels(self, "Channels", names=names, notify=lab.notify)
         schedules = Schedules(
             self,
             "Schedules",
@@ -49,20 +52,37 @@ class ControllerStack(Stack):
             permissions=permissions,
             dead_letters_arn=channels.dead_letters.queue_arn,
         )
+        code = FunctionCode(self, "Code", lab=lab)
+        shelf = PagesBucket(self, "Shelf")
         functions = LabFunctions(
             self,
             "Functions",
             names=names,
-            code=FunctionCode(self, "Code", lab=lab),
+            code=code,
             permissions=permissions,
             channels=channels,
+            pages=shelf.bucket,
+        )
+        pages = Pages(
+            self,
+            "PagesToLookAt",
+            names=names,
+            code=code,
+            permissions=permissions,
+            bucket=shelf.bucket,
+            stream_arn=ledger.stream_arn,
+            deploy=functions.deploy,
+        )
+        doctor = Doctor(
+            self, "Doctor", lab=lab, names=names, code=code, permissions=permissions, channels=channels
         )
         steps = functions.by_name()
         close = CloseLab(self, "CloseLab", names=names, functions=steps)
         opening = OpenLab(self, "OpenLab", names=names, functions=steps, close_lab=close.workflow)
         extend = ExtendLease(self, "ExtendLease", names=names, functions=steps)
         change = ChangeLab(self, "ChangeLab", names=names, functions=steps)
-        for picture in (close, opening, extend, change):
+        experiment = RunExperiment(self, "Experiment", names=names, functions=steps)
+        for picture in (close, opening, extend, change, experiment):
             accept_invocations(picture, steps.values())
         rules = Rules(
             self,
@@ -97,6 +117,11 @@ class ControllerStack(Stack):
         )
         entries = [
             self._access_entry("ClusterAccess", names, functions.cluster.role, "lamplighter:cluster"),
+            self._access_entry("DiagnosisAccess", names, functions.diagnosis.role, "lamplighter:diagnosis"),
+            self._access_entry("DoctorAccess", names, doctor.function.role, "lamplighter:doctor"),
+            self._access_entry(
+                "ExperimentsAccess", names, functions.experiments.role, "lamplighter:experiments"
+            ),
             self._access_entry("GuardAccess", names, functions.guard.role, "lamplighter:guard"),
         ]
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
@@ -108,10 +133,14 @@ class ControllerStack(Stack):
             channels,
             schedules,
             functions,
+            shelf,
+            pages,
+            doctor,
             close,
             opening,
             extend,
             change,
+            experiment,
             rules,
             alarms,
             curfew,
@@ -153,8 +182,11 @@ class ControllerStack(Stack):
             "CloseLabArn": close.workflow.state_machine_arn,
             "ExtendLeaseArn": extend.workflow.state_machine_arn,
             "ChangeLabArn": change.workflow.state_machine_arn,
+            "ExperimentArn": experiment.workflow.state_machine_arn,
+            "PagesBucket": shelf.bucket.bucket_name,
+            "LedgerStreamArn": ledger.stream_arn,
         }
-        # What the command line looks for.
+        # What the command line and the Slack stack look for.
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
 

@@ -67,7 +67,9 @@ def controller(template: Template) -> list[Line]:
     lines.append(Line("logs", f"{logged * 1024:.0f} MiB", logged * price("logs_ingested_gib")))
     alarms = len(_of_type(template, "AWS::CloudWatch::Alarm"))
     lines.append(Line("alarms", f"{alarms} of one metric each", alarms * price("alarm_metric_month")))
-    lines.append(Line("workflows, schedules, rules, topics, queue", "nothing while idle", Decimal(0)))
+    lines.append(
+        Line("workflows, schedules, rules, topics, queue, stream, pages", "nothing while idle", Decimal(0))
+    )
     return lines
 
 
@@ -127,8 +129,9 @@ Generated from the templates of the default lab by `make docs`. USD a month of {
 
 {_table(idle)}
 
-With Slack, its secret: {secret:.2f} more, {_shown(total(idle) + secret)} in all. Each run is counted as if it
-started cold. A window adds its workflows' transitions, {price("state_transition") * 1000:.4f} for a thousand.
+With Slack, its secret: {secret:.2f} more, {_shown(total(idle) + secret)} in all; its functions rest while nothing
+happens and nobody asks. Each run is counted as if it started cold.
+A window adds its workflows' transitions, {price("state_transition") * 1000:.4f} for a thousand.
 
 ## The cluster, with every pool at zero
 

@@ -67,6 +67,23 @@ class Names:
     def schedules_arn(self) -> str:
         return self.arn("scheduler", f"schedule/{self.schedule_group}/*")
 
+    @property
+    def dead_letters(self) -> str:
+        return f"{self.lab}-dead-letters"
+
+    @property
+    def dead_letters_arn(self) -> str:
+        return self.arn("sqs", self.dead_letters)
+
+    @property
+    def slack_secret(self) -> str:
+        return f"{self.lab}-slack"
+
+    @property
+    def slack_secret_arn(self) -> str:
+        """Without the six characters that Secrets Manager ends an ARN in; it finds the secret by this as well."""
+        return self.arn("secretsmanager", f"secret:{self.slack_secret}")
+
     def function_arn(self, function: str) -> str:
         return self.arn("lambda", f"function:{self.function(function)}")
 
@@ -85,6 +102,11 @@ class Names:
 
     def claim_arn(self, nodegroup: str) -> str:
         return self.arn("ssm", f"parameter{self.claim(nodegroup)}")
+
+    @property
+    def node_security_groups(self) -> tuple[str, str]:
+        """The names of the nodes' two groups, the node group's and the auxiliary one's."""
+        return f"{self.lab}-node", f"{self.lab}-node-group-sg"
 
     def autoscaling_groups_arn(self, nodegroup: str) -> str:
         """EKS names the group behind a node group `eks-<nodegroup>-<uuid>`."""

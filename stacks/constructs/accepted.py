@@ -1,5 +1,6 @@
 """Where a check's advice is not taken: which rule, on what, and the reason, beside the resource itself."""
 
+import json
 from collections.abc import Mapping
 
 from aws_cdk import Acknowledgment, Stack, Validations
@@ -33,7 +34,7 @@ def accept_managed_policies(resource: IConstruct, policies: Mapping[str, str]) -
 
 
 def _as_the_check_writes(resolved: object) -> str:
-    """cdk-nag writes a reference as <Name> and an attribute as <Name.Attribute>."""
+    """cdk-nag writes a reference as <Name>, an attribute as <Name.Attribute>, all else as it stands."""
     if isinstance(resolved, dict):
         if "Ref" in resolved:
             return f"<{resolved['Ref']}>"
@@ -41,4 +42,5 @@ def _as_the_check_writes(resolved: object) -> str:
             return f"<{'.'.join(resolved['Fn::GetAtt'])}>"
         if "Fn::Join" in resolved:
             return "".join(_as_the_check_writes(part) for part in resolved["Fn::Join"][1])
+        return json.dumps(resolved, separators=(",", ":"))
     return str(resolved)

@@ -1,7 +1,9 @@
 """Where the lab speaks: `notices` for what happens, `pages` for what needs a person, and dead letters.
 
-Pages go to the e-mail address of the lab. What is said, and when, is decided by functions and alarms.
+Who is told is in the lab's `notify`; what is said, and when, is decided by functions and alarms.
 """
+
+from collections.abc import Mapping
 
 from aws_cdk import Aws, Duration
 from aws_cdk import aws_iam as iam
@@ -10,6 +12,8 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from lamplighter.domain.commands import WHOLE_LAB
+from lamplighter.lab_channels import Notify, Route
 from stacks.constructs.accepted import accept
 from stacks.names import Names
 
@@ -17,7 +21,7 @@ from stacks.names import Names
 class Channels(Construct):
     """Two topics and the queue for what could not be delivered."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, names: Names, email: str | None) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, names: Names, notify: Notify) -> None:
         super().__init__(scope, construct_id)
         self.notices = sns.Topic(self, "Notices", topic_name=f"{names.lab}-notices", enforce_ssl=True)
         self.pages = sns.Topic(self, "Pages", topic_name=f"{names.lab}-pages", enforce_ssl=True)
@@ -34,7 +38,7 @@ class Channels(Construct):
         self.dead_letters = sqs.Queue(
             self,
             "DeadLetters",
-            queue_name=f"{names.lab}-dead-letters",
+            queue_name=names.dead_letters,
             enforce_ssl=True,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             retention_period=Duration.days(14),
@@ -44,7 +48,31 @@ class Channels(Construct):
             "SQS3",
             "It is the dead-letter queue itself, of schedules, rules, functions and pages.",
         )
-        if email is not None:
-            self.pages.add_subscription(
-                subscriptions.EmailSubscription(email, dead_letter_queue=self.dead_letters)
+        email = [] if notify.email is None else [notify.email]
+        for address in [*email, *notify.pages]:
+            # Alarms are among the pages and carry no kind: everything goes to all of them.
+            self.pages.add_subscription(self._subscription(address))
+        for route in notify.notices:
+            self.notices.add_subscription(self._subscription(route.to, _picks(route)))
+
+    def _subscription(
+        self, address: str, picks: Mapping[str, sns.SubscriptionFilter] | None = None
+    ) -> sns.ITopicSubscription:
+        """To an address; what it does not take, after SNS's own tries, is a dead letter."""
+        if address.startswith("https://"):
+            # Not raw: the envelope has the subject, and the signature by which a receiver knows SNS.
+            return subscriptions.UrlSubscription(
+                address, filter_policy=picks, dead_letter_queue=self.dead_letters
             )
+        return subscriptions.EmailSubscription(
+            address, filter_policy=picks, dead_letter_queue=self.dead_letters
+        )
+
+
+def _picks(route: Route) -> dict[str, sns.SubscriptionFilter]:
+    """By what a message says of itself (lamplighter/domain/letter.py)."""
+    picks = {"kind": sns.SubscriptionFilter.string_filter(allowlist=list(dict.fromkeys(route.kinds)))}
+    if route.pools is not None:
+        about = [*dict.fromkeys(route.pools), WHOLE_LAB]
+        picks["pool"] = sns.SubscriptionFilter.string_filter(allowlist=about)
+    return picks

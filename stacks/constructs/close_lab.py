@@ -1,4 +1,4 @@
-"""CloseLab, the picture: Announce, RestoreExperiments, Drain, Scale, ProveZero, Settle, Disarm, Receipt.
+"""CloseLab, the picture: Announce, RestoreExperiments, GiveBack, Drain, Scale, ProveZero, Settle, Disarm, Receipt.
 
 No step's failure keeps the later ones from bringing the pool to zero. Without proof of zero the pool is
 leaked: MarkLeaked says so, and the guard goes on closing it.
@@ -40,12 +40,16 @@ class CloseLab(Construct):
         restore = steps.step(
             "RestoreExperiments", "leases", "End the lease, hand over, undo what was put in on purpose", BRIEF
         )
+        give_back = steps.step(
+            "GiveBack", "cluster", "Give the GPU settings that the window changed back to Helm", Poll(5, 24)
+        )
         drain = steps.step("Drain", "cluster", "Empty the nodes that go", Poll(10, 180))
         scale = steps.step("Scale", "nodegroups", "Order what the remaining leases justify", Poll(10, 180))
         prove = steps.step("ProveZero", "guard", "See that nothing is left, everywhere", Poll(15, 180))
         leaked = steps.step("MarkLeaked", "guard", "Say that the pool will not close, and page", BRIEF)
         settle = steps.step("Settle", "leases", "Free the hold, count what was spent", BRIEF)
-        disarm = steps.step("Disarm", "leases", "Set the failsafe to the leases that remain", BRIEF)
+        # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
+        disarm = steps.step("Disarm", "leases", "Set the failsafe to the leases that remain", Poll(5, 100))
         receipt = steps.step("Receipt", "leases", "Keep the receipt", BRIEF)
 
         failed = sfn.Fail(self, "PoolLeaked", error="Leaked", cause="Zero was not proven; the guard goes on")
@@ -61,14 +65,20 @@ class CloseLab(Construct):
                 ),
                 sfn.Succeed(self, "NothingToClose", comment="Extended or closed meanwhile"),
             )
-            .otherwise(drain)
+            .otherwise(give_back)
         )
         is_zero = (
             sfn.Choice(self, "IsZeroProven")
             .when(sfn.Condition.boolean_equals("$.results.ProveZero.zero", True), settle)
             .otherwise(leaked)
         )
-        for step, following in ((announce, restore), (restore, drain), (drain, scale), (scale, prove)):
+        for step, following in (
+            (announce, restore),
+            (restore, give_back),
+            (give_back, drain),
+            (drain, scale),
+            (scale, prove),
+        ):
             step.add_catch(following, errors=["States.ALL"], result_path=f"$.failures.{step.id}")
         prove.add_catch(leaked, errors=["States.ALL"], result_path="$.failures.ProveZero")
         leaked.add_catch(failed, errors=["States.ALL"], result_path="$.failures.MarkLeaked")
@@ -77,7 +87,7 @@ class CloseLab(Construct):
         receipt.add_catch(unsettled, errors=["States.ALL"], result_path="$.failures.Receipt")
 
         announce.next(restore).next(is_over)
-        drain.next(scale).next(prove).next(is_zero)
+        give_back.next(drain).next(scale).next(prove).next(is_zero)
         leaked.next(failed)
         settle.next(disarm).next(receipt).next(sfn.Succeed(self, "Closed"))
         self.workflow = state_machine(

@@ -1,7 +1,7 @@
 """The function behind the cluster stack's own deploy steps: present sizes, and the gate before a change.
 
 It is the controller's deploy code with permissions of its own: it reads node groups and leases, and
-writes nothing. The ledger is named, not referred to: at a first deploy there is none yet.
+writes nothing but the marks of deploys. The ledger is named, not referred to: at a first deploy there is none yet.
 """
 
 from aws_cdk import Duration
@@ -29,6 +29,7 @@ def gatekeeper(
         permissions=[
             permissions.on_nodegroups("DescribeNodegroup"),
             permissions.reading_the_ledger(),
+            permissions.marking_deploys(),
         ],
         description="At a deploy: the size a pool has, and whether its leases let it be changed",
         memory_mib=256,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions import Function
@@ -55,8 +55,10 @@ class GpuPool(Construct):
             function=gatekeeper,
             properties={"Cluster": cluster_name, "Nodegroup": spec.name, "Digest": digest},
         )
-        size.node.add_dependency(gate)
         template.node.add_dependency(gate)
+        # Right before the write: for as long as the pool is kept still, nobody can open it.
+        size.node.add_dependency(gate, template)
+        self._gate = gate
         self.group = NodeGroup(
             self,
             "NodeGroup",
@@ -66,6 +68,11 @@ class GpuPool(Construct):
             template=template,
             desired=Token.as_number(size.get_att("DesiredSize")),
         )
+
+    def comes_after(self, *others: IDependable) -> None:
+        """The pool changes after all these, its gate included: nobody waits for them at a closed gate."""
+        self._gate.node.add_dependency(*others)
+        self.group.resource.node.add_dependency(*others)
 
 
 def _digest(spec: NodeGroupSpec, template: object, lab_tags: Mapping[str, str]) -> str:

@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from stacks.constructs.channels import Channels
 from stacks.constructs.functions import Function, FunctionCode
+from stacks.constructs.pages import on_pages
 from stacks.constructs.permissions import Leave, Permissions
-from stacks.constructs.schedules import FAILSAFE, WINDOWS
+from stacks.constructs.schedules import FAILSAFE, RESTORES, WINDOWS
 from stacks.names import Names
 
 # The AWS-only functions wait for replies, not for the processor; those that check many nodes or speak
@@ -35,6 +37,7 @@ class LabFunctions(Construct):
         code: FunctionCode,
         permissions: Permissions,
         channels: Channels,
+        pages: s3.IBucket,
     ) -> None:
         super().__init__(scope, construct_id)
         self._names = names
@@ -58,11 +61,12 @@ class LabFunctions(Construct):
         self.leases = self._function(
             "leases",
             "Leases: admits, extends, settles and hands over, and keeps the failsafe armed",
-            {**schedules, **doors},
+            {**schedules, **doors, "EXPERIMENTS_FUNCTION_ARN": names.function_arn("experiments")},
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.seeing_capacity(),
+                p.invoking("experiments"),
             ],
         )
         self.nodegroups = self._function(
@@ -79,9 +83,20 @@ class LabFunctions(Construct):
             "cluster",
             "Kubernetes: settings, readiness, GPU checks, draining",
             {},
-            [p.reading_the_ledger(), p.reaching_the_cluster()],
+            [p.reading_the_ledger(), p.keeping_loans(), p.keeping_progress(), p.reaching_the_cluster()],
             memory_mib=HEAVY,
             timeout=Duration.minutes(5),
+            dead_letters=channels.dead_letters,
+            # The guard asks again at its next sweep.
+            events_good_for=Duration.minutes(5),
+        )
+        self.diagnosis = self._function(
+            "diagnosis",
+            "Diagnosis: reads AWS and Kubernetes and names the cause of what is late or failed",
+            {},
+            [p.reading_the_ledger(), p.reaching_the_cluster(), *p.diagnosing()],
+            memory_mib=HEAVY,
+            timeout=Duration.minutes(2),
         )
         self.guard = self._function(
             "guard",
@@ -92,6 +107,8 @@ class LabFunctions(Construct):
                 **notices,
                 "PAGES_TOPIC_ARN": channels.pages.topic_arn,
                 "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
+                "EXPERIMENT_ARN": names.workflow_arn("experiment"),
+                "CLUSTER_FUNCTION_ARN": names.function_arn("cluster"),
             },
             [
                 p.keeping_the_ledger(),
@@ -100,8 +117,8 @@ class LabFunctions(Construct):
                 *p.sizing(),
                 p.ending_strays(),
                 p.reaching_the_cluster(),
-                p.starting("close"),
-                p.invoking("planner"),
+                p.starting("close", "experiment"),
+                p.invoking("planner", "cluster", "notices"),
                 p.seeing_runs("open"),
                 p.reading_claims(),
                 paging,
@@ -112,6 +129,27 @@ class LabFunctions(Construct):
             dead_letters=channels.dead_letters,
             # The next sweep is that near.
             events_good_for=Duration.minutes(5),
+        )
+        self.experiments = self._function(
+            "experiments",
+            "Experiments: puts a fault in on purpose, sees what comes of it and puts everything back",
+            {
+                "SCHEDULE_GROUP": names.schedule_group,
+                "RESTORE_ROLE_ARN": names.role_arn(RESTORES),
+                "FAILSAFE_DLQ_ARN": channels.dead_letters.queue_arn,
+                "EXPERIMENT_ARN": names.workflow_arn("experiment"),
+                "DIAGNOSIS_FUNCTION_ARN": names.function_arn("diagnosis"),
+            },
+            [
+                p.keeping_the_ledger(),
+                *p.keeping_schedules(RESTORES),
+                *p.seeing_rules(),
+                *p.changing_rules("AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"),
+                p.reaching_the_cluster(),
+                p.invoking("diagnosis"),
+            ],
+            memory_mib=HEAVY,
+            timeout=Duration.minutes(3),
         )
         self.planner = self._function(
             "planner",
@@ -126,6 +164,7 @@ class LabFunctions(Construct):
                 p.reading_prices(),
                 p.starting("open", "close", "extend"),
                 p.seeing_runs("open"),
+                p.invoking("notices"),
                 telling,
             ],
             timeout=Duration.minutes(2),
@@ -136,9 +175,14 @@ class LabFunctions(Construct):
         self.notices = self._function(
             "notices",
             "Notices: says aloud what happens, on the lab's topic",
-            {**notices, "CLUSTER_FUNCTION_ARN": names.function_arn("cluster")},
-            # Whose work a lease's end takes away, only the cluster function sees.
-            [p.keeping_the_ledger(), p.invoking("cluster"), telling],
+            {
+                **notices,
+                "CLUSTER_FUNCTION_ARN": names.function_arn("cluster"),
+                "NOTICES_FUNCTION_ARN": names.function_arn("notices"),
+            },
+            # Whose work a lease's end takes away, only the cluster function sees. What a topic did not take,
+            # a page of the guard's too, this function is given to say again.
+            [p.keeping_the_ledger(), p.invoking("cluster", "notices"), telling, paging],
             dead_letters=channels.dead_letters,
             # A warning that comes later than this comes after the end.
             events_good_for=Duration.minutes(5),
@@ -155,6 +199,9 @@ class LabFunctions(Construct):
                 *p.seeing_capacity(),
                 p.starting("last-close"),
                 p.invoking("planner"),
+                # The bucket is emptied before it goes.
+                Leave(["s3:ListBucket"], [pages.bucket_arn]),
+                on_pages(pages.bucket_arn, "DeleteObject"),
             ],
             timeout=Duration.minutes(3),
             dead_letters=channels.dead_letters,
@@ -168,6 +215,8 @@ class LabFunctions(Construct):
             "leases": self.leases.function,
             "nodegroups": self.nodegroups.function,
             "cluster": self.cluster.function,
+            "diagnosis": self.diagnosis.function,
+            "experiments": self.experiments.function,
             "guard": self.guard.function,
             "planner": self.planner.function,
             "notices": self.notices.function,

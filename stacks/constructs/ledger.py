@@ -24,7 +24,12 @@ class Ledger(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
+            # Who shows what stands in it (Slack, the pages) is told which item moved, and reads it then.
+            stream=dynamodb.StreamViewType.KEYS_ONLY,
             # What is long over is dropped by DynamoDB itself; receipts have no such date.
             time_to_live_attribute="ttl",
             removal_policy=RemovalPolicy.RETAIN,
         )
+        stream = self.table.table_stream_arn
+        assert stream is not None  # noqa: S101 -- asked for above
+        self.stream_arn: str = stream

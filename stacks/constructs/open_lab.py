@@ -1,7 +1,9 @@
 """OpenLab, the picture: Admit, ArmFailsafe, Scale, AwaitNodes, ApplyGpuSettings, AwaitGpus, Validate, Announce.
 
 A failure of ours closes the lease; a shortage outside degrades it: what came is opened, and the round
-is made again every five minutes, from ArmFailsafe on, until all is there or the lease is over.
+is made again every five minutes, from ArmFailsafe on, until all is there or the lease is over. What is
+late or not proven is diagnosed before it is announced; what failed is kept, closed or replaced once, as
+the lab says.
 """
 
 from collections.abc import Mapping
@@ -41,18 +43,26 @@ class OpenLab(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         steps = WorkflowSteps(self, functions)
-        admit = steps.step("Admit", "leases", "Grant the lease, or say why not", Poll(2, 90))
+        # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
+        admit = steps.step("Admit", "leases", "Grant the lease, or say why not", Poll(2, 240))
         arm = steps.step("ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF)
-        scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 180))
+        # It waits for a deploy of the node group too, which may go back as well.
+        scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))
         await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
         settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
-        await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(5, 480))
-        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(3, 800))
+        await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 1200))
+        # Two minutes at smoke, three hours with dcgmi's level 4; what is ready is to be said at once.
+        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(2, 2000, 10))
+        aloud = steps.step("AnnounceReplacement", "notices", "Say which nodes go, and why", BRIEF)
+        empty = steps.step("Empty", "cluster", "Empty the nodes whose GPUs failed", Poll(10, 180))
+        replace = steps.step("Replace", "nodegroups", "Change them for fresh ones, once", Poll(10, 90))
+        diagnose = steps.step("Diagnose", "diagnosis", "Name the cause of what is late or failed", BRIEF)
         announce = steps.step("Announce", "notices", "Say what came of it", BRIEF)
 
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")
         close = self._close_after_failure(close_lab)
-        is_missing = self._missing_nodes(again=arm)
+        is_missing = self._missing_nodes(again=arm, late=await_gpus, failed=self._checks_failed(close))
+        is_all_well = self._all_well(diagnose, announce, replacing=aloud)
         is_granted = (
             sfn.Choice(self, "IsGranted", comment="A lease that opens later has a schedule of its own")
             .when(
@@ -69,15 +79,19 @@ class OpenLab(Construct):
             .when(sfn.Condition.boolean_equals("$.results.Scale.over", True), over)
             .otherwise(await_nodes)
         )
-        for ours in (admit, arm, scale, await_nodes, settings, await_gpus, validate):
+        for ours in (admit, arm, scale, await_nodes, settings, await_gpus, validate, empty, replace):
             ours.add_catch(over, errors=["Stale"], result_path="$.failure")
             ours.add_catch(close, errors=["States.ALL"], result_path="$.failure")
-        # Nobody loses a lab because a notice could not be sent.
+        # Nobody loses a lab because a cause could not be found, or a notice not be sent.
+        diagnose.add_catch(announce, errors=["States.ALL"], result_path="$.results.Diagnose")
+        aloud.add_catch(empty, errors=["States.ALL"], result_path="$.unsaid")
         announce.add_catch(is_missing, errors=["States.ALL"], result_path="$.unsaid")
 
         admit.next(is_granted)
         arm.next(scale).next(is_in_force)
-        await_nodes.next(settings).next(await_gpus).next(validate).next(announce).next(is_missing)
+        await_nodes.next(settings).next(await_gpus).next(validate).next(is_all_well)
+        aloud.next(empty).next(replace).next(await_nodes)
+        diagnose.next(announce).next(is_missing)
         self.workflow = state_machine(
             self,
             "Workflow",
@@ -88,7 +102,44 @@ class OpenLab(Construct):
             timeout=LONGEST,
         )
 
-    def _missing_nodes(self, again: sfn.IChainable) -> sfn.Choice:
+    def _all_well(
+        self, diagnose: sfn.IChainable, announce: sfn.IChainable, replacing: sfn.IChainable
+    ) -> sfn.Choice:
+        """A diagnosis only where there is something to explain, and somebody to explain it to."""
+        shortage, not_ready = "$.results.AwaitNodes.shortage", "$.results.AwaitGpus.not_ready[0]"
+        return (
+            sfn.Choice(self, "IsAllWell", comment="What is late, missing or not proven has a cause")
+            .when(sfn.Condition.is_present("$.results.Validate.over"), announce)
+            .when(_follows("replace"), replacing)
+            .when(
+                sfn.Condition.or_(
+                    sfn.Condition.and_(sfn.Condition.is_present(shortage), sfn.Condition.is_string(shortage)),
+                    sfn.Condition.is_present(not_ready),
+                    sfn.Condition.not_(sfn.Condition.string_equals("$.results.Validate.verdict", "passed")),
+                ),
+                diagnose,
+            )
+            .otherwise(announce)
+        )
+
+    def _checks_failed(self, close: sfn.IChainable) -> sfn.Pass:
+        """The lab closes a lease whose GPUs fail: for the reason that Validate gave."""
+        said = sfn.Pass(
+            self,
+            "ChecksFailed",
+            comment="checks.on_failure: close",
+            parameters={
+                "Error": "ChecksFailed",
+                "Cause": sfn.JsonPath.string_at("$.results.Validate.because"),
+            },
+            result_path="$.failure",
+        )
+        said.next(close)
+        return said
+
+    def _missing_nodes(
+        self, again: sfn.IChainable, late: sfn.IChainable, failed: sfn.IChainable
+    ) -> sfn.Choice:
         wait = sfn.Wait(
             self,
             "WaitForCapacity",
@@ -96,9 +147,16 @@ class OpenLab(Construct):
             comment="A shortage outside: try again until the lease ends",
         )
         wait.next(again)
-        shortage = "$.results.AwaitNodes.shortage"
+        shortage, is_late = "$.results.AwaitNodes.shortage", "$.results.AwaitGpus.late"
         return (
-            sfn.Choice(self, "IsNodeMissing")
+            sfn.Choice(self, "IsNodeMissing", comment="What was only late is waited for, and proven too")
+            .when(_follows("close"), failed)
+            .when(
+                sfn.Condition.and_(
+                    sfn.Condition.is_present(is_late), sfn.Condition.boolean_equals(is_late, True)
+                ),
+                late,
+            )
             .when(
                 sfn.Condition.and_(sfn.Condition.is_present(shortage), sfn.Condition.is_string(shortage)),
                 wait,
@@ -148,3 +206,9 @@ class OpenLab(Construct):
             )
         )
         return close
+
+
+def _follows(choice: str) -> sfn.Condition:
+    """What Validate said is to follow; a run that never came so far says nothing."""
+    then = "$.results.Validate.then"
+    return sfn.Condition.and_(sfn.Condition.is_present(then), sfn.Condition.string_equals(then, choice))

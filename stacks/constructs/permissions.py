@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from lamplighter.adapters.doctor import bootstrap
+from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.lab import Lab
 from stacks.constructs.accepted import accept_wildcard
 from stacks.names import Names
 
 LEDGER_READS = ("dynamodb:GetItem", "dynamodb:Query")
+STREAM_READS = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
 LEDGER_WRITES = (
     "dynamodb:ConditionCheckItem",
     "dynamodb:DeleteItem",
@@ -67,6 +70,7 @@ class Permissions:
 
     def __init__(self, lab: Lab, names: Names) -> None:
         self._names = names
+        self._adopted = lab.cluster.existing is not None
         self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools]
         self._nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
 
@@ -97,6 +101,50 @@ class Permissions:
 
     def keeping_the_ledger(self) -> Leave:
         return Leave([*LEDGER_READS, *LEDGER_WRITES], [self._names.ledger_arn])
+
+    def marking_deploys(self) -> Leave:
+        """The marks of deploys that are about to write a node group, and nothing else of the ledger."""
+        return Leave(
+            ["dynamodb:DeleteItem", "dynamodb:PutItem"],
+            [self._names.ledger_arn],
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["DEPLOY#*"]}},
+        )
+
+    def keeping_loans(self) -> Leave:
+        """What leases changed of the cluster's settings and what stood there before, and nothing else."""
+        return Leave(
+            ["dynamodb:PutItem", "dynamodb:UpdateItem"],
+            [self._names.ledger_arn],
+            {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["LOAN"]}},
+        )
+
+    def keeping_progress(self) -> Leave:
+        """How far warm-ups have come, and nothing else."""
+        return Leave(
+            ["dynamodb:UpdateItem"],
+            [self._names.ledger_arn],
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["PROGRESS#*"]}},
+        )
+
+    def keeping_the_conversation(self) -> Leave:
+        """What the lab remembers of its conversation in Slack, and nothing else."""
+        return Leave(
+            LEDGER_WRITES,
+            [self._names.ledger_arn],
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SLACK", "SLACK#*"]}},
+        )
+
+    def listening(self, stream_arn: str) -> list[Leave]:
+        """Being told of the ledger's changes, and leaving in the queue what could not be dealt with."""
+        return [
+            Leave(STREAM_READS, [stream_arn]),
+            Leave(["dynamodb:ListStreams"], ["*"], wide="Listing streams takes no resource."),
+            Leave(["sqs:SendMessage"], [self._names.dead_letters_arn]),
+        ]
+
+    def reading_secret(self, arn: str) -> Leave:
+        """One secret; of one of ours the ARN ends in six characters that nobody knows before."""
+        return Leave(["secretsmanager:GetSecretValue"], [arn])
 
     def keeping_schedules(self, *roles: str) -> list[Leave]:
         """Schedules of the lab's group, acting with one of these roles and no other."""
@@ -165,6 +213,91 @@ class Permissions:
             [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
             wide="Runs are named by the command that started them; the workflow is named.",
         )
+
+    def diagnosing(self) -> list[Leave]:
+        """What a snapshot is made of: node groups, launches, instances, their networks, and the vCPU quota."""
+        return [
+            self.on_nodegroups("DescribeNodegroup"),
+            Leave(
+                [
+                    "autoscaling:DescribeScalingActivities",
+                    "ec2:DescribeInstances",
+                    "ec2:DescribeSecurityGroups",
+                    "ec2:DescribeSubnets",
+                ],
+                ["*"],
+                wide="EC2 and Auto Scaling take no resource for reading.",
+            ),
+            Leave(
+                ["servicequotas:GetServiceQuota"],
+                [self._names.arn("servicequotas", f"ec2/{code}") for code in QUOTA_CODES.values()],
+            ),
+        ]
+
+    def examining(self, slack_secret: str | None = None) -> list[Leave]:
+        """What the doctor asks of AWS; that the Slack secret is filled in only its value shows."""
+        quotas = [self._names.arn("servicequotas", f"ec2/{code}") for code in QUOTA_CODES.values()]
+        leaves = [
+            Leave(["ssm:GetParameter"], [self._names.arn("ssm", f"parameter{bootstrap.VERSION}")]),
+            Leave(["servicequotas:GetServiceQuota"], quotas),
+            self.reaching_the_cluster(),
+            self.on_nodegroups("DescribeNodegroup"),
+            Leave(
+                [
+                    "autoscaling:DescribeAutoScalingGroups",
+                    "ec2:DescribeInstanceTypeOfferings",
+                    "ec2:DescribeLaunchTemplateVersions",
+                    "ec2:DescribeSubnets",
+                ],
+                ["*"],
+                wide="EC2 and Auto Scaling take no resource for reading.",
+            ),
+            Leave(
+                ["cloudtrail:DescribeTrails", "cloudtrail:GetEventSelectors", "cloudtrail:GetTrailStatus"],
+                ["*"],
+                wide="Which trails there are is what is asked; one may be in another region or account.",
+            ),
+            self.reading_claims(),
+        ]
+        if slack_secret is not None:
+            leaves.append(Leave(["secretsmanager:GetSecretValue"], [slack_secret]))
+        return leaves
+
+    def keeping_the_labs_trail(self) -> Leave:
+        """Audit entries about the whole lab, which stand in its own partition."""
+        return Leave(
+            ["dynamodb:PutItem"],
+            [self._names.ledger_arn],
+            {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["LAB"]}},
+        )
+
+    def seeing_rules(self) -> list[Leave]:
+        """Which rules the security groups have."""
+        return [
+            Leave(
+                ["ec2:DescribeSecurityGroupRules", "ec2:DescribeSecurityGroups"],
+                ["*"],
+                wide="EC2 takes no resource for reading.",
+            )
+        ]
+
+    def changing_rules(self, *actions: str) -> list[Leave]:
+        """Taking and giving back rules of the two groups of the lab's nodes; none of a cluster that is not ours."""
+        if self._adopted:
+            return []
+        return [
+            Leave(
+                [f"ec2:{action}" for action in actions],
+                [self._names.arn("ec2", "security-group/*")],
+                {
+                    "StringEquals": {
+                        "ec2:ResourceTag/lamplighter:lab": self._names.lab,
+                        "ec2:ResourceTag/Name": list(self._names.node_security_groups),
+                    }
+                },
+                wide="EC2 gives the ids of groups; the condition on the stack's tags names the two.",
+            )
+        ]
 
     def reading_claims(self) -> Leave:
         """Which lab guards the pools' node groups."""

@@ -1,8 +1,9 @@
-"""The schedule group of the lab and the two roles its schedules act with.
+"""The schedule group of the lab and the three roles its schedules act with.
 
-The schedules themselves are made at run time, by the planner (windows) and by the leases function (the
-failsafe). The failsafe's role can lower what the pools have and do nothing else: the failsafe works
-with every function of ours deleted.
+The schedules themselves are made at run time, by the planner (windows), by the leases function (the
+failsafe) and by the experiments function (what undoes an experiment). The failsafe's role can lower what the
+pools have and do nothing else: the failsafe works with every function of ours deleted. The restores' role can
+give back security-group rules, and start the workflow that undoes the rest.
 """
 
 from aws_cdk import Aws
@@ -15,6 +16,7 @@ from stacks.names import Names
 
 FAILSAFE = "failsafe"
 WINDOWS = "windows"
+RESTORES = "restores"
 
 
 class Schedules(Construct):
@@ -49,6 +51,17 @@ class Schedules(Construct):
             [
                 permissions.starting("open", "close"),
                 permissions.invoking("notices"),
+                undelivered,
+            ],
+        )
+
+        self.restore_role = self._role(
+            "RestoreRole",
+            names,
+            RESTORES,
+            [
+                *permissions.changing_rules("AuthorizeSecurityGroupIngress"),
+                permissions.starting("experiment"),
                 undelivered,
             ],
         )

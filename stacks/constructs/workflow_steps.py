@@ -17,17 +17,21 @@ FINAL = ["BadInput", "Refused", "Stale"]
 NOT_YET = "TryLater"
 # Lambda ends a function long before; this is for an answer that got lost.
 LOST_AFTER = Duration.minutes(15)
+# A poll of 2 s that slows down asks every 3 s after half a minute and every 10 s after five minutes.
+SLOWER = 1.03
 
 
 @dataclass(frozen=True)
 class Poll:
     """How often a step is asked again while it says TryLater: one transition a try.
 
-    The handler owns its deadline and answers with what it has; `tries` is only a backstop.
+    Every `seconds`, or ever slower up to `at_most` seconds: what takes long is asked about less often. The handler
+    owns its deadline and answers with what it has; `tries` is only a backstop.
     """
 
     seconds: int
     tries: int
+    at_most: int | None = None
 
 
 BRIEF = Poll(5, 60)
@@ -55,10 +59,12 @@ class WorkflowSteps:
             task_timeout=sfn.Timeout.duration(LOST_AFTER),
         )
         task.add_retry(errors=FINAL, max_attempts=0)
+        slower = poll.at_most is not None and poll.at_most > poll.seconds
         task.add_retry(
             errors=[NOT_YET],
             interval=Duration.seconds(poll.seconds),
-            backoff_rate=1,
+            backoff_rate=SLOWER if slower else 1,
+            max_delay=Duration.seconds(poll.at_most) if slower and poll.at_most else None,
             max_attempts=poll.tries,
         )
         task.add_retry(errors=["States.ALL"], interval=Duration.seconds(2), backoff_rate=2, max_attempts=5)

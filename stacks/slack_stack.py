@@ -1,0 +1,172 @@
+"""Slack's side of a lab: one address that Slack posts to, the door behind it, and the board that answers.
+
+Deployed after the controller, and only where the lab has a `slack` key; a lab lives without it. What words
+and buttons mean is the functions' business.
+"""
+
+from aws_cdk import Aws, CfnOutput, Duration, Fn, RemovalPolicy, SecretValue, Stack
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from constructs import Construct
+
+from lamplighter.lab import Lab
+from lamplighter.lab_channels import Slack
+from stacks.constructs.accepted import accept
+from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
+from stacks.constructs.ledger_listener import LAB, POOLS, SLACK, STATES, LedgerListener
+from stacks.constructs.pages import on_pages
+from stacks.constructs.permissions import Permissions
+from stacks.names import Names
+
+PATH = "/slack"
+# A class types at once; nobody types faster. What is above it gets 429 and costs nothing.
+REQUESTS_A_SECOND, BURST = 20, 50
+# Slack waits 3 seconds, also for a cold start: memory is processor, and the door is rarely asked.
+DOOR_MIB = 1024
+DOOR_TIMEOUT = Duration.seconds(10)
+BOARD_MIB = 512
+BOARD_TIMEOUT = Duration.minutes(1)
+WINDOW = Duration.seconds(1)
+WORKFLOWS = {
+    "OPEN_LAB_ARN": "open",
+    "CLOSE_LAB_ARN": "close",
+    "EXTEND_LEASE_ARN": "extend",
+    "CHANGE_LAB_ARN": "change",
+}
+
+
+class SlackStack(Stack):
+    """The Slack app's address, its two functions and its secret; `controller` is the stack it belongs to."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        lab: Lab,
+        slack: Slack,
+        names: Names,
+        controller: str,
+    ) -> None:
+        super().__init__(
+            scope, construct_id, env={"region": lab.region}, description=f"GPU lab {lab.name}: Slack"
+        )
+        self._names = names
+        stream_arn, pages = (
+            Fn.get_stack_output(controller, output, lab.region)
+            for output in ("LedgerStreamArn", "PagesBucket")
+        )
+        permissions = Permissions(lab, names)
+        code = FunctionCode(self, "Code", lab=lab)
+        secret_arn = slack.secret_arn or self._secret().secret_arn
+        environment = {"SLACK_SECRET_ARN": secret_arn, "PAGES_BUCKET": pages}
+        both = [
+            permissions.reading_the_ledger(),
+            permissions.keeping_the_conversation(),
+            permissions.reading_secret(secret_arn),
+            # A signed link gives no more than who signed it may read.
+            on_pages(f"arn:{Aws.PARTITION}:s3:::{pages}", "GetObject"),
+        ]
+        door = Function(
+            self,
+            "Door",
+            name="slack",
+            handler="slack",
+            names=names,
+            code=code,
+            environment={
+                **environment,
+                **{variable: names.workflow_arn(name) for variable, name in WORKFLOWS.items()},
+            },
+            permissions=[*both, permissions.starting(*WORKFLOWS.values())],
+            description="Slack's door: checks who knocks, understands, and answers within 3 seconds",
+            memory_mib=DOOR_MIB,
+            timeout=DOOR_TIMEOUT,
+        )
+        board = Function(
+            self,
+            "Board",
+            name="board",
+            handler="board",
+            names=names,
+            code=code,
+            environment=environment,
+            permissions=[*both, *permissions.listening(stream_arn)],
+            description="Slack's board: keeps messages, threads and answers as the ledger has it",
+            memory_mib=BOARD_MIB,
+            timeout=BOARD_TIMEOUT,
+        )
+        LedgerListener(
+            self,
+            "Listener",
+            function=board.function,
+            stream_arn=stream_arn,
+            dead_letters_arn=names.dead_letters_arn,
+            items=[POOLS, STATES, SLACK, LAB],
+            window=WINDOW,
+        )
+        url = self._address(door)
+        for name, value in {"LabName": lab.name, "SlackUrl": url, "SlackSecretArn": secret_arn}.items():
+            CfnOutput(self, name, value=value)
+
+    def _secret(self) -> secretsmanager.Secret:
+        """Made empty; a deploy after it was filled leaves it alone, since nothing of the template changed."""
+        empty = SecretValue.unsafe_plain_text("")
+        secret = secretsmanager.Secret(
+            self,
+            "Secret",
+            secret_name=self._names.slack_secret,
+            description="The Slack app's signing_secret and bot_token",
+            secret_object_value={"signing_secret": empty, "bot_token": empty},
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        accept(
+            secret, "SMG4", "Slack lets only a person make new secrets; a new one is used within a minute."
+        )
+        return secret
+
+    def _address(self, door: Function) -> str:
+        api = apigateway.HttpApi(
+            self,
+            "Api",
+            api_name=self._names.slack_secret,
+            description="Where Slack posts commands and buttons",
+            create_default_stage=False,
+        )
+        routes = api.add_routes(
+            path=PATH,
+            methods=[apigateway.HttpMethod.POST],
+            integration=HttpLambdaIntegration("Door", door.function),
+        )
+        for route in routes:
+            accept(
+                route, "APIG4", "Slack signs what it posts; the function checks that before anything else."
+            )
+        log_group = logs.LogGroup(
+            self,
+            "Requests",
+            log_group_name=f"/aws/apigateway/{self._names.slack_secret}",
+            retention=LOG_RETENTION,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        stage = apigateway.HttpStage(
+            self,
+            "Stage",
+            http_api=api,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=apigateway.ThrottleSettings(rate_limit=REQUESTS_A_SECOND, burst_limit=BURST),
+        )
+        plain = stage.node.default_child
+        assert isinstance(plain, apigateway.CfnStage)  # noqa: S101 -- what an HttpStage is made of
+        # When, from where and with what answer; never what was said or by whom.
+        fields = ("requestId", "requestTime", "routeKey", "status", "responseLatency", "integrationError")
+        plain.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
+            destination_arn=log_group.log_group_arn,
+            format=self.to_json_string(
+                {**{f: f"$context.{f}" for f in fields}, "ip": "$context.identity.sourceIp"}
+            ),
+        )
+        return f"{api.api_endpoint}{PATH}"
