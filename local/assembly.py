@@ -62,13 +62,19 @@ class Assembly:
         return StackTemplate(str(properties.get("stackName", name)), text, tags)
 
 
-def synthesise(lab: Path, started: Callable[[Callable[[], None]], object] = lambda _: None) -> Assembly:
+def synthesise(
+    lab: Path,
+    started: Callable[[Callable[[], None]], object] = lambda _: None,
+    *,
+    slack: str | None = None,
+) -> Assembly:
     """The assembly of a lab file, from the cache where nothing changed.
 
+    `slack` is the channel of a lab that names no Slack of its own and gets one.
     `started` is given the way to break it off, should the synthesis take its time. BadInput carries the
     lab's problems, a line each; OutsideFailed says what else went wrong.
     """
-    folder = cache_folder() / "assemblies" / _digest(lab)
+    folder = cache_folder() / "assemblies" / _digest(lab, slack)
     if _hold(folder):
         folder.touch()
         return Assembly(folder)
@@ -77,7 +83,7 @@ def synthesise(lab: Path, started: Callable[[Callable[[], None]], object] = lamb
     _hold(draft)
     _hold(scratch)
     try:
-        _run(lab, draft, scratch, started)
+        _run(lab, draft, scratch, started, slack)
         with suppress(OSError):  # somebody else was first
             draft.rename(folder)
     finally:
@@ -89,8 +95,15 @@ def synthesise(lab: Path, started: Callable[[Callable[[], None]], object] = lamb
     return Assembly(folder)
 
 
-def _run(lab: Path, out: Path, scratch: Path, started: Callable[[Callable[[], None]], object]) -> None:
+def _run(
+    lab: Path,
+    out: Path,
+    scratch: Path,
+    started: Callable[[Callable[[], None]], object],
+    slack: str | None,
+) -> None:
     program = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
+    program += ["--slack", slack] if slack else []
     # On a leash: neither it nor the Node.js process that jsii starts may outlive us.
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(LEASH), *program],
@@ -115,9 +128,9 @@ def _run(lab: Path, out: Path, scratch: Path, started: Callable[[Callable[[], No
         raise OutsideFailed(f"synthesis of {lab} failed:\n{errors[-4000:]}")
 
 
-def _digest(lab: Path) -> str:
+def _digest(lab: Path, slack: str | None = None) -> str:
     """Of everything an assembly is made of: names and contents, and the Python that runs it."""
-    digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT}".encode() + lab.read_bytes())
+    digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT} {slack}".encode() + lab.read_bytes())
     found = labfile.read(lab)
     # The calendar files beside a lab are part of it.
     if isinstance(found, Lab) and found.calendars:

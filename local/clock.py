@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from local.clock_history import ClockHistory
+
 #: Real seconds of quiet before hurry moves on: enough for whoever just woke to say that it is busy.
 SETTLE_SECONDS = 0.06
 
@@ -28,6 +30,9 @@ class VirtualClock:
         self._real = time.time()
         self._base = start.timestamp() if start else self._real
         self._rate = _checked(rate)
+        #: What the machine's instants since the start were here.
+        self.history = ClockHistory()
+        self.history.begin(self._real, self._base, self._rate)
         self._wakes: dict[object, float] = {}
         self._busy = 0
         self._hurrying = False
@@ -51,7 +56,7 @@ class VirtualClock:
 
     def set_rate(self, rate: float) -> None:
         """From now on a real second is `rate` virtual ones."""
-        self._move(self.time(), _checked(rate))
+        self._move(None, _checked(rate))
 
     def jump_to(self, epoch: float) -> None:
         """Move forward to `epoch`; an instant that has passed changes nothing, time never goes back."""
@@ -140,9 +145,13 @@ class VirtualClock:
             self._stirred = time.monotonic()
             self._changed.notify_all()
 
-    def _move(self, base: float, rate: float) -> None:
+    def _move(self, base: float | None, rate: float) -> None:
+        """From now on `rate`, and `base` is now if it has not passed."""
         with self._changed:
-            self._real, self._base, self._rate = time.time(), base, rate
+            real = time.time()
+            present = self._base + (real - self._real) * self._rate
+            self._real, self._base, self._rate = real, max(base or present, present), rate
+            self.history.begin(self._real, self._base, self._rate)
             self._publish()
             self._changed.notify_all()
 

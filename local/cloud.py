@@ -29,10 +29,16 @@ from local.clock import VirtualClock
 from local.clock_page import ClockPage
 from local.endpoints import Endpoints
 from local.existing import made_by_others
+from local.faults.page import FaultsPage
+from local.faults.switchboard import Switchboard
 from local.fleet.fleet import Fleet
+from local.kubernetes.add_ons import AddOnPods
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.charts import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
+from local.kubernetes.time_proxy import TimeProxy
+from local.slack.installed import CHANNEL, Installed
+from local.slack.workspace import PATH, Workspace
 
 #: Virtual time in which the cluster is built, before the first instant that anybody sees.
 LEAD = timedelta(hours=3)
@@ -41,6 +47,7 @@ LEAD_RATE = 60.0
 #: Virtual seconds between two looks at the system nodes, and after which they are given up.
 LOOK_EVERY = 5.0
 GIVE_UP_AFTER = 1800.0
+ADMINISTRATOR = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 # What was imported stays: no collection need look at it, and the last one at all that moto holds would take
 # seconds of every exit.
@@ -52,7 +59,8 @@ class Cloud:
     """One a process. `start` is the first instant (default: now); `rate` virtual seconds a real one.
 
     `work` is a folder for its files; without one it makes its own and removes it at the end. `found` is
-    called when a cluster that the lab adopts stands and nothing of the lab does.
+    called when a cluster that the lab adopts stands and nothing of the lab does. `slack` gives a lab that
+    has none a Slack app of its own; there is always a Slack to speak to, at `slack`.
     """
 
     def __init__(
@@ -65,6 +73,7 @@ class Cloud:
         *,
         seed: int = 0,
         found: "Callable[[Cloud], None]" = lambda _: None,
+        slack: bool = False,
     ) -> None:
         self.lab = labfile.load(lab_path)
         self._lab_path = lab_path
@@ -73,6 +82,7 @@ class Cloud:
         self._progress = progress
         self._seed = seed
         self._found = found
+        self._slack_channel = CHANNEL if slack else None
         self._fleet: Fleet | None = None
         with ExitStack() as undo:  # also when it is interrupted in here
             if work is None:
@@ -82,6 +92,9 @@ class Cloud:
             self._work = work
             self.clock = VirtualClock(work / "clock", rate=LEAD_RATE, start=self._start - LEAD)
             self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed)
+            self._switchboard = Switchboard(self.aws.behaviours.switches, self._nodegroups)
+            self._installed = Installed()
+            self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)
             self.charts = ChartRepository()
             self.control_plane = ControlPlane(work / "kubernetes", progress)
             self._undo = undo.pop_all()
@@ -96,8 +109,16 @@ class Cloud:
 
     @property
     def faults(self) -> Faults:
-        """Faults of the functions' workers; those of EC2 are at aws.behaviours.faults."""
+        """Faults of the functions' workers; those outside are at `fault_on` and aws.behaviours.faults."""
         return self.aws.runtime.faults
+
+    def fault_on(self, name: str, pool: str | None = None) -> None:
+        """Switch a fault on by the name of the cause that it plays, for one pool or all. BadInput as it says."""
+        self._switchboard.on(name, pool)
+
+    def fault_off(self, name: str | None = None, pool: str | None = None) -> None:
+        """Switch a fault off, or without a name all of them; what heals, heals in its own time."""
+        self._switchboard.off(name, pool)
 
     @property
     def fleet(self) -> Fleet:
@@ -115,10 +136,14 @@ class Cloud:
 
         BadInput for a lab with problems, OutsideFailed with the reason when something does not come up.
         """
-        assembly = Background(lambda: synthesise(self._lab_path, self._undo.callback))
+        assembly = Background(
+            lambda: synthesise(self._lab_path, self._undo.callback, slack=self._slack_channel)
+        )
         kubernetes = Background(self.control_plane.start)
         self._undo.callback(self._stop_kubernetes, kubernetes)
         self.aws.server.page(ClockPage.PATH, ClockPage(self.clock).answer)
+        self.aws.server.page(FaultsPage.PATH, FaultsPage(self._switchboard).answer)
+        self.aws.server.page(PATH, self.slack.answer)
         self.aws.start()
         self._undo.callback(self.aws.stop)
         self.charts.start()
@@ -130,13 +155,14 @@ class Cloud:
         self._join()
         self.clock.hurry(True)
         self._deploy(built)
-        if self._rate > 1:
-            self.aws.functions.warm_up()
+        # Slack waits three seconds whatever the rate, and this machine may be slower than AWS.
+        self.aws.functions.warm_up("" if self._rate > 1 else "-slack")
         self.clock.set_rate(self._rate)
         return self.endpoints()
 
     def endpoints(self) -> Endpoints:
         """How to reach it, as of now."""
+        slack_url = self._installed.url(self.aws.around, f"{self.lab.name}-slack")
         return Endpoints(
             endpoint=self.aws.endpoint,
             region=self.lab.region,
@@ -146,6 +172,8 @@ class Cloud:
             now=self.clock.now(),
             rate=self.clock.rate,
             clock_url=f"{self.aws.endpoint}{ClockPage.PATH}",
+            slack_url=slack_url,
+            signing_secret=self._installed.signing_secret if slack_url else None,
         )
 
     def redeploy(self, lab_path: Path | None = None, *, import_existing: bool = False) -> list[Stack]:
@@ -160,7 +188,8 @@ class Cloud:
         As `cdk deploy --all` does, it stops at a stack that fails, and takes up what an earlier deploy
         left behind only when told to with `import_existing`.
         """
-        return self.deploy_assembly(synthesise(lab_path), import_existing=import_existing)
+        assembly = synthesise(lab_path, slack=self._slack_channel)
+        return self.deploy_assembly(assembly, import_existing=import_existing)
 
     def deploy_assembly(self, assembly: Assembly, *, import_existing: bool = False) -> list[Stack]:
         """As `deploy`, of what was synthesised already: by another release, for instance."""
@@ -170,6 +199,7 @@ class Cloud:
             ended.append(self.aws.deploy(template, import_existing=import_existing))
             if ended[-1].status not in COMPLETE:
                 break
+            self._installed.fill_in(self.aws.around, template.name)
         return ended
 
     def destroy(self, stack: str) -> Stack:
@@ -195,12 +225,20 @@ class Cloud:
         session = boto3.Session(ACCESS_KEY_ID, SECRET_ACCESS_KEY, region_name=self.lab.region)
         plane.authenticate_through(AwsIdentities(self.aws.endpoint, self.lab.cluster_name, session))
         authority = base64.b64encode(plane.ca_pem.encode()).decode()
-        self.aws.behaviours.control_plane(plane.endpoint, authority)
-        self._fleet = Fleet(plane.admin(), self.clock, self._work / "fleet", seed=self._seed)
+        proxy = TimeProxy(
+            plane.endpoint, plane.ca_file, *plane.server_certificate("kubernetes-time"), clock=self.clock
+        )
+        proxy.start()
+        self._undo.callback(proxy.stop)
+        self.aws.behaviours.control_plane(proxy.endpoint, authority)
+        faults = self.aws.behaviours.switches
+        self._fleet = Fleet(plane.admin(), self.clock, self._work / "fleet", seed=self._seed, faults=faults)
+        self._fleet.network.allows = self.aws.behaviours.paths.allows
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
         self.aws.behaviours.fleet(self._fleet)
-        plane.admin_kubeconfig(self._work / "kubeconfig")
+        self.aws.behaviours.addons.listeners.append(AddOnPods(plane.admin()).changed)
+        plane.admin_kubeconfig(self._work / "kubeconfig", proxy.endpoint)
 
     def _deploy(self, assembly: Assembly) -> None:
         """The cluster's stack in hurried time before the start, what follows from the start on."""
@@ -221,6 +259,7 @@ class Cloud:
     def _begin_the_day(self) -> None:
         if self.clock.now() < self._start:
             self._await_system_nodes()
+            self._let_the_person_in()
             self.clock.set_rate(1)
             self.clock.jump_to(self._start.timestamp())
         self.clock.hurry(False)
@@ -229,6 +268,23 @@ class Cloud:
         stack = self.aws.deploy(template)
         if stack.status not in COMPLETE:
             raise OutsideFailed(f"the stack {stack.name} ended {stack.status}: {stack.failure()}")
+        self._installed.fill_in(self.aws.around, stack.name)
+
+    def _let_the_person_in(self) -> None:
+        """Whoever has the account's key is an administrator of the lab's own cluster, as with the kubeconfig.
+
+        A cluster that others made lets in whom they let in.
+        """
+        if self.lab.cluster.existing:
+            return
+        call = self.aws.around.call
+        who = {
+            "clusterName": self.lab.cluster_name,
+            "principalArn": call("sts", "get_caller_identity", {})["Arn"],
+        }
+        call("eks", "create_access_entry", who)
+        administrator = {"policyArn": ADMINISTRATOR, "accessScope": {"type": "cluster"}}
+        call("eks", "associate_access_policy", {**who, **administrator})
 
     def _await_system_nodes(self) -> None:
         """Every node that a node group wants is Ready."""
@@ -238,6 +294,9 @@ class Cloud:
             if self.clock.time() > deadline:
                 raise OutsideFailed(f"only {self._ready_nodes()} of {wanted} nodes became Ready")
             self.clock.sleep(LOOK_EVERY)
+
+    def _nodegroups(self) -> dict[str, str]:
+        return {pool: self.lab.nodegroup_name(pool) for pool in self.lab.pools}
 
     def _wanted_nodes(self) -> int:
         cluster = self.lab.cluster_name

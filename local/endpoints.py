@@ -1,6 +1,6 @@
 """How to reach a running embedded cloud: what `local up` writes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ class Endpoints:
     rate: float
     clock_url: str
     slack_url: str | None = None
-    signing_secret: str | None = None
+    signing_secret: str | None = field(default=None, repr=False)
 
     def environment(self) -> dict[str, str]:
         """What an AWS SDK program needs in its environment to talk to this cloud and no other."""

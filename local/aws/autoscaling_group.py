@@ -125,6 +125,11 @@ class Group:
     failures: int = 0
     retry_at: float = 0.0
 
+    @property
+    def nodegroup(self) -> str:
+        """The EKS node group that it is behind; "" for any other group."""
+        return self.tags.get("eks:nodegroup-name", ("", False))[0]
+
     def counted(self) -> list[Member]:
         return [member for member in self.members.values() if member.counts()]
 

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from local.aws.agenda import Agenda
 from local.aws.autoscaling_group import TERMINATING, Activity, Group, Hook, Member, instant
 from local.aws.ec2 import InstanceLives
-from local.aws.ec2_faults import Faults
+from local.aws.launch_faults import Launch, LaunchFaults
 from local.aws.own_services import Document
 from local.aws.surroundings import Surroundings
 
@@ -40,7 +40,7 @@ class Scaling:
     """`lock` guards every group; hold it to read or change one, never while calling another service."""
 
     def __init__(
-        self, surroundings: Surroundings, agenda: Agenda, lives: InstanceLives, faults: Faults
+        self, surroundings: Surroundings, agenda: Agenda, lives: InstanceLives, faults: LaunchFaults
     ) -> None:
         self.groups: dict[str, Group] = {}
         self.lock = threading.RLock()
@@ -139,17 +139,18 @@ class Scaling:
         """Subnet and zone to launch in, and why none of them would do."""
         order = group.next_zone_order()
         zones = [zone for _, zone in order]
-        running = self._running() if self._faults.limits(group.instance_type) else []
+        running = self.running() if self._faults.limits(group.instance_type) else []
         first: str | None = None
         for subnet, zone in order:
             others = [other for other in zones if other != zone]
-            refusal = self._faults.refusal(group.instance_type, zone, others, running)
+            launch = Launch(group.nodegroup, group.instance_type, subnet, zone, others)
+            refusal = self._faults.refusal(launch, running)
             if refusal is None:
                 return subnet, zone, None
             first = first or refusal
         return order[0][0], order[0][1], first
 
-    def _running(self) -> list[str]:
+    def running(self) -> list[str]:
         """The types of all instances that EC2 counts."""
         alive = {"Name": "instance-state-name", "Values": ["pending", "running"]}
         reservations = self._surroundings.call("ec2", "describe_instances", {"Filters": [alive]})

@@ -2,6 +2,7 @@
 by itself, and the handles that the rest of the embedded cloud needs.
 """
 
+from local.aws import security_group_rules
 from local.aws.agenda import Agenda
 from local.aws.autoscaling import AutoScaling
 from local.aws.autoscaling_scaling import Scaling
@@ -10,10 +11,14 @@ from local.aws.ec2_faults import Faults
 from local.aws.eks_access import Access
 from local.aws.eks_addons import Addons
 from local.aws.eks_clusters import Clusters
+from local.aws.eks_faults import NodegroupFaults
 from local.aws.eks_nodegroups import Nodegroups
 from local.aws.eks_nodes import Fleet, Nodes
 from local.aws.eks_updates import Updates
 from local.aws.events import Events
+from local.aws.launch_faults import LaunchFaults
+from local.aws.network_faults import NetworkFaults
+from local.aws.network_paths import NetworkPaths
 from local.aws.own_services import application
 from local.aws.pricing import Pricing
 from local.aws.quotas import Quotas
@@ -21,39 +26,57 @@ from local.aws.scheduler import Firing, Scheduler
 from local.aws.server import Server
 from local.aws.stepfunctions import StepFunctions
 from local.aws.surroundings import Surroundings
+from local.faults.switches import Switches
 
 
 class Behaviours:
-    """One embedded AWS's; `faults` are switched on and off on it. The same seed gives the same jitter."""
+    """One embedded AWS's; `faults` are switched on and off on it, and by the names of causes on `switches`.
+
+    The same seed gives the same jitter.
+    """
 
     def __init__(self, server: Server, surroundings: Surroundings, *, seed: int = 0) -> None:
         self.faults = Faults()
+        self.switches = Switches()
         self._agenda = Agenda(surroundings.clock, "aws-agenda")
         lives = InstanceLives(surroundings.clock, self._agenda, self.faults, seed)
-        scaling = Scaling(surroundings, self._agenda, lives, self.faults)
+        launches = LaunchFaults(self.faults, self.switches, surroundings.account_id, surroundings.region)
+        scaling = Scaling(surroundings, self._agenda, lives, launches)
         autoscaling = AutoScaling(surroundings, scaling)
         updates = Updates(surroundings.clock)
-        self._clusters = Clusters(surroundings, self._agenda, updates)
+        self.clusters = Clusters(surroundings, self._agenda, updates)
         nodegroups = Nodegroups(
             surroundings,
             agenda=self._agenda,
-            clusters=self._clusters,
+            clusters=self.clusters,
             updates=updates,
             autoscaling=autoscaling,
             scaling=scaling,
             faults=self.faults,
             seed=seed,
         )
+        self.nodegroups = nodegroups
         self._nodes = Nodes(surroundings, scaling, nodegroups.behind)
         lives.listen(self._nodes.instance_changed)
-        access = Access(surroundings, self._clusters)
-        addons = Addons(surroundings, self._agenda, self._clusters, updates)
+        NodegroupFaults(
+            self.switches,
+            faults=self.faults,
+            agenda=self._agenda,
+            scaling=scaling,
+            nodegroups=nodegroups,
+            joined=self._nodes.joined,
+        ).install()
+        NetworkFaults(self.switches, surroundings, scaling)
+        self.paths = NetworkPaths(surroundings)
+        access = Access(surroundings, self.clusters)
+        self.addons = Addons(surroundings, self._agenda, self.clusters, updates)
         self._workflows = StepFunctions(surroundings, self._agenda, seed)
         self._scheduler = Scheduler(surroundings, self._agenda, seed)
         lives.install()
+        security_group_rules.install()
         Events(surroundings, self._agenda).install()
         server.application.services |= {
-            "eks": application("eks", self._clusters, nodegroups, updates, access, addons),
+            "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons),
             "autoscaling": application("autoscaling", autoscaling),
             "states": application("states", self._workflows),
             "servicequotas": application("servicequotas", Quotas(surroundings, self.faults)),
@@ -63,7 +86,7 @@ class Behaviours:
 
     def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
         """Where Kubernetes listens: what DescribeCluster gives, and what lets clusters become ACTIVE."""
-        self._clusters.control_plane(endpoint, certificate_authority_base64)
+        self.clusters.control_plane(endpoint, certificate_authority_base64)
 
     def fleet(self, fleet: Fleet) -> None:
         """Who plays the machines behind the instances of node groups."""

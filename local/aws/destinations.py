@@ -11,18 +11,21 @@ class Destinations:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
 
-    def deliver(self, arn: str, text: str, attributes: dict[str, str]) -> None:
-        """Send `text` to a queue, topic, function or event bus; another kind of ARN is a ValueError."""
+    def deliver(self, arn: str, text: str, attributes: dict[str, str], role: str = "") -> None:
+        """Send `text` to a queue, topic, function or event bus; another kind of ARN is a ValueError.
+
+        Queues and topics in the name of `role`, where one is given.
+        """
         service, resource = arn.split(":")[2], arn.rsplit(":", maxsplit=1)[-1]
         values = {name: {"DataType": "String", "StringValue": value} for name, value in attributes.items()}
         match service:
             case "sqs":
                 url = self._around.call("sqs", "get_queue_url", {"QueueName": resource})["QueueUrl"]
                 message = {"QueueUrl": url, "MessageBody": text, "MessageAttributes": values}
-                self._around.call("sqs", "send_message", message)
+                self._around.call("sqs", "send_message", message, role=role)
             case "sns":
                 message = {"TopicArn": arn, "Message": text, "MessageAttributes": values}
-                self._around.call("sns", "publish", message)
+                self._around.call("sns", "publish", message, role=role)
             case "lambda":
                 event = {"FunctionName": arn, "InvocationType": "Event", "Payload": text.encode()}
                 self._around.call("lambda", "invoke", event)

@@ -25,6 +25,8 @@ class Faults:
 
     _no_capacity: set[str] = field(default_factory=set)
     gpu_vcpu_quota: int | None = None
+    #: The same, while the fault vcpu-quota is on.
+    full_quota: int | None = None
     boot_factor: float = 1.0
     _few: dict[str, int] = field(default_factory=dict)
     _stuck: set[str] = field(default_factory=set)
@@ -81,9 +83,15 @@ class Faults:
         self._few.clear()
         self.gpu_vcpu_quota, self.boot_factor = None, 1.0
 
+    @property
+    def gpu_vcpu_limit(self) -> int | None:
+        """How many vCPUs of G and VT instances the account may run now; None: as many as it likes."""
+        given = [each for each in (self.gpu_vcpu_quota, self.full_quota) if each is not None]
+        return min(given, default=None)
+
     def limits(self, instance_type: str) -> bool:
         """Whether it matters how many instances run."""
-        return self.gpu_vcpu_quota is not None or instance_type in self._few
+        return self.gpu_vcpu_limit is not None or instance_type in self._few
 
     def refusal(
         self, instance_type: str, zone: str, other_zones: list[str], running: list[str]
@@ -94,17 +102,9 @@ class Faults:
         """
         none_left = running.count(instance_type) >= self._few.get(instance_type, len(running) + 1)
         if none_left or {instance_type, zone} & self._no_capacity:
-            elsewhere = ", ".join(other for other in other_zones if other not in self._no_capacity)
-            hint = f" or choosing {elsewhere}" if elsewhere else ""
-            return (
-                "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We currently do not"
-                f" have sufficient {instance_type} capacity in the Availability Zone you requested ({zone})."
-                " Our system will be working on provisioning additional capacity. You can currently get"
-                f" {instance_type} capacity by not specifying an Availability Zone in your request{hint}."
-                " Launching EC2 instance failed."
-            )
-        limit = self.gpu_vcpu_quota
-        wanted = sum(vcpus(each) for each in [*running, instance_type] if counts_as_gpu(each))
+            return self.insufficient(instance_type, zone, other_zones)
+        limit = self.gpu_vcpu_limit
+        wanted = gpu_vcpus([*running, instance_type])
         if limit is not None and counts_as_gpu(instance_type) and wanted > limit:
             return (
                 "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU"
@@ -114,6 +114,23 @@ class Faults:
                 " Launching EC2 instance failed."
             )
         return None
+
+    def insufficient(self, instance_type: str, zone: str, other_zones: list[str]) -> str:
+        """EC2 has none left there, as an Auto Scaling activity words it."""
+        elsewhere = ", ".join(other for other in other_zones if other not in self._no_capacity)
+        hint = f" or choosing {elsewhere}" if elsewhere else ""
+        return (
+            "Could not launch On-Demand Instances. InsufficientInstanceCapacity - We currently do not"
+            f" have sufficient {instance_type} capacity in the Availability Zone you requested ({zone})."
+            " Our system will be working on provisioning additional capacity. You can currently get"
+            f" {instance_type} capacity by not specifying an Availability Zone in your request{hint}."
+            " Launching EC2 instance failed."
+        )
+
+
+def gpu_vcpus(running: list[str]) -> int:
+    """vCPUs that these instances take of the quota "Running On-Demand G and VT instances"."""
+    return sum(vcpus(each) for each in running if counts_as_gpu(each))
 
 
 def counts_as_gpu(instance_type: str) -> bool:

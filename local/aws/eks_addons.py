@@ -1,6 +1,7 @@
-"""EKS add-ons: their versions, and being ACTIVE soon. What runs in the cluster for them is not done here."""
+"""EKS add-ons: their versions, and being ACTIVE soon. What runs in the cluster for them, whoever listens does."""
 
 import secrets
+from typing import Protocol
 
 from local.aws.agenda import Agenda
 from local.aws.eks_clusters import Clusters
@@ -23,6 +24,12 @@ VERSIONS = {
 CREATE_SECONDS = 3.0
 
 
+class Listener(Protocol):
+    """What brings about in a cluster what an add-on runs there."""
+
+    def __call__(self, name: str, *, there: bool) -> None: ...
+
+
 class Addons:
     """Public methods that boto3 knows are operations of `eks`."""
 
@@ -34,6 +41,7 @@ class Addons:
         self._clusters = clusters
         self._updates = updates
         self._addons: dict[tuple[str, str], Document] = {}
+        self.listeners: list[Listener] = []
         clusters.removed.append(self._forget)
 
     def create_addon(self, request: Document) -> Document:
@@ -59,7 +67,7 @@ class Addons:
             "configurationValues": request.get("configurationValues"),
         }
         self._addons[cluster, name] = addon
-        self._agenda.after(CREATE_SECONDS, lambda: addon.update(status="ACTIVE"))
+        self._agenda.after(CREATE_SECONDS, lambda: self._come(addon))
         return {"addon": addon}
 
     def describe_addon(self, request: Document) -> Document:
@@ -117,12 +125,22 @@ class Addons:
             ]
         }
 
+    def _come(self, addon: Document) -> None:
+        self._tell(addon["addonName"], there=True)
+        addon.update(status="ACTIVE")
+
     def _remove(self, key: tuple[str, str]) -> None:
         self._addons.pop(key, None)
+        self._tell(key[1], there=False)
+
+    def _tell(self, name: str, *, there: bool) -> None:
+        for listener in self.listeners:
+            listener(name, there=there)
 
     def _forget(self, cluster: str) -> None:
         for key in [key for key in self._addons if key[0] == cluster]:
-            self._remove(key)
+            # What it ran goes with the cluster.
+            self._addons.pop(key, None)
 
     def _addon(self, request: Document) -> Document:
         cluster, name = request["clusterName"], request["addonName"]

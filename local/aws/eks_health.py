@@ -12,6 +12,7 @@ from local.aws.eks_nodegroup import Nodegroup
 SETTLE_SECONDS = 1.0
 #: A creation whose nodes do not come fails after so long.
 CREATE_LIMIT_SECONDS = 20 * 60.0
+_NO_ADDRESS = "not enough free addresses in subnet"
 
 
 class Health:
@@ -37,7 +38,8 @@ class Health:
     def _refused(self, group: Group, message: str) -> None:
         nodegroup = self._behind(group)
         if nodegroup is not None:
-            nodegroup.degrade("AsgInstanceLaunchFailures", message)
+            code = "InsufficientFreeAddresses" if _NO_ADDRESS in message else "AsgInstanceLaunchFailures"
+            nodegroup.degrade(code, message)
 
     def _settle(self, nodegroup: Nodegroup) -> None:
         group = self._scaling.groups.get(nodegroup.group)

@@ -43,6 +43,10 @@ class Nodegroup:
     seen_resize: float = 0.0
     #: The launch template that EKS derives from the user's: id and latest version.
     derived_template: str = ""
+    #: While a fault plays that the group was made with another image.
+    played_image: str | None = None
+    #: The day of its image's release.
+    released: str = "20260714"
     uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property
@@ -50,9 +54,14 @@ class Nodegroup:
         """The name of the Auto Scaling group behind it."""
         return f"eks-{self.name}-{self.uuid}"
 
-    def degrade(self, code: str, message: str) -> None:
-        """A health issue; it stays until a scale-out succeeds."""
-        self.issues = [{"code": code, "message": message, "resourceIds": [self.group]}]
+    @property
+    def image(self) -> str:
+        """The type of the image that its machines start from."""
+        return self.played_image or self.ami_type
+
+    def degrade(self, code: str, message: str, resources: list[str] | None = None) -> None:
+        """A health issue, of the group itself unless it names others; it stays until a scale-out succeeds."""
+        self.issues = [{"code": code, "message": message, "resourceIds": resources or [self.group]}]
         if self.status == "ACTIVE":
             self.status = "DEGRADED"
 
@@ -67,7 +76,7 @@ class Nodegroup:
             "nodegroupArn": self.arn,
             "clusterName": self.cluster,
             "version": self.version,
-            "releaseVersion": f"{self.version}.4-20260714",
+            "releaseVersion": f"{self.version}.4-{self.released}",
             "createdAt": self.created,
             "modifiedAt": self.modified,
             "status": self.status,
@@ -75,7 +84,7 @@ class Nodegroup:
             "scalingConfig": dict(self.sizes),
             "instanceTypes": self.instance_types or None,
             "subnets": self.subnets,
-            "amiType": self.ami_type,
+            "amiType": self.image,
             "nodeRole": self.node_role,
             "labels": self.labels,
             "taints": self.taints,

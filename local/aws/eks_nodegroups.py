@@ -68,7 +68,11 @@ class Nodegroups:
 
     def behind(self, group: Group) -> Nodegroup | None:
         """The node group that an Auto Scaling group belongs to."""
-        return next((n for n in list(self._nodegroups.values()) if n.group == group.name), None)
+        return next((n for n in self.known() if n.group == group.name), None)
+
+    def known(self) -> list[Nodegroup]:
+        """All of them."""
+        return list(self._nodegroups.values())
 
     def create_nodegroup(self, request: Document) -> Document:
         cluster = self._clusters.cluster(request["clusterName"])
@@ -291,7 +295,10 @@ class Nodegroups:
             self._agenda.after(LOOK_AGAIN_SECONDS, lambda: self._finish(nodegroup, update, before))
             return
         grew = nodegroup.sizes["desiredSize"] > before["desiredSize"]
-        if self._faults.reverts(nodegroup.name) and grew and nodegroup.issues:
+        group = self._scaling.groups.get(nodegroup.group)
+        # An issue of an earlier order still stands when this one's machines are on their way.
+        short = group is None or len(group.members) < nodegroup.sizes["desiredSize"]
+        if self._faults.reverts(nodegroup.name) and grew and nodegroup.issues and short:
             message = nodegroup.issues[0]["message"]
             update.errors = [
                 {

@@ -42,6 +42,8 @@ class Fleet(Protocol):
 
     def drain(self, instance_id: str) -> object: ...
 
+    def joined(self, instance_id: str) -> bool: ...
+
 
 class Nodes:
     """`fleet` may be set at any time before the first node; without one nodes are instances and no more."""
@@ -64,6 +66,10 @@ class Nodes:
         """Heard from EC2: the machine of a node goes down, whoever took it."""
         if state == "shutting-down" and self.fleet is not None:
             self.fleet.machine_stopping(instance)
+
+    def joined(self, instance: str) -> bool:
+        """Whether it has become a node, as far as anybody plays its machine."""
+        return self.fleet is None or self.fleet.joined(instance)
 
     def _launched(self, group: Group, member: Member) -> None:
         nodegroup = self._nodegroup_of(group)
@@ -106,7 +112,7 @@ class Nodes:
             nodegroup=nodegroup.name,
             labels=self._labels(nodegroup, instance["ImageId"]),
             taints=[_taint(taint) for taint in nodegroup.taints],
-            ami_type=nodegroup.ami_type,
+            ami_type=nodegroup.image,
             max_pods=self._max_pods(nodegroup, member.type),
             launched=instance["LaunchTime"].timestamp(),
         )

@@ -16,6 +16,7 @@ from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.service import CloudFormation
 from local.aws.cloudformation.stack import Stack
 from local.aws.destinations import Destinations
+from local.aws.event_sources import EventSources
 from local.aws.fresh_start import forget_everything
 from local.aws.http_api import HttpApi
 from local.aws.lambda_async import AsyncInvoker
@@ -23,6 +24,7 @@ from local.aws.lambda_runtime import Runtime
 from local.aws.lambda_service import LambdaService
 from local.aws.refusals import Refusals
 from local.aws.server import Server
+from local.aws.streams import Streams
 from local.aws.surroundings import Surroundings
 from local.clock import VirtualClock
 
@@ -46,9 +48,12 @@ class EmbeddedAws:
         self.runtime = Runtime(self.server, clock, work)
         self.refusals = Refusals(self.runtime.invocation)
         iam.enforce(self.refusals.refusal)
-        later = AsyncInvoker(clock, self.runtime, Destinations(self.around).deliver)
+        destinations = Destinations(self.around)
+        later = AsyncInvoker(clock, self.runtime, destinations.deliver)
         self.functions = LambdaService(self.runtime, later, self.assets, work)
         self.functions.install()
+        sources = EventSources(clock, self.functions, destinations.deliver)
+        Streams(clock, sources.happened).install()
         custom = CustomResources(self.server, self.functions)
         self.stacks = CloudFormation(self.around, custom, self.assets)
         self.server.own("cloudformation", self.stacks)

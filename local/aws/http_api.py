@@ -69,7 +69,7 @@ class HttpApi:
 
     def _event(self, api: str, path: str, request: Request, match: _Match) -> dict[str, Any]:
         now = self._around.clock.now()
-        text = bool(TEXT.match(request.headers.get("content-type", "text/plain").lower()))
+        text = _is_text(request)
         domain = f"{api}.execute-api.{self._around.region}.amazonaws.com"
         cookies = request.headers.get("cookie")
         event: dict[str, Any] = {
@@ -107,6 +107,17 @@ class HttpApi:
         if request.body:
             event["body"] = (request.body if text else base64.b64encode(request.body)).decode()
         return event
+
+
+def _is_text(request: Request) -> bool:
+    """Whether the body is handed over as it is; bytes that are no text would not arrive as they were sent."""
+    if not TEXT.match(request.headers.get("content-type", "text/plain").lower()):
+        return False
+    try:
+        request.body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _route(routes: Iterable[Mapping[str, Any]], method: str, path: str) -> _Match | None:

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
+from urllib.parse import unquote
 
 from moto.core import errors
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.responses import ActionResult
 from moto.core.utils import get_service_model
+from moto.iam.access_control import IAMPolicy, PermissionResult
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
+from moto.s3.models import FakeBucket
 from moto.sts.models import sts_backends
 from werkzeug.exceptions import HTTPException
 
@@ -28,7 +31,7 @@ PARTITION = "aws"
 REGION = "us-east-1"  # IAM is global; its calls are signed for this one
 
 #: IAM names a few services and actions otherwise than their endpoints do.
-_SERVICES = {"monitoring": "cloudwatch", "tagging": "tag", "email": "ses"}
+_SERVICES = {"monitoring": "cloudwatch", "tagging": "tag", "email": "ses", "dynamodbstreams": "dynamodb"}
 _ACTIONS = {"lambda:Invoke": "lambda:InvokeFunction", "lambda:InvokeAsync": "lambda:InvokeFunction"}
 #: What AWS lets everybody ask.
 _ALWAYS = frozenset({"sts:GetCallerIdentity"})
@@ -130,6 +133,16 @@ def enforce(refused: Refused = lambda *_: None) -> None:
     known = errors.COMMON_ERROR_CODES
     known.extend(code for code in {*_REFUSALS.values(), _REFUSAL, *CODES} if code not in known)
     ActionAuthenticatorMixin._authenticate_and_authorize_action = authorize  # type: ignore[method-assign,assignment]  # noqa: SLF001 (moto's own seam)
+    FakeBucket.get_permission = _of_bucket  # type: ignore[method-assign,assignment]
+
+
+def _of_bucket(bucket: FakeBucket, action: str, resource: str) -> PermissionResult:
+    """What a bucket's policy says by its statements without conditions; moto takes any condition as not met."""
+    if bucket.policy is None:
+        return PermissionResult.NEUTRAL
+    policy = json.loads(bucket.policy)
+    policy["Statement"] = [each for each in _list(policy["Statement"]) if "Condition" not in each]
+    return IAMPolicy(json.dumps(policy)).is_action_permitted(action, resource)
 
 
 def _authorize(response: Any) -> None:
@@ -168,9 +181,10 @@ def _answered(response: Any, error: AwsError, status: int) -> HTTPException:
 
 
 def _service(response: Any) -> str:
-    """The name that signed the call."""
-    found: str = response.headers["Authorization"].partition("Credential=")[2].split("/")[3]
-    return found
+    """The name that signed the call: in a header, or in the address of a signed link."""
+    signed = response.headers.get("Authorization", "").partition("Credential=")[2]
+    scope: str = signed or unquote(response.uri).partition("X-Amz-Credential=")[2]
+    return scope.split("/")[3]
 
 
 def _statements(role_name: str) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,9 @@ from local.clock import VirtualClock
 
 LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/runtime"
+#: Where Slack is played (local/slack).
+SLACK = "/_slack"
+LOOPBACK = "127.0.0.1"
 #: Real seconds a worker may take to load its handler (AWS allows 10; a laptop is slower than its cold start).
 INIT_SECONDS = 60.0
 #: As many as an account with the smallest quota runs at once.
@@ -36,6 +39,9 @@ class Runtime:
         self._variables = {
             "AWS_ENDPOINT_URL": server.endpoint,
             "LAMPLIGHTER_CLOCK": str(clock.path),
+            # As the endpoint of AWS: who speaks to Slack speaks to this one, and answers on this machine.
+            "SLACK_API_URL": f"{server.endpoint}{SLACK}/api/",
+            "SLACK_REPLY_HOSTS": LOOPBACK,
         }
         self._lock = threading.Condition()
         self._workers: dict[str, Worker] = {}

@@ -49,12 +49,17 @@ class LambdaService:
         """Run a function now, by its ARN, in nobody's name."""
         return self.runtime.invoke(self.specification(self._function(function_arn)), payload)
 
-    def warm_up(self) -> None:
-        """Start a worker for each Python function, so that a cold start does not cost virtual minutes."""
+    def role(self, function_arn: str) -> str:
+        """The ARN of the role that the function acts in."""
+        return str(self._function(function_arn).role)
+
+    def warm_up(self, named: str = "") -> None:
+        """Start a worker for each Python function whose name ends so: a cold start may cost virtual minutes."""
         for account in moto_lambda.lambda_backends.values():
             for backend in list(account.values()):
                 for function in list(backend.list_functions()):
-                    if (function.run_time or "").startswith("python"):
+                    python = (function.run_time or "").startswith("python")
+                    if python and function.function_name.endswith(named):
                         self.runtime.warm(self.specification(function))
 
     def logs(self, function_arn: str) -> str:

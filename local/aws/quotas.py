@@ -37,7 +37,7 @@ class Quotas:
 
     def _quota(self, code: str) -> Document:
         name, value = QUOTAS[code]
-        limited = self._faults.gpu_vcpu_quota if code == GPU_QUOTA else None
+        limited = self._faults.gpu_vcpu_limit if code == GPU_QUOTA else None
         return {
             "ServiceCode": "ec2",
             "ServiceName": "Amazon Elastic Compute Cloud (Amazon EC2)",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from lamplighter.domain.audit import Entry
 from local.demo.observations import Sample
@@ -36,7 +37,7 @@ class Day:
     interval: timedelta
     """The longest time between two looks: what a measured duration may be too long by."""
     entries: Sequence[Entry]
-    receipts: Sequence[Mapping[str, object]]
+    receipts: Sequence[Mapping[str, Any]]
     budget: Decimal
     over_budget_answer: str | None = None
     """What an ask beyond the budget was answered when it was refused; None when it was granted."""
@@ -108,11 +109,12 @@ def _failsafe_first(day: Day) -> LawVerdict:
         [leased[0], *leased[:-1]], leased, [*leased[1:], leased[-1]], strict=True
     ):
         last = _last_end(sample)
-        # Who extends a lease moves the failsafe first, who shortens one moves it last: a look in between sees
-        # it where the next one wants it, or where the one before did.
-        ends = {last, max(last, _last_end(following)), max(last, _last_end(before))}
-        if not sample.failsafe or min(sample.failsafe) - FAILSAFE_AFTER not in ends:
-            seen = f"{min(sample.failsafe):%H:%M} UTC" if sample.failsafe else "none"
+        # Who extends a lease moves the failsafe first, one schedule after the other, and who shortens one moves it
+        # last: a look in between sees it on its way between two ends.
+        ends = [last, max(last, _last_end(following)), max(last, _last_end(before))]
+        first = min(sample.failsafe, default=None)
+        if first is None or not min(ends) <= first - FAILSAFE_AFTER <= max(ends):
+            seen = f"{first:%H:%M} UTC" if first else "none"
             return LawVerdict(
                 2,
                 held=False,
@@ -149,12 +151,16 @@ def _within_budget(day: Day) -> LawVerdict:
 def _leased_nodes_stay(day: Day) -> LawVerdict:
     lost: list[str] = []
     looks = 0
+    # A node whose GPUs failed, which the lab has changed for a fresh one, and said so before.
+    changed = " ".join(entry.what for entry in day.entries if entry.kind == "replaced")
     for before, after in zip(day.samples, day.samples[1:], strict=False):
         # What a lease that ended in between had is not taken.
         if 0 < len(before.instances) <= min(before.justified(), after.justified()):
             looks += 1
             lost += [
-                f"{gone} at {after.at:%H:%M:%S} UTC" for gone in set(before.instances) - set(after.instances)
+                f"{gone} at {after.at:%H:%M:%S} UTC"
+                for gone in set(before.instances) - set(after.instances)
+                if gone not in changed
             ]
     if lost:
         return LawVerdict(5, held=False, evidence=f"leased nodes were taken: {', '.join(lost)}")

@@ -64,14 +64,14 @@ def acts(opens: datetime, closes: datetime, pool: Pool, doors: Doors, answers: A
             "a retry",
             "delivers a command to open that expired an hour ago",
             "command",
-            lambda: _replay(doors, pool, opens, answers),
+            lambda: replay(doors, pool, opens, answers),
         ),
         Act(
             closes + timedelta(minutes=25),
             "instructor",
             "asks for 2 nodes for 3 hours, more than the budget has left",
             "command",
-            lambda: _ask_too_much(doors, pool, answers),
+            lambda: ask_too_much(doors, pool, answers),
         ),
         Act(
             closes + timedelta(minutes=40),
@@ -83,7 +83,8 @@ def acts(opens: datetime, closes: datetime, pool: Pool, doors: Doors, answers: A
     ]
 
 
-def _cli(doors: Doors, *words: str) -> subprocess.CompletedProcess[str]:
+def command_line(doors: Doors, *words: str) -> subprocess.CompletedProcess[str]:
+    """`lamplighter` with these words, as a program of its own."""
     return subprocess.run(
         [sys.executable, "-m", "cli.main", *words],
         env={**os.environ, **doors.environment},
@@ -95,14 +96,15 @@ def _cli(doors: Doors, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _extend(doors: Doors, pool: Pool, answers: Answers) -> None:
-    done = _cli(doors, "extend", pool.name, "15m", "--json")
+    done = command_line(doors, "extend", pool.name, "15m", "--json")
     if done.returncode != 0:
         answers.failures.append(f"the extension was not granted: {(done.stdout + done.stderr).strip()}")
 
 
-def _ask_too_much(doors: Doors, pool: Pool, answers: Answers) -> None:
+def ask_too_much(doors: Doors, pool: Pool, answers: Answers) -> None:
+    """More than the budget has left."""
     asked = ("open", pool.name, "2", "for", "3h", "because", "more is more", "--json")
-    done = _cli(doors, *asked)
+    done = command_line(doors, *asked)
     reason = str(json.loads(done.stdout)["reason"]) if done.returncode == 1 else done.stderr.strip()
     if done.returncode == 1 and "would cost" in reason:
         answers.over_budget = reason
@@ -110,7 +112,8 @@ def _ask_too_much(doors: Doors, pool: Pool, answers: Answers) -> None:
         answers.failures.append(f"an ask beyond the budget ended {done.returncode}: {reason}")
 
 
-def _replay(doors: Doors, pool: Pool, opens: datetime, answers: Answers) -> None:
+def replay(doors: Doors, pool: Pool, opens: datetime, answers: Answers) -> None:
+    """Deliver a command to open that was good until an hour before `opens`."""
     command = Command(
         id=f"stale-{uuid.uuid4().hex[:8]}",
         verb=Verb.OPEN,

@@ -1,32 +1,38 @@
-"""What a person sees of the day: a calm live picture on a terminal, plain lines elsewhere."""
+"""What a person sees of the day: a calm live picture on a terminal, plain lines elsewhere.
+
+The pool in it is the one view that `status --watch`, Slack and the pages show too.
+"""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, Self
 from zoneinfo import ZoneInfo
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-LINES_KEPT = 18
+from cli.drawn import pool_panel
+from lamplighter.domain.views.lab_view import PoolView
+
+LINES_KEPT = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The picture's upper half: instants in the lab's zone, counts of nodes, the running steps."""
+    """The picture's upper half: what AWS itself has, which step runs, and the pool as everything else shows it."""
 
     at: datetime
     instances: int
     justified: int
-    until: datetime | None
-    owners: str
     steps: str
-    failsafe: datetime | None
+    pool: Callable[[], PoolView]
+    """Reads it: only a picture needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +85,14 @@ class PlainView:
 
 
 class LiveView:
-    """Clock, pool, lease, failsafe and workflow step above, the last events below, redrawn in place."""
+    """Clock, EC2 and workflow step; the pool as `status --watch` draws it; the last events. Redrawn in place."""
 
     def __init__(self, zone: ZoneInfo, console: Console) -> None:
         self._zone = zone
-        self._now: Now | None = None
+        self._now: tuple[Now, PoolView] | None = None
         self._progress = ""
         self._lines: list[Line] = []
-        self._live = Live(console=console, refresh_per_second=8, get_renderable=self._drawn)
+        self._live = Live(console=console, refresh_per_second=8, get_renderable=self.picture)
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -99,33 +105,32 @@ class LiveView:
         self._progress = text
 
     def now(self, now: Now) -> None:
-        self._now = now
+        self._now = now, now.pool()
 
     def line(self, line: Line) -> None:
         self._lines.append(line)
 
-    def _drawn(self) -> Group:
-        return Group(self._state(), self._log())
+    def picture(self) -> Group:
+        """All of it, as it stands."""
+        return Group(*self._state(), self._log())
 
-    def _state(self) -> Panel:
+    def _state(self) -> list[RenderableType]:
         if self._now is None:
-            return Panel(
-                Text(self._progress or "starting …", style="dim"), title="Lamplighter", box=box.ROUNDED
-            )
-        now = self._now
+            text = Text(self._progress or "starting …", style="dim")
+            return [Panel(text, title="Lamplighter", box=box.ROUNDED)]
+        now, pool = self._now
         grid = Table.grid(padding=(0, 2))
         bar = "●" * now.instances + "○" * max(0, now.justified - now.instances)
         colour = "green" if now.instances <= now.justified else "red"
         rows: list[tuple[str, str | Text]] = [
             ("clock", f"{now.at.astimezone(self._zone):%a %d %b %Y %H:%M:%S %Z}"),
-            ("pool", Text(f"{bar or '-'}  {now.instances} of {now.justified} GPU nodes", style=colour)),
-            ("lease", f"{now.owners} until {self._short(now.until)}" if now.until else "none: no GPU node"),
-            ("failsafe", self._short(now.failsafe)),
+            ("in EC2", Text(f"{bar or '-'}  {now.instances} of {now.justified} GPU nodes", style=colour)),
             ("step", now.steps or "-"),
         ]
         for name, value in rows:
             grid.add_row(Text(name, style="dim"), value)
-        return Panel(grid, title="Lamplighter: a lab day", title_align="left", box=box.ROUNDED)
+        day = Panel(grid, title="Lamplighter: a lab day", title_align="left", box=box.ROUNDED)
+        return [day, pool_panel(pool, now.at, self._zone)]
 
     def _log(self) -> Table:
         log = Table.grid(padding=(0, 2))
@@ -140,9 +145,6 @@ class LiveView:
                 line.what,
             )
         return log
-
-    def _short(self, at: datetime | None) -> str:
-        return f"{at.astimezone(self._zone):%H:%M %Z}" if at else "-"
 
 
 def view_for(zone: ZoneInfo) -> View:

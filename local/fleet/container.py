@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from local.fleet import timings
+from local.fleet import container_faults, timings
+from local.fleet.container_faults import Refusal
 from local.fleet.programs import program_of
 from local.fleet.stories import Pause
 from local.fleet.world import timestamp
@@ -12,17 +13,21 @@ from local.kubernetes.api import Object
 if TYPE_CHECKING:
     from local.fleet.pod import PodRun
 
+_NOT_STARTED = 128
+"""What the kubelet gives as the exit status of a container whose start failed."""
 _BACK_OFF = (10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
 """The kubelet doubles its patience with a crashing container up to five minutes."""
 
 
 class ContainerRun:
-    """`began` once it ran, `running` while it does, `ended` when it will not run again."""
+    """`began` once it ran, `running` while it does, `ready` once its readiness probe succeeds as well,
+    `ended` when it will not run again.
+    """
 
     def __init__(self, pod: "PodRun", spec: Object) -> None:
         self.pod = pod
         self.spec = spec
-        self.began = self.running = self.ended = self.succeeded = False
+        self.began = self.running = self.ready = self.ended = self.succeeded = False
         self._restarts = 0
         self._state: Object = {"waiting": {"reason": "PodInitializing"}}
         self._last: Object = {}
@@ -35,6 +40,12 @@ class ContainerRun:
     @property
     def image(self) -> str:
         return str(self.spec.get("image", ""))
+
+    @property
+    def holds_gpus(self) -> bool:
+        """Whether it asks for GPUs, by whatever resource name."""
+        limits = self.spec.get("resources", {}).get("limits") or {}
+        return any(name.startswith("nvidia.com/") for name in limits)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -51,18 +62,62 @@ class ContainerRun:
 
     def life(self) -> Iterator[Pause]:
         """From pull to its last end."""
-        self._state = {"waiting": {"reason": "ContainerCreating"}}
-        yield from self.pod.pull(self.image)
+        self._wait("ContainerCreating")
+        yield from self._image()
         while True:
             yield self.pod.kubelet.delay(timings.START_CONTAINER, "start", self.pod.name, self.name)
-            self._begin()
-            status = yield from program_of(self)
+            yield from self._create()
+            refusal = container_faults.not_started(self)
+            if refusal:
+                status = _NOT_STARTED
+                self._fail_to_start(refusal)
+            else:
+                self._begin()
+                status = yield from program_of(self)
             again = self._restarts_after(status)
-            self._end(status, "Completed" if status == 0 else "Error", last=not again)
+            ended = "Completed" if status == 0 else "Error"
+            self._end(status, refusal.reason if refusal else ended, last=not again, refusal=refusal)
             if not again:
                 return
-            yield _BACK_OFF[min(self._restarts, len(_BACK_OFF) - 1)]
+            yield _back_off(self._restarts)
             self._restarts += 1
+
+    def _image(self) -> Iterator[Pause]:
+        """Pull it, again and again where that fails."""
+        tries = 0
+        while why := (yield from self.pod.pull(self.image)):
+            self._wait("ErrImagePull", why)
+            self._warn("Error: ErrImagePull")
+            self.pod.post()
+            yield timings.RESYNC
+            backing_off = f'Back-off pulling image "{self.image}"'
+            self._wait("ImagePullBackOff", f"{backing_off}: ErrImagePull: {why}")
+            self.pod.world.event(self.pod.pod, "BackOff", backing_off)
+            self._warn("Error: ImagePullBackOff")
+            self.pod.post()
+            yield _back_off(tries)
+            tries += 1
+        if tries:
+            self._wait("ContainerCreating")
+
+    def _create(self) -> Iterator[Pause]:
+        """Until the runtime makes the container: what it cannot make is tried again, whatever the pod says."""
+        while refusal := container_faults.not_created(self):
+            self._wait(refusal.reason, refusal.message)
+            self._warn(f"Error: {refusal.message}")
+            self.pod.post()
+            yield timings.RESYNC
+
+    def _wait(self, reason: str, message: str = "") -> None:
+        self._state = {"waiting": {"reason": reason, **({"message": message} if message else {})}}
+
+    def _warn(self, message: str) -> None:
+        self.pod.world.event(self.pod.pod, "Failed", message, warning=True)
+
+    def _fail_to_start(self, refusal: Refusal) -> None:
+        self._started = timestamp()
+        self.pod.world.logs.begin((self.pod.namespace, self.pod.name, self.name))
+        self._warn(f"Error: {refusal.message}")
 
     def interrupt(self, status: int) -> None:
         """It was told to stop; one that has ended already stays as it ended."""
@@ -75,7 +130,7 @@ class ContainerRun:
             "name": self.name,
             "image": self.image,
             "imageID": self.image,
-            "ready": self.succeeded if self in self.pod.init_containers else self.running,
+            "ready": self.succeeded if self in self.pod.init_containers else self.ready,
             "started": self.running,
             "restartCount": self._restarts,
             "state": self._state,
@@ -87,17 +142,26 @@ class ContainerRun:
         self._started = timestamp()
         self.began = self.running = True
         self._state = {"running": {"startedAt": self._started}}
+        probe = self.spec.get("readinessProbe")
+        self.ready = probe is None
+        if probe:
+            self.pod.world.stories.tell(self._probe(probe.get("initialDelaySeconds", 0), self._restarts))
         self.pod.world.event(self.pod.pod, "Started", f"Started container {self.name}")
         self.pod.post()
+        container_faults.started(self)
 
-    def _end(self, status: int, reason: str, *, last: bool, post: bool = True) -> None:
+    def _end(
+        self, status: int, reason: str, *, last: bool, post: bool = True, refusal: Refusal | None = None
+    ) -> None:
         ended = {
             "exitCode": status,
             "reason": reason,
+            **({"message": refusal.message} if refusal else {}),
             "startedAt": self._started or timestamp(),
             "finishedAt": timestamp(),
         }
-        self.running, self.ended, self.succeeded = False, last, status == 0
+        self.running = self.ready = False
+        self.ended, self.succeeded = last, status == 0
         if last:
             self._state = {"terminated": ended}
         else:
@@ -108,8 +172,19 @@ class ContainerRun:
         if post:
             self.pod.post()
 
+    def _probe(self, delay: float, run: int) -> Iterator[Pause]:
+        """What runs for so long is ready: nothing that is simulated here starts and does not serve."""
+        yield float(delay)
+        if self.running and run == self._restarts:
+            self.ready = True
+            self.pod.post()
+
     def _restarts_after(self, status: int) -> bool:
         policy = self.pod.pod["spec"].get("restartPolicy", "Always")
         if self in self.pod.init_containers:
             return status != 0 and policy != "Never"
         return policy == "Always" or (policy == "OnFailure" and status != 0)
+
+
+def _back_off(tries: int) -> float:
+    return _BACK_OFF[min(tries, len(_BACK_OFF) - 1)]

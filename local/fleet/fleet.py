@@ -11,12 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from local.clock import VirtualClock
+from local.faults.switches import Switches
 from local.fleet import timings
 from local.fleet.draining import drain
 from local.fleet.kubelet import Kubelet
 from local.fleet.logs import KubeletServer, Logs
-from local.fleet.machine import HEALTHY, Behaviour, Machine
+from local.fleet.machine import Machine
+from local.fleet.network import Network
 from local.fleet.operator import POLICIES, Operator
+from local.fleet.policy_fault import policy_fault
 from local.fleet.settling import Settling
 from local.fleet.stories import Pause, Stories
 from local.fleet.timings import Timings
@@ -29,9 +32,20 @@ _HEARTBEAT_SECONDS = 10.0
 
 
 class Fleet:
-    """`work` is a folder of its own for the kubelets' certificate; `seed` decides all jitter."""
+    """`work` is a folder of its own for the kubelets' certificate; `seed` decides all jitter; `faults` are
+    switched on and off on it at any time.
+    """
 
-    def __init__(self, api: KubernetesApi, clock: VirtualClock, work: Path, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        api: KubernetesApi,
+        clock: VirtualClock,
+        work: Path,
+        *,
+        seed: int = 0,
+        faults: Switches | None = None,
+    ) -> None:
+        self.faults = faults or Switches()
         self._api = api
         self._clock = clock
         self._stories = Stories(clock)
@@ -40,17 +54,23 @@ class Fleet:
         work.mkdir(parents=True, exist_ok=True)
         Authority("lamplighter-embedded-kubelets").server("kubelet", ["localhost"]).write(work, "kubelet")
         self._server = KubeletServer(logs, work / "kubelet.crt", work / "kubelet.key")
-        self._world = World(api, self._stories, Timings(seed), self._server.port, logs)
+        self._world = World(api, self._stories, Timings(seed), self._server.port, self.faults, logs)
         self._operator = Operator(self._world)
         self._kubelets: dict[str, Kubelet] = {}
-        self._behaviours: dict[str, Behaviour] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
 
+    @property
+    def network(self) -> Network:
+        """Between the machines; who plays their surroundings may close it."""
+        return self._world.network
+
     def start(self) -> None:
         """Follow the cluster from now on."""
         self._server.start()
+        self.faults.listen(self._stories.look_again)
+        self._stories.tell(policy_fault(self._world))
         self._begin("fleet-heartbeats", self._beat)
         self._follow("/api/v1/pods", self._world.pods, self._see_pod)
         self._follow("/api/v1/nodes", self._world.nodes, self._see_other)
@@ -67,15 +87,15 @@ class Fleet:
         for thread in self._threads:
             thread.join(5)
 
-    def behave(self, nodegroup: str, behaviour: Behaviour) -> None:
-        """Machines of the node group that start from now on behave like this."""
-        self._behaviours[nodegroup] = behaviour
-
     def machine_started(self, machine: Machine) -> None:
         """Its instance is running."""
-        behaviour = self._behaviours.get(machine.nodegroup, HEALTHY)
         with self._lock:
-            self._kubelets[machine.instance_id] = Kubelet(machine, behaviour, self._world)
+            self._kubelets[machine.instance_id] = Kubelet(machine, self._world)
+
+    def joined(self, instance_id: str) -> bool:
+        """Whether the machine has become a node."""
+        kubelet = self._kubelets.get(instance_id)
+        return kubelet is not None and kubelet.registered
 
     def machine_stopping(self, instance_id: str) -> None:
         """Its instance is shutting down: the kubelet falls silent."""

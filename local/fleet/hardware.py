@@ -57,3 +57,9 @@ def hardware(instance_type: str) -> Hardware:
         gpus=sum(board["Count"] for board in boards),
         gpu=_MODELS[boards[0]["Name"]] if boards else None,
     )
+
+
+def has_gpus(instance_type: str) -> bool:
+    """Whether EC2 says so; False for a type that is not known."""
+    boards = INSTANCE_TYPES.get(instance_type, {}).get("GpuInfo", {}).get("Gpus", [])
+    return any(board.get("Manufacturer") == "NVIDIA" for board in boards)

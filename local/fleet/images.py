@@ -3,8 +3,13 @@
 Compressed sizes as the registries list them, rounded; a node pulls and unpacks some 50 MB a second (estimate).
 """
 
+import re
+from collections.abc import Mapping
+
 _MEGABYTE = 1_000_000
 _MEGABYTES_A_SECOND = 50
+#: With it, the CUDA sample takes the 2m18s of the published example of a slow pull.
+_SLOW_MEGABYTES_A_SECOND = 0.8
 _MANIFEST_SECONDS = 1.0
 _USUAL = 60
 
@@ -25,10 +30,33 @@ _MEGABYTES = {
 }
 
 
+#: What images are built on whose name does not say so, by a part of it.
+_CUDA = {"gpu-operator": (13, 0), "nvidia/pytorch": (13, 0), "cuda-sample": (12, 5)}
+
+
 def size_bytes(image: str) -> int:
     return next((size for part, size in _MEGABYTES.items() if part in image), _USUAL) * _MEGABYTE
 
 
-def pull_seconds(image: str) -> float:
+def pull_seconds(image: str, *, slow: bool = False) -> float:
     """For a node that has none of its layers."""
-    return _MANIFEST_SECONDS + size_bytes(image) / _MEGABYTE / _MEGABYTES_A_SECOND
+    speed = _SLOW_MEGABYTES_A_SECOND if slow else _MEGABYTES_A_SECOND
+    return _MANIFEST_SECONDS + size_bytes(image) / _MEGABYTE / speed
+
+
+def duration(seconds: float) -> str:
+    """As Go writes it: 2m18.049s."""
+    minutes, left = divmod(round(seconds, 3), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    before = f"{hours}h" if hours else ""
+    before += f"{minutes}m" if hours or minutes else ""
+    return f"{before}{left:.3f}".rstrip("0").rstrip(".") + "s"
+
+
+def cuda_needed(image: str, environment: Mapping[str, str]) -> tuple[int, int] | None:
+    """The CUDA version that an image asks of the driver, by NVIDIA_REQUIRE_CUDA or its name; None: it asks none."""
+    said = re.search(r"cuda>=(\d+)\.(\d+)", environment.get("NVIDIA_REQUIRE_CUDA", ""))
+    said = said or re.search(r"cuda[:/-]?(\d+)\.(\d+)", image)
+    if said:
+        return int(said[1]), int(said[2])
+    return next((needed for part, needed in _CUDA.items() if part in image), None)

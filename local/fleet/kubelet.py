@@ -1,13 +1,13 @@
 """The kubelet of one machine: registers the node, keeps it alive, announces devices, runs the pods bound to it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from local.fleet import timings
+from local.fleet import built_in_plugin, node_faults, timings
 from local.fleet.hardware import Hardware, hardware
-from local.fleet.machine import Behaviour, Machine
-from local.fleet.node_object import UNINITIALIZED, conditions, lost, node
+from local.fleet.machine import Machine
+from local.fleet.node_object import UNINITIALIZED, conditions, lost, network, node
 from local.fleet.pod import PodRun
-from local.fleet.stories import Pause
+from local.fleet.stories import Pause, Until
 from local.fleet.world import TERMINAL, World, path
 from local.kubernetes.api import ApiError, Object
 
@@ -20,18 +20,22 @@ _SILENCE = 45.0
 class Kubelet:
     """`start` tells its story; `stop` is a machine that is being switched off."""
 
-    def __init__(self, machine: Machine, behaviour: Behaviour, world: World) -> None:
+    def __init__(self, machine: Machine, world: World) -> None:
         self.machine = machine
-        self.behaviour = behaviour
         self.world = world
         self.hardware: Hardware = hardware(machine.instance_type)
+        self.missing = int(self.suffers("gpu-count-short"))
+        self.dead: set[int] = set()
+        """GPUs, by index, that fell off the bus; nothing brings them back."""
+        self.slices: dict[str, int] = {}
+        """What each of its GPUs is cut into by MIG, and how many of each; nothing where GPUs are whole."""
         self.images: set[str] = set()
-        self.ready = False
+        self.ready = self.was_ready = False
         self.registered = False
         self.stopped = False
         self.allocatable: dict[str, int] = {}
         self._runs: dict[str, PodRun] = {}
-        self._story = world.stories.tell(self._join())
+        self._stories = [world.stories.tell(self._join())]
 
     @property
     def name(self) -> str:
@@ -40,7 +44,21 @@ class Kubelet:
     @property
     def gpus(self) -> int:
         """GPUs that the driver sees."""
-        return max(self.hardware.gpus - self.behaviour.gpus_lost, 0)
+        return max(self.hardware.gpus - self.missing, 0)
+
+    @property
+    def pods(self) -> "list[PodRun]":
+        """Those that it knows, oldest first."""
+        return list(self._runs.values())
+
+    def suffers(self, fault: str) -> bool:
+        """Whether the fault is on for this machine; the machines of no pool have none."""
+        return self.hardware.gpus > 0 and self.world.faults.holds(fault, self.machine.nodegroup)
+
+    @property
+    def monitored(self) -> bool:
+        """Whether the node monitoring agent looks after it."""
+        return self.world.daemonsets.find("kube-system", "eks-node-monitoring-agent") is not None
 
     def delay(self, stage: float, *subject: str) -> float:
         return self.world.timings.of(stage, self.machine.instance_id, *subject)
@@ -69,10 +87,10 @@ class Kubelet:
         taken = sum(run.holds_gpus for run in list(self._runs.values()))
         return self.allocatable.get(GPU, 0) - taken
 
-    def announce(self, resource: str, count: int) -> None:
-        """A device plugin registered `count` healthy devices."""
-        self.allocatable[resource] = count
-        self._update_status({name: {resource: str(count)} for name in ("capacity", "allocatable")})
+    def announce(self, resource: str, count: int, *, healthy: int | None = None) -> None:
+        """A device plugin lists `count` devices, all of them healthy unless it says how many."""
+        self.allocatable[resource] = well = count if healthy is None else healthy
+        self._update_status({"capacity": {resource: str(count)}, "allocatable": {resource: str(well)}})
 
     def withdraw(self, resource: str) -> None:
         """The device plugin is gone: its devices count as unhealthy, but the kubelet remembers them."""
@@ -80,7 +98,8 @@ class Kubelet:
             self.allocatable[resource] = 0
             self._update_status({"allocatable": {resource: "0"}})
 
-    def label(self, labels: dict[str, str]) -> None:
+    def label(self, labels: Mapping[str, str | None]) -> None:
+        """Set labels; None takes one away."""
         self.world.api.merge(f"/api/v1/nodes/{self.name}", {"metadata": {"labels": labels}})
 
     def heartbeat(self, renew_time: str) -> None:
@@ -99,25 +118,41 @@ class Kubelet:
     def stop(self) -> None:
         """The machine goes down: no heartbeats, no logs, nothing runs any more."""
         self.stopped = True
-        self._story.stop()
+        for story in self._stories:
+            story.stop()
         for run in list(self._runs.values()):
             run.vanished()
         self.world.stories.tell(self._fall_silent())
 
     def _join(self) -> Iterator[Pause]:
-        if not self.behaviour.joins:
-            return
-        yield self.delay(timings.REGISTER, "register") + self.behaviour.slow_boot_seconds
+        yield self.delay(timings.REGISTER, "register")
+        yield Until(lambda: not self.suffers("node-not-joined"))
         if self.stopped:
             return
-        self.world.api.create("/api/v1/nodes", node(self.machine, self.world.kubelet_port))
+        taints = node_faults.taints(self)
+        self.world.api.create("/api/v1/nodes", node(self.machine, self.world.kubelet_port, taints))
         self.registered = True
+        self._stories += [
+            self.world.stories.tell(story)
+            for story in (*node_faults.stories(self), *built_in_plugin.stories(self))
+        ]
         yield self.delay(timings.CLOUD_CONTROLLER, "initialize")
-        self._remove_taint(UNINITIALIZED)
+        self.retaint(lambda taint: taint["key"] != UNINITIALIZED)
         yield self.delay(timings.CNI, "cni")
+        yield Until(lambda: not self.suffers("node-not-ready"))
+        self.ready = self.was_ready = True
         self._update_status({"conditions": conditions(ready=True)})
-        self.ready = True
-        self.world.stories.look_again()
+
+    def set_condition(self, condition: Object) -> None:
+        self._update_status({"conditions": [condition]})
+
+    def set_network(self, *, up: bool) -> None:
+        """The node's network plugin comes back, or is gone; its pods' readiness is told anew when it is back."""
+        self.ready = up
+        self._update_status({"conditions": [network(up=up)]})
+        if up:
+            for run in self.pods:
+                run.post()
 
     def _fall_silent(self) -> Iterator[Pause]:
         """The real node controller counts 50 real seconds without a heartbeat; these are the lab's."""
@@ -128,10 +163,10 @@ class Kubelet:
         self.world.api.amend(f"/api/v1/nodes/{self.name}/status", {"status": status})
         self.world.stories.look_again()
 
-    def _remove_taint(self, key: str) -> None:
+    def retaint(self, keep: Callable[[Object], bool], *more: Object) -> None:
         """The list of taints is replaced whole, so somebody else's change in between means: again."""
         while found := self.world.api.find(f"/api/v1/nodes/{self.name}"):
-            taints = [taint for taint in found["spec"].get("taints", []) if taint["key"] != key]
+            taints = [*(taint for taint in found["spec"].get("taints", []) if keep(taint)), *more]
             version = {"resourceVersion": found["metadata"]["resourceVersion"]}
             try:
                 self.world.api.merge(

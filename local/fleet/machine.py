@@ -1,6 +1,7 @@
-"""A machine of a node group as the simulator is told about it, and how it may misbehave.
+"""A machine of a node group as the simulator is told about it.
 
-Instances, their boot and their end are EC2's (local/aws); from `running` on the machine is the fleet's.
+Instances, their boot and their end are EC2's (local/aws); from `running` on the machine is the fleet's. How
+it may misbehave is switched in local/faults.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,16 +41,7 @@ class Machine:
         """Whether its image brings driver and container toolkit."""
         return "NVIDIA" in self.ami_type
 
-
-@dataclass(frozen=True)
-class Behaviour:
-    """How a machine departs from a healthy one; the default departs in nothing."""
-
-    slow_boot_seconds: float = 0
-    joins: bool = True
-    gpus_lost: int = 0
-    """GPUs that the driver does not see, of those that the instance type has."""
-    device_plugin_crashes: bool = False
-
-
-HEALTHY = Behaviour()
+    @property
+    def brings_plugin(self) -> bool:
+        """Whether its image has a device plugin of its own."""
+        return self.nvidia_image and self.ami_type.startswith("BOTTLEROCKET")

@@ -1,5 +1,7 @@
 """The Node that a machine's kubelet registers, as an EKS node looks at each stage before any GPU component."""
 
+from collections.abc import Iterable
+
 from local.fleet.hardware import hardware
 from local.fleet.machine import Machine
 from local.fleet.world import timestamp
@@ -15,7 +17,7 @@ _NO_NETWORK = (
 )
 
 
-def node(machine: Machine, kubelet_port: int) -> Object:
+def node(machine: Machine, kubelet_port: int, more_taints: Iterable[Object] = ()) -> Object:
     """As registered: not Ready, with the node group's labels and taints and the cloud's startup taint."""
     return {
         "apiVersion": "v1",
@@ -25,6 +27,7 @@ def node(machine: Machine, kubelet_port: int) -> Object:
             "providerID": f"aws:///{machine.zone}/{machine.instance_id}",
             "taints": [
                 *(dict(taint) for taint in machine.taints),
+                *more_taints,
                 {"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"},
             ],
         },
@@ -46,31 +49,32 @@ def node(machine: Machine, kubelet_port: int) -> Object:
 
 def conditions(*, ready: bool) -> list[Object]:
     """A kubelet's conditions, healthy but for the network when it is not ready yet."""
-    at = timestamp()
     health = [
         ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
         ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
         ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-        ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
-        if ready
-        else (
-            "Ready",
-            "False",
-            "KubeletNotReady",
-            _NO_NETWORK,
-        ),
     ]
-    return [
-        {
-            "type": kind,
-            "status": status,
-            "reason": reason,
-            "message": message,
-            "lastHeartbeatTime": at,
-            "lastTransitionTime": at,
-        }
-        for kind, status, reason, message in health
-    ]
+    return [*(condition(*each) for each in health), network(up=ready)]
+
+
+def network(*, up: bool) -> Object:
+    """The Ready condition of a healthy kubelet, which hangs on the network plugin."""
+    if up:
+        return condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+    return condition("Ready", "False", "KubeletNotReady", _NO_NETWORK)
+
+
+def condition(kind: str, status: str, reason: str, message: str) -> Object:
+    """A node's condition that turns now."""
+    at = timestamp()
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastHeartbeatTime": at,
+        "lastTransitionTime": at,
+    }
 
 
 def lost() -> Object:
@@ -127,6 +131,7 @@ def _resources(machine: Machine) -> Object:
 
 def _info(machine: Machine) -> Object:
     bottlerocket = machine.ami_type.startswith("BOTTLEROCKET")
+    variant = "-nvidia" if machine.nvidia_image else ""
     return {
         "architecture": "amd64",
         "bootID": f"boot-{machine.instance_id}",
@@ -136,6 +141,8 @@ def _info(machine: Machine) -> Object:
         "kubeletVersion": KUBELET_VERSION,
         "machineID": machine.instance_id,
         "operatingSystem": "linux",
-        "osImage": "Bottlerocket OS 1.50.0" if bottlerocket else "Amazon Linux 2023.8.20260714",
+        "osImage": f"Bottlerocket OS 1.50.0 (aws-k8s-1.35{variant})"
+        if bottlerocket
+        else "Amazon Linux 2023.8.20260714",
         "systemUUID": machine.instance_id,
     }

@@ -24,6 +24,11 @@ class Operand:
     waits_for: tuple[str, ...] = ("toolkit-validation",)
     always: bool = False
 
+    @property
+    def needs_runtime(self) -> bool:
+        """Whether its pods run under the nvidia runtime; those that bring driver and runtime cannot."""
+        return self.key not in ("driver", "toolkit")
+
     def wanted(self, spec: Object) -> bool:
         """Whether the policy asks for it; a key left out has the operator's default, which is on."""
         return self.always or bool(spec.get(self.key, {}).get("enabled", self.key != "dcgm"))
@@ -70,7 +75,10 @@ OPERANDS = (
         "gpu-feature-discovery",
         "gpu-feature-discovery",
     ),
+    Operand("state-mig-manager", "migManager", "nvidia-mig-manager", "nvidia-mig-manager", "mig-manager"),
 )
+MIG_MANAGER = f"{_ATTEMPT}.mig-manager"
+"""Only nodes whose GPUs can be cut are asked to run it."""
 
 
 def deploy_labels() -> tuple[str, ...]:
@@ -82,6 +90,7 @@ def deploy_labels() -> tuple[str, ...]:
 def daemonset(operand: Operand, spec: Object, namespace: str, owner: Object) -> Object:
     """The DaemonSet of an operand under a policy's spec, owned by the policy."""
     common = spec.get("daemonsets", {})
+    runtime = spec.get("operator", {}).get("runtimeClass", "nvidia")
     strategy: Object = {"type": common.get("updateStrategy", "RollingUpdate")}
     if strategy["type"] == "RollingUpdate":
         most = str(common.get("rollingUpdate", {}).get("maxUnavailable", "1"))
@@ -104,6 +113,7 @@ def daemonset(operand: Operand, spec: Object, namespace: str, owner: Object) -> 
                     "nodeSelector": {f"{_ATTEMPT}.{operand.selector}": "true"},
                     "tolerations": common.get("tolerations", []),
                     "priorityClassName": common.get("priorityClassName", "system-node-critical"),
+                    **({"runtimeClassName": runtime} if operand.needs_runtime else {}),
                     "initContainers": [_waiting(name, spec) for name in operand.waits_for],
                     "containers": [_container(operand, spec)],
                 },

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 from local.fleet import timings
 from local.fleet.gpu_labels import PCI_NVIDIA
+from local.fleet.mig import CAPABLE
 from local.fleet.node_object import GPU_PRESENT
-from local.fleet.operands import OPERANDS, Operand, daemonset, deploy_labels
+from local.fleet.operands import MIG_MANAGER, OPERANDS, Operand, daemonset, deploy_labels
 from local.fleet.stories import Pause, Until
-from local.fleet.world import World, labels, timestamp
+from local.fleet.world import World, labels, ready, timestamp
 from local.kubernetes.api import Object
 
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
@@ -48,8 +49,7 @@ class Operator:
     def _namespace(self) -> str | None:
         """Where the operator's own pod runs; without one nothing is reconciled."""
         for pod in self._world.pods.all():
-            running = pod.get("status", {}).get("phase") == "Running"
-            if running and labels(pod).get("app") == "gpu-operator":
+            if labels(pod).get("app") == "gpu-operator" and ready(pod):
                 return str(pod["metadata"]["namespace"])
         return None
 
@@ -79,7 +79,8 @@ class Operator:
         """Ask for the operands on a GPU node; what somebody has set there before is left as it is."""
         present = labels(node)
         on = "false" if present.get(_OPERANDS_OFF) == "false" else "true"
-        wanted = {label: on for label in deploy_labels() if label not in present or on == "false"}
+        asked = [label for label in deploy_labels() if label != MIG_MANAGER or present.get(CAPABLE) == "true"]
+        wanted = {label: on for label in asked if label not in present or on == "false"}
         wanted[GPU_PRESENT] = "true"
         missing = {label: value for label, value in wanted.items() if present.get(label) != value}
         if missing:

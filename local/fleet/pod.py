@@ -4,12 +4,12 @@ What a container prints, for how long it runs and how it exits is its program's 
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING
 
-from local.fleet import timings
+from local.fleet import container_faults, timings
 from local.fleet.container import ContainerRun
-from local.fleet.images import pull_seconds, size_bytes
+from local.fleet.images import duration, pull_seconds, size_bytes
 from local.fleet.stories import Pause, Story, Until
 from local.fleet.world import TERMINAL, gpus_of, path, timestamp
 from local.kubernetes.api import Object
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _GRACE_CODE = 143
 """The exit status of a program that ends by the signal TERM."""
 _KILLED = 137
+_LETTING_GO = (1.0, 2.0, 4.0, 8.0)
 _TOO_LONG = "Pod was active on the node longer than the specified deadline"
 
 
@@ -78,22 +79,34 @@ class PodRun:
         self.world.logs.forget(self.namespace, self.name)
         self.world.stories.tell(self._undo())
 
-    def pull(self, image: str) -> Iterator[Pause]:
-        """Wait for an image; a node pulls each only once."""
+    @property
+    def containers(self) -> list[ContainerRun]:
+        return [*self.init_containers, *self._main]
+
+    def pull(self, image: str) -> Generator[Pause, None, str]:
+        """Wait for an image; a node pulls each only once. Gives why it could not be pulled, or ""."""
         if image in self.kubelet.images:
             self.world.event(self.pod, "Pulled", f'Container image "{image}" already present on machine')
-            return
+            return ""
         self.world.event(self.pod, "Pulling", f'Pulling image "{image}"')
-        seconds = self.kubelet.delay(pull_seconds(image), "pull", image)
+        slow = self.kubelet.suffers("image-pull-slow")
+        seconds = self.kubelet.delay(pull_seconds(image, slow=slow), "pull", image)
+        if self.kubelet.suffers("image-pull-failed"):
+            yield self.kubelet.delay(timings.REFUSED_PULL, "refused", image)
+            if self.kubelet.suffers("image-pull-failed"):
+                why = container_faults.refused_pull(image)
+                self.world.event(self.pod, "Failed", f'Failed to pull image "{image}": {why}', warning=True)
+                return why
         yield seconds
         self.kubelet.images.add(image)
-        took = f"{seconds:.3f}s"
+        took = duration(seconds)
         self.world.event(
             self.pod,
             "Pulled",
             f'Successfully pulled image "{image}" in {took} ({took} including waiting). '
             f"Image size: {size_bytes(image)} bytes.",
         )
+        return ""
 
     def post(self) -> None:
         """Write the pod's status as its containers are now."""
@@ -103,8 +116,7 @@ class PodRun:
             self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
 
     def _live(self) -> Iterator[Pause]:
-        if self.gpus > 0 and self.gpus > self.kubelet.free_gpus():
-            self._refuse()
+        if not (yield from self._admitted()):
             return
         self.holds_devices = True
         self.post()
@@ -113,6 +125,7 @@ class PodRun:
             self._stories.append(self.world.stories.tell(self._expire(deadline)))
         if not self.pod["spec"].get("hostNetwork"):
             yield Until(lambda: self.kubelet.ready)
+        yield from self._sandbox()
         for container in self.init_containers:
             yield from container.life()
             if not container.succeeded:
@@ -122,6 +135,30 @@ class PodRun:
             self._stories.append(self.world.stories.tell(container.life()))
         yield Until(lambda: all(container.ended for container in self._main))
         yield from self._finish()
+
+    def _admitted(self) -> Generator[Pause, None, bool]:
+        """Whether the kubelet has GPUs for it. What another pod lets go of is there as soon as anybody may see its
+        end; here that takes a thread a moment, which is no reason to refuse.
+        """
+        free = self._free_gpus()
+        for pause in _LETTING_GO:
+            if self.gpus <= free or self.kubelet.suffers("admission-refused"):
+                break
+            yield pause
+            free = self._free_gpus()
+        if self.gpus > free:
+            self._refuse(free)
+        return self.gpus <= free
+
+    def _free_gpus(self) -> int:
+        return 0 if self.kubelet.suffers("admission-refused") else self.kubelet.free_gpus()
+
+    def _sandbox(self) -> Iterator[Pause]:
+        """The kubelet tries again and again, at the pace at which it looks at its pods."""
+        while why := container_faults.no_sandbox(self):
+            yield self.kubelet.delay(timings.START_CONTAINER, "sandbox", self.name)
+            self.world.event(self.pod, "FailedCreatePodSandBox", why, warning=True)
+            yield timings.RESYNC
 
     def _finish(self) -> Iterator[Pause]:
         for story in self._stories[1:]:
@@ -135,17 +172,17 @@ class PodRun:
         yield float(seconds)
         for story in self._stories:
             story.stop()
-        for container in [*self.init_containers, *self._main]:
+        for container in self.containers:
             container.interrupt(_KILLED)
         self._reason = {"reason": "DeadlineExceeded", "message": _TOO_LONG}
         self.post()
         self.holds_devices = False
         self.world.stories.tell(self._undo())
 
-    def _refuse(self) -> None:
+    def _refuse(self, free: int) -> None:
         message = (
             "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. "
-            f"Requested: {self.gpus}, Available: {self.kubelet.free_gpus()}, which is unexpected"
+            f"Requested: {self.gpus}, Available: {free}, which is unexpected"
         )
         status = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": message}
         self.world.api.amend(path(self.pod) + "/status", {"status": status})
@@ -156,9 +193,11 @@ class PodRun:
         grace = self.pod["metadata"].get("deletionGracePeriodSeconds", 0)
         yield min(grace, self.kubelet.delay(timings.STOP_CONTAINER, "stop", self.name))
         yield from self._undo()
-        for container in [*self.init_containers, *self._main]:
+        for container in self.containers:
             container.interrupt(_GRACE_CODE)
-        self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
+        # After what a container that just began may still be writing: an end is not taken back.
+        with self._lock:
+            self.world.api.amend(path(self.pod) + "/status", {"status": self._status()})
         uid = {"uid": self.pod["metadata"]["uid"]}
         self.world.api.delete(path(self.pod), {"gracePeriodSeconds": 0, "preconditions": uid})
 
@@ -186,7 +225,7 @@ class PodRun:
     def _status(self) -> Object:
         phase, at = self._phase(), timestamp()
         initialized = all(container.succeeded for container in self.init_containers)
-        ready = initialized and all(container.running for container in self._main)
+        ready = initialized and all(container.ready for container in self._main)
         truth = {
             "PodReadyToStartContainers": True,
             "Initialized": initialized,

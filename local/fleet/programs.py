@@ -8,7 +8,13 @@ import re
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
-from local.fleet import programs_cuda, programs_operator
+from local.fleet import (
+    programs_broken,
+    programs_cuda,
+    programs_device_plugin,
+    programs_nccl,
+    programs_operator,
+)
 from local.fleet.stories import Pause, Until
 from local.fleet.world import labels
 
@@ -20,6 +26,7 @@ _UNKNOWN_SECONDS = 5.0
 
 #: GPU tools by what the command line or the image says; the first that fits.
 _TOOLS: tuple[tuple[str, Callable[["ContainerRun"], Program]], ...] = (
+    ("torchrun", programs_nccl.torchrun),
     ("dcgmi diag", programs_cuda.dcgmi_diag),
     ("nvidia-smi", programs_cuda.nvidia_smi),
     ("vectoradd", programs_cuda.vector_add),
@@ -31,11 +38,12 @@ def program_of(container: "ContainerRun") -> Program:
     """The program of a container that starts now."""
     metadata = labels(container.pod.pod)
     operand = programs_operator.find(metadata, container.name)
+    operand = operand or programs_device_plugin.find(metadata, container.name)
     if operand:
         return operand(container)
     for sign, tool in _TOOLS:
         if sign in container.words or (not container.words and sign in container.image):
-            return tool(container)
+            return programs_broken.find(container, tool)(container)
     return _plain(container)
 
 

@@ -6,20 +6,22 @@ Their pods are real objects, placed by the real DaemonSet controller and schedul
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING
 
-from local.fleet import timings
+from local.fleet import device_faults, device_offers, mig, timings
 from local.fleet.gpu_labels import discovered, pci_labels
-from local.fleet.gpu_sharing import UNSHARED, Sharing, sharing_of
 from local.fleet.stories import Pause, Until
-from local.fleet.world import TERMINAL, labels, path
+from local.fleet.world import TERMINAL, path
 from local.kubernetes.api import Object
 
 if TYPE_CHECKING:
     from local.fleet.container import ContainerRun
+    from local.fleet.kubelet import Kubelet
 
 Program = Generator[Pause, None, int]
 _STEP_SECONDS = 4.0
 _CUDA_SECONDS = 5.0
+_CRASH_SECONDS = 2.0
 VALIDATED = "all validations are successful"
+_PLUGIN_CRASH = "E main.go:132] error starting plugins: error creating plugin manager: unable to start"
 
 
 def find(metadata: Mapping[str, str], container: str) -> Callable[["ContainerRun"], Program] | None:
@@ -43,48 +45,62 @@ def _discover_features(container: "ContainerRun") -> Program:
     return (yield from _serve(container))
 
 
-def _plug_devices(container: "ContainerRun") -> Program:
+def plug_devices(container: "ContainerRun") -> Program:
+    """The device plugin, whoever installed it."""
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.REGISTER_DEVICES, "devices")
-    if kubelet.behaviour.device_plugin_crashes:
-        container.say("E main.go:132] error starting plugins: error creating plugin manager: unable to start")
+    if kubelet.suffers("device-plugin-missing"):
+        container.say(_PLUGIN_CRASH)
         return 1
-    if not kubelet.machine.nvidia_image:
-        container.say(
-            "E factory.go:112] Incompatible platform detected\n"
-            "E factory.go:113] could not load NVML library: libnvidia-ml.so.1: cannot open shared object file"
+    why = device_faults.no_devices(kubelet)
+    if why:
+        container.say(why)
+        yield Until(lambda: not device_faults.no_devices(kubelet) or kubelet.suffers("device-plugin-missing"))
+        return 1
+    container.pod.at_end(lambda: _withdraw(kubelet))
+    while not kubelet.suffers("device-plugin-missing"):
+        told = device_offers.told(container)
+        for resource in device_offers.announce(container):
+            container.say(f"I server.go:197] Starting GRPC server for '{resource}'")
+            container.say(f"I server.go:151] Registered device plugin for '{resource}' with Kubelet")
+        if device_faults.to_die(kubelet):
+            yield timings.XID_STRIKES
+            container.say(device_faults.die(kubelet))
+            continue
+        yield Until(
+            lambda told=told: (  # type: ignore[misc]
+                kubelet.suffers("device-plugin-missing")
+                or device_faults.to_die(kubelet)
+                or device_offers.told(container) != told
+            )
         )
-        return (yield from _serve(container))
-    shared = _sharing(container)
-    container.say(f"I server.go:197] Starting GRPC server for '{shared.resource}'")
-    container.say(f"I server.go:151] Registered device plugin for '{shared.resource}' with Kubelet")
-    container.pod.at_end(lambda: kubelet.withdraw(shared.resource))
-    kubelet.announce(shared.resource, kubelet.gpus * shared.replicas)
-    return (yield from _serve(container))
+        if device_offers.told(container) != told:
+            container.say('I main.go:243] Received signal "hangup", restarting.')
+            yield kubelet.delay(timings.REGISTER_DEVICES, "devices", *device_offers.told(container))
+    _withdraw(kubelet)
+    container.say(_PLUGIN_CRASH)
+    return 1
 
 
-def _discover_gpus(container: "ContainerRun") -> Program:
+def _withdraw(kubelet: "Kubelet") -> None:
+    for resource in list(kubelet.allocatable):
+        kubelet.withdraw(resource)
+
+
+def discover_gpus(container: "ContainerRun") -> Program:
+    """GPU feature discovery, whoever installed it."""
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.DISCOVER, "gpus")
-    if kubelet.machine.nvidia_image and kubelet.hardware.gpu:
-        policy = next(iter(kubelet.world.policies.all()), {})
-        strategy = policy.get("spec", {}).get("mig", {}).get("strategy", "single")
-        found = discovered(kubelet.hardware, kubelet.gpus, _sharing(container), strategy)
+    while kubelet.machine.nvidia_image and kubelet.hardware.gpu:
+        told = device_offers.told(container)
+        strategy = device_offers.mig_strategy(kubelet)
+        shared = device_offers.sharing(container)
+        found = discovered(kubelet.hardware, kubelet.gpus, shared, strategy, kubelet.slices)
         kubelet.label(found | {"nvidia.com/gpu.machine": kubelet.machine.instance_type})
         container.say("I main.go:205] Creating Labels")
+        yield Until(lambda told=told: device_offers.told(container) != told)  # type: ignore[misc]
+        yield kubelet.delay(timings.DISCOVER, "gpus", *device_offers.told(container))
     return (yield from _serve(container))
-
-
-def _sharing(container: "ContainerRun") -> Sharing:
-    """The sharing that the plugin's configuration gives to this node."""
-    name = container.environment.get("CONFIG_MAP")
-    if not name:
-        return UNSHARED
-    kubelet = container.pod.kubelet
-    node = kubelet.world.nodes.find("", kubelet.name) or {"metadata": {}}
-    wanted = labels(node).get("nvidia.com/device-plugin.config") or container.environment.get("DEFAULT", "")
-    found = kubelet.world.api.find(f"/api/v1/namespaces/{container.pod.namespace}/configmaps/{name}")
-    return sharing_of((found or {}).get("data", {}).get(wanted, ""))
 
 
 def _export_metrics(container: "ContainerRun") -> Program:
@@ -94,8 +110,9 @@ def _export_metrics(container: "ContainerRun") -> Program:
 
 def _validate_driver(container: "ContainerRun") -> Program:
     yield _STEP_SECONDS
-    if not container.pod.kubelet.machine.nvidia_image:
-        container.say("couldn't find nvidia-smi on the host: no pre-installed driver")
+    why = device_faults.driver_fails(container.pod.kubelet)
+    if why:
+        container.say(why)
         return 1
     container.say("driver is pre-installed on the host; nvidia-smi succeeded")
     return 0
@@ -109,6 +126,9 @@ def _validate_toolkit(container: "ContainerRun") -> Program:
 
 def _validate_cuda(container: "ContainerRun") -> Program:
     yield _CUDA_SECONDS
+    if container.pod.kubelet.suffers("validator-stuck"):
+        container.say("cuda workload validation failed: vectorAdd ended with exit code 1")
+        return 1
     container.say("cuda workload validation is successful")
     return 0
 
@@ -122,6 +142,9 @@ def _validate_plugin(container: "ContainerRun") -> Program:
         resource = next(name for name, count in kubelet.allocatable.items() if count > 0)
         workload = _workload(container, resource)
         namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
+        # One that failed is left to be looked at until the next try.
+        kubelet.world.api.delete(path(workload), {"gracePeriodSeconds": 0})
+        yield Until(lambda: kubelet.world.pods.find(namespace, name) is None)
         kubelet.world.api.create(f"/api/v1/namespaces/{namespace}/pods", workload)
 
         def finished() -> bool:
@@ -132,7 +155,6 @@ def _validate_plugin(container: "ContainerRun") -> Program:
         pod = kubelet.world.pods.find(namespace, name)
         if pod is None or pod["status"]["phase"] != "Succeeded":
             container.say("plugin workload validation failed; trying again")
-            kubelet.world.api.delete(path(workload))
             return 1
     container.say("device plugin validation is successful")
     return 0
@@ -167,16 +189,31 @@ def _workload(container: "ContainerRun", resource: str) -> Object:
     }
 
 
+def _operate(container: "ContainerRun") -> Program:
+    """The operator's own pod; what it does is operator.py's, as long as this runs."""
+    yield Until(lambda: container.pod.world.faults.holds("operator-not-ready"))
+    # Sooner than its readiness probe asks for the first time.
+    yield _CRASH_SECONDS
+    container.say(
+        '{"level":"error","logger":"setup","msg":"problem running manager","error":"failed to wait for '
+        'clusterpolicy-controller caches to sync: timed out waiting for cache to be synced"}'
+    )
+    return 1
+
+
 def _rest_validated(container: "ContainerRun") -> Program:
     container.say(VALIDATED)
     return (yield from _serve(container))
 
 
 _PROGRAMS: dict[tuple[str, str], Callable[["ContainerRun"], Program]] = {
+    ("gpu-operator", "gpu-operator"): _operate,
     ("nvidia-device-plugin-daemonset", "toolkit-validation"): _validate_toolkit,
-    ("nvidia-device-plugin-daemonset", "nvidia-device-plugin"): _plug_devices,
+    ("nvidia-device-plugin-daemonset", "nvidia-device-plugin"): plug_devices,
     ("gpu-feature-discovery", "toolkit-validation"): _validate_toolkit,
-    ("gpu-feature-discovery", "gpu-feature-discovery"): _discover_gpus,
+    ("gpu-feature-discovery", "gpu-feature-discovery"): discover_gpus,
+    ("nvidia-mig-manager", "toolkit-validation"): _validate_toolkit,
+    ("nvidia-mig-manager", "nvidia-mig-manager"): mig.manage,
     ("nvidia-dcgm-exporter", "toolkit-validation"): _validate_toolkit,
     ("nvidia-dcgm-exporter", "nvidia-dcgm-exporter"): _export_metrics,
     ("nvidia-operator-validator", "driver-validation"): _validate_driver,

@@ -62,6 +62,10 @@ class Stories:
         self._go_on(story)
         return story
 
+    def time(self) -> float:
+        """The present instant of the lab, as an epoch."""
+        return self._clock.time()
+
     def look_again(self) -> None:
         """Something changed: stories that wait for a condition look at it again."""
         with self._lock:

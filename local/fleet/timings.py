@@ -24,6 +24,12 @@ STOP_CONTAINER = 1.0
 COLLECT_ORPHANS = 45.0
 #: Creating a sandbox and starting a container.
 START_CONTAINER = 1.0
+#: Until a registry that refuses has said so.
+REFUSED_PULL = 2.0
+#: From the moment at which a GPU is at work until it falls off the bus, under the fault xid.
+XID_STRIKES = 20.0
+#: The kubelet looks at a pod that does not get on about so often.
+RESYNC = 13.0
 
 _JITTER = 0.2
 

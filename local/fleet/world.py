@@ -2,14 +2,16 @@
 
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from local.faults.switches import Switches
+from local.fleet.events import Events
 from local.fleet.logs import Logs
+from local.fleet.network import Network
 from local.fleet.stories import Stories
 from local.fleet.timings import Timings
-from local.kubernetes.api import ApiError, KubernetesApi, Object
+from local.kubernetes.api import KubernetesApi, Object
 
 TERMINAL = ("Succeeded", "Failed")
 
@@ -45,11 +47,17 @@ class World:
     stories: Stories
     timings: Timings
     kubelet_port: int
+    faults: Switches = field(default_factory=Switches)
     logs: Logs = field(default_factory=Logs)
+    network: Network = field(default_factory=Network)
     pods: Objects = field(default_factory=Objects)
     nodes: Objects = field(default_factory=Objects)
     daemonsets: Objects = field(default_factory=Objects)
     policies: Objects = field(default_factory=Objects)
+    events: Events = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", Events(self.api))
 
     def pods_on(self, node: str) -> list[Object]:
         """Every pod that is bound to the node."""
@@ -57,28 +65,22 @@ class World:
 
     def event(self, item: Object, reason: str, message: str, *, warning: bool = False) -> None:
         """Record a kubelet's event about a pod, as `kubectl describe` shows it; best effort, as the kubelet's."""
-        metadata, at = item["metadata"], timestamp()
-        namespace = metadata["namespace"]
-        event = {
-            "metadata": {"generateName": f"{metadata['name']}.", "namespace": namespace},
-            "involvedObject": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": namespace,
-                "name": metadata["name"],
-                "uid": metadata["uid"],
-            },
-            "reason": reason,
-            "message": message,
-            "type": "Warning" if warning else "Normal",
-            "source": {"component": "kubelet", "host": item["spec"].get("nodeName", "")},
-            "firstTimestamp": at,
-            "lastTimestamp": at,
-            "count": 1,
+        metadata = item["metadata"]
+        about = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": metadata["namespace"],
+            "name": metadata["name"],
+            "uid": metadata["uid"],
         }
-        # A namespace that is being deleted takes no more events.
-        with suppress(ApiError):
-            self.api.request("POST", f"/api/v1/namespaces/{namespace}/events", event)
+        source = {"component": "kubelet", "host": item["spec"].get("nodeName", "")}
+        self.events.record(about, source, reason, message, warning=warning)
+
+    def node_event(self, node: str, component: str, reason: str, message: str) -> None:
+        """Record a warning about a node; node events live in the namespace default."""
+        # As the kubelet writes it: a node's uid is its name.
+        about = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": node}
+        self.events.record(about, {"component": component, "host": node}, reason, message, warning=True)
 
 
 def key(item: Object) -> tuple[str, str]:
@@ -94,6 +96,12 @@ def path(item: Object) -> str:
 def labels(item: Object) -> Mapping[str, str]:
     found: Mapping[str, str] = item["metadata"].get("labels") or {}
     return found
+
+
+def ready(pod: Object) -> bool:
+    """Whether all containers of the pod run."""
+    statuses = pod.get("status", {}).get("containerStatuses", [])
+    return bool(statuses) and all(status["ready"] for status in statuses)
 
 
 def timestamp() -> str:

@@ -37,20 +37,10 @@ class ApiError(Exception):
 
 
 class KubernetesApi:
-    """A client with a client certificate or a bearer token; safe to share among threads."""
+    """A client with a bearer token, or an anonymous one; safe to share among threads."""
 
-    def __init__(
-        self,
-        endpoint: str,
-        authority: Path,
-        certificate: Path | None = None,
-        key: Path | None = None,
-        *,
-        token: str | None = None,
-    ) -> None:
+    def __init__(self, endpoint: str, authority: Path, *, token: str | None = None) -> None:
         context = ssl.create_default_context(cafile=str(authority))
-        if certificate and key:
-            context.load_cert_chain(certificate, key)
         self._endpoint = endpoint
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._pool = urllib3.PoolManager(

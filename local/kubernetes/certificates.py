@@ -1,4 +1,4 @@
-"""The certificates of one embedded control plane: an authority, a server, an administrator, a signing key.
+"""The certificates of one embedded control plane: an authority, servers, a signing key.
 
 Everything is made anew at each start and lives as long as the control plane's work folder.
 """
@@ -52,37 +52,21 @@ class Authority:
     def server(self, name: str, hosts: list[str]) -> KeyPair:
         """A certificate for a server on loopback that is also known by `hosts`."""
         names = [x509.IPAddress(IPv4Address("127.0.0.1")), *(x509.DNSName(host) for host in hosts)]
-        return self._issue(name, None, ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(names))
-
-    def client(self, name: str, group: str) -> KeyPair:
-        """A certificate that Kubernetes reads as user `name` in `group`."""
-        return self._issue(name, group, ExtendedKeyUsageOID.CLIENT_AUTH, None)
-
-    def _issue(
-        self,
-        name: str,
-        group: str | None,
-        purpose: x509.ObjectIdentifier,
-        hosts: x509.SubjectAlternativeName | None,
-    ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
-        subject = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
-        if group:
-            subject.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
-        builder = (
-            _builder(x509.Name(subject), self._name, key)
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        certificate = (
+            _builder(subject, self._name, key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs=False), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
             # Python from 3.13 on refuses a chain that does not name its keys.
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
             .add_extension(
                 x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
             )
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .sign(self._key, hashes.SHA256())
         )
-        if hosts:
-            builder = builder.add_extension(hosts, critical=False)
-        certificate = builder.sign(self._key, hashes.SHA256())
         return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), _pem(key))
 
 

@@ -5,6 +5,7 @@ fleet's business (local/fleet), what a token may do is the access entries' and R
 """
 
 import json
+import secrets
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import Self
 from lamplighter.errors import OutsideFailed
 from local.kubernetes.api import KubernetesApi
 from local.kubernetes.binaries import find_programs
-from local.kubernetes.certificates import Authority, KeyPair, signing_key
+from local.kubernetes.certificates import Authority, signing_key
 from local.kubernetes.components import commands, free_ports
 from local.kubernetes.token_webhook import Identities, TokenWebhook, bind_access_policies
 
@@ -36,7 +37,7 @@ class ControlPlane:
         self._work = work
         self._progress = progress
         self._authority = Authority("lamplighter-embedded-kubernetes")
-        self._admin = self._authority.client("embedded-admin", "system:masters")
+        self._admin = secrets.token_urlsafe(32)
         self._webhook = TokenWebhook()
         self._supervisor: subprocess.Popen[str] | None = None
         self._ended: list[str] = []
@@ -56,6 +57,11 @@ class ControlPlane:
         return f"https://127.0.0.1:{self._port}"
 
     @property
+    def ca_file(self) -> Path:
+        """`ca_pem` as a file, once started."""
+        return self._work / "ca.crt"
+
+    @property
     def ca_pem(self) -> str:
         """The authority that signed the API server's certificate."""
         return self._authority.pem.decode()
@@ -66,16 +72,24 @@ class ControlPlane:
 
     def admin(self) -> KubernetesApi:
         """A client with every right, for the simulator and for tests."""
-        work = self._work
-        return KubernetesApi(self.endpoint, work / "ca.crt", work / "admin.crt", work / "admin.key")
+        return KubernetesApi(self.endpoint, self.ca_file, token=self._admin)
 
-    def admin_kubeconfig(self, path: Path) -> Path:
-        """Write a kubeconfig with embedded certificates, which needs no other program; gives `path`."""
+    def admin_kubeconfig(self, path: Path, endpoint: str | None = None) -> Path:
+        """Write a kubeconfig with every right, which needs no other program; gives `path`.
+
+        `endpoint` is another address of the API server: a proxy that passes tokens on.
+        """
+        config = _kubeconfig(endpoint or self.endpoint, self._authority.pem, self._admin)
         draft = path.with_name(path.name + ".new")
         draft.touch(mode=0o600)
-        draft.write_text(json.dumps(_kubeconfig(self.endpoint, self._authority.pem, self._admin)))
+        draft.write_text(json.dumps(config))
         draft.replace(path)
         return path
+
+    def server_certificate(self, name: str) -> tuple[Path, Path]:
+        """Files with a certificate for another server on loopback, and its key, that clients here trust."""
+        self._authority.server(name, ["localhost"]).write(self._work, name)
+        return self._work / f"{name}.crt", self._work / f"{name}.key"
 
     def start(self) -> None:
         """Return when the API answers and its controllers have made the default service account."""
@@ -132,10 +146,12 @@ class ControlPlane:
         self._await_ready()
 
     def _write_files(self) -> None:
-        (self._work / "ca.crt").write_bytes(self._authority.pem)
+        self.ca_file.write_bytes(self._authority.pem)
         hosts = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
         self._authority.server("kube-apiserver", hosts).write(self._work, "apiserver")
-        self._admin.write(self._work, "admin")
+        tokens = self._work / "tokens.csv"
+        tokens.touch(mode=0o600)
+        tokens.write_text(f'{self._admin},embedded-admin,embedded-admin,"system:masters"\n')
         (self._work / "service-accounts.key").write_bytes(signing_key())
         self.admin_kubeconfig(self._work / "admin.kubeconfig")
         (self._work / "token-webhook.kubeconfig").write_text(json.dumps(self._webhook.kubeconfig()))
@@ -177,17 +193,13 @@ class ControlPlane:
         supervisor.wait()
 
 
-def _kubeconfig(endpoint: str, authority: bytes, user: KeyPair) -> dict[str, object]:
+def _kubeconfig(endpoint: str, authority: bytes, token: str) -> dict[str, object]:
     cluster = {"server": endpoint, "certificate-authority-data": b64encode(authority).decode()}
-    credentials = {
-        "client-certificate-data": b64encode(user.certificate).decode(),
-        "client-key-data": b64encode(user.key).decode(),
-    }
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "embedded", "cluster": cluster}],
-        "users": [{"name": "embedded", "user": credentials}],
+        "users": [{"name": "embedded", "user": {"token": token}}],
         "contexts": [{"name": "embedded", "context": {"cluster": "embedded", "user": "embedded"}}],
         "current-context": "embedded",
     }

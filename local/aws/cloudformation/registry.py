@@ -1,6 +1,7 @@
 """Which kind a resource is; an unknown type fails, by name."""
 
 from local.aws.cloudformation import (
+    types_buckets,
     types_cluster,
     types_events,
     types_functions,
@@ -15,6 +16,7 @@ from local.aws.cloudformation import (
 from local.aws.cloudformation.kinds import Failed, Kind, Properties
 
 KINDS: dict[str, Kind] = {
+    **types_buckets.KINDS,
     **types_cluster.KINDS,
     **types_events.KINDS,
     **types_functions.KINDS,

@@ -4,7 +4,9 @@ import io
 import zipfile
 from typing import Any
 
-from local.aws.cloudformation.kinds import Kind, Order, Physical, removed, tolerant
+from botocore.exceptions import ClientError
+
+from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, removed, tolerant
 from local.aws.cloudformation.shapes import fitted
 
 #: Where Lambda writes by itself, or what has no meaning here.
@@ -14,6 +16,22 @@ LEFT_OUT = (
     "LoggingConfig",
     "ReservedConcurrentExecutions",
     "RuntimeManagementConfig",
+)
+#: What event_sources.py plays of a mapping.
+MAPPING = frozenset(
+    {
+        "BatchSize",
+        "DestinationConfig",
+        "Enabled",
+        "EventSourceArn",
+        "FilterCriteria",
+        "FunctionName",
+        "MaximumBatchingWindowInSeconds",
+        "MaximumRecordAgeInSeconds",
+        "MaximumRetryAttempts",
+        "StartingPosition",
+        "Tags",
+    }
 )
 
 
@@ -107,6 +125,31 @@ def _alias_deleted(order: Order, _: Physical) -> None:
     tolerant(order, "lambda", "delete_alias", FunctionName=order.get("FunctionName"), Name=order.get("Name"))
 
 
+def _mapping(order: Order) -> Physical:
+    unknown = set(order.properties) - MAPPING
+    if unknown:
+        raise Failed(f"the embedded cloud's event source mappings do not know {', '.join(sorted(unknown))}")
+    function, stream = order.get("FunctionName"), order.get("EventSourceArn")
+    role = order.call("lambda", "get_function_configuration", FunctionName=function)["Role"]
+    try:
+        order.around.call("dynamodbstreams", "describe_stream", {"StreamArn": stream}, role=role)
+    except ClientError as error:
+        raise Failed(
+            f"Cannot access stream {stream}. Please ensure the role can perform the GetRecords, GetShardIterator,"
+            f" DescribeStream, and ListStreams Actions on your stream in IAM. ({error})"
+        ) from error
+    reply = order.shaped("lambda", "create_event_source_mapping", "Tags")
+    return Physical(
+        reply["UUID"], {"Id": reply["UUID"], "EventSourceMappingArn": reply["EventSourceMappingArn"]}
+    )
+
+
+def _mapping_changed(order: Order, physical: Physical) -> Physical:
+    leave = ("EventSourceArn", "StartingPosition", "Tags")
+    order.shaped("lambda", "update_event_source_mapping", *leave, UUID=physical.id)
+    return physical
+
+
 KINDS = {
     "AWS::Lambda::Function": Kind(
         _function,
@@ -122,6 +165,12 @@ KINDS = {
         _invoke_config_changed,
         _invoke_config_deleted,
         frozenset({"FunctionName", "Qualifier"}),
+    ),
+    "AWS::Lambda::EventSourceMapping": Kind(
+        _mapping,
+        _mapping_changed,
+        removed("lambda", "delete_event_source_mapping", "UUID"),
+        frozenset({"EventSourceArn", "StartingPosition"}),
     ),
     "AWS::Lambda::Version": Kind(_version),
     "AWS::Lambda::Alias": Kind(_alias, _alias_changed, _alias_deleted, frozenset({"FunctionName", "Name"})),

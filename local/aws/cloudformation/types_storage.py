@@ -8,16 +8,29 @@ from local.aws.cloudformation.kinds import Kind, Order, Physical, removed, toler
 from local.aws.cloudformation.shapes import fitted
 
 #: Properties of a table that are calls of their own.
-TABLE_EXTRAS = ("TableName", "TimeToLiveSpecification", "PointInTimeRecoverySpecification", "Tags")
+TABLE_EXTRAS = (
+    "TableName",
+    "TimeToLiveSpecification",
+    "PointInTimeRecoverySpecification",
+    "StreamSpecification",
+    "Tags",
+)
 
 
 def _table(order: Order) -> Physical:
     name = order.name("TableName", 255)
     leave = (*TABLE_EXTRAS, "Replicas", "WriteProvisionedThroughputSettings", "SSESpecification")
     extra: dict[str, Any] = {"Tags": _table_tags(order)} if _table_tags(order) else {}
+    extra |= _stream(order)
     reply = order.shaped("dynamodb", "create_table", *leave, TableName=name, **extra)["TableDescription"]
     _table_extras(order, name)
     return _described_table(name, reply)
+
+
+def _stream(order: Order) -> dict[str, Any]:
+    """A stream is asked for by its view alone."""
+    found = order.get("StreamSpecification")
+    return {"StreamSpecification": {**found, "StreamEnabled": True}} if found else {}
 
 
 def _table_there(order: Order) -> Physical | None:
@@ -68,11 +81,15 @@ def _table_changed(order: Order, physical: Physical) -> Physical:
     }
     if request:
         order.call("dynamodb", "update_table", TableName=physical.id, **request)
+    if "StreamSpecification" in order.changed():
+        change = _stream(order) or {"StreamSpecification": {"StreamEnabled": False}}
+        order.call("dynamodb", "update_table", TableName=physical.id, **change)
     _table_extras(order, physical.id)
     if "Tags" in order.changed():
         arn = physical.attribute("Arn")
         order.call("dynamodb", "tag_resource", ResourceArn=arn, Tags=_table_tags(order))
-    return physical
+    table = order.call("dynamodb", "describe_table", TableName=physical.id)["Table"]
+    return _described_table(physical.id, table)
 
 
 def _parameter(order: Order) -> Physical:

@@ -1,0 +1,34 @@
+"""Security-group rules as EC2 tells them apart: by what they let in, never by their description.
+
+moto takes a rule with a description for another one where its source is a group, and does not show that
+description. `install` puts both right.
+"""
+
+from moto.ec2.models.security_groups import SecurityGroupRule
+
+DESCRIPTION = "Description"
+#: moto notes the account twice; who gives a rule names it or not.
+_NOT_THE_RULE = {DESCRIPTION, "OwnerId", "UserId"}
+
+
+def install() -> None:
+    """For every backend of this process; may be repeated."""
+    SecurityGroupRule.__eq__ = _same  # type: ignore[method-assign]
+    SecurityGroupRule.description = property(_description)  # type: ignore[method-assign,assignment]
+
+
+def _same(rule: SecurityGroupRule, other: object) -> bool:
+    return isinstance(other, SecurityGroupRule) and _lets_in(rule) == _lets_in(other)
+
+
+def _lets_in(rule: SecurityGroupRule) -> tuple[object, ...]:
+    ports = None if rule.ip_protocol == "-1" else (rule.from_port, rule.to_port)
+    return (rule.ip_protocol, ports, _source(rule.ip_range), _source(rule.source_group), rule.prefix_list_id)
+
+
+def _source(said: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in said.items() if key not in _NOT_THE_RULE}
+
+
+def _description(rule: SecurityGroupRule) -> str | None:
+    return rule.ip_range.get(DESCRIPTION) or rule.source_group.get(DESCRIPTION)

@@ -1,0 +1,52 @@
+"""What an experiment may change, read from outside at each look: the ClusterPolicy, and the security groups' rules."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from local.kubernetes.api import KubernetesApi
+
+_POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How it was at an instant; equal where nothing that counts differs."""
+
+    at: datetime
+    policies: tuple[str, ...]
+    rules: tuple[str, ...]
+
+    def same(self, other: "Standing") -> bool:
+        return (self.policies, self.rules) == (other.policies, other.rules)
+
+
+class Changeable:
+    """`looks` are all so far, in order."""
+
+    def __init__(self, kubernetes: KubernetesApi, ec2: Any) -> None:
+        self._kubernetes, self._ec2 = kubernetes, ec2
+        self.looks: list[Standing] = []
+
+    def look(self, at: datetime) -> None:
+        policies = self._kubernetes.get(_POLICIES)["items"]
+        pages = self._ec2.get_paginator("describe_security_group_rules").paginate()
+        rules = (rule for page in pages for rule in page["SecurityGroupRules"])
+        self.looks.append(
+            Standing(
+                at,
+                tuple(sorted(f"{each['metadata']['name']} {each['spec']}" for each in policies)),
+                tuple(sorted(_written(rule) for rule in rules)),
+            )
+        )
+
+
+def _written(rule: dict[str, Any]) -> str:
+    """Without its id, which another rule that lets in the same has not."""
+    source = (
+        rule.get("CidrIpv4") or rule.get("CidrIpv6") or rule.get("ReferencedGroupInfo", {}).get("GroupId")
+    )
+    way = "to" if rule["IsEgress"] else "from"
+    return (
+        f"{rule['GroupId']} {way} {source} {rule['IpProtocol']} {rule.get('FromPort')} {rule.get('ToPort')}"
+    )

@@ -1,0 +1,234 @@
+"""One act of the demo: starts the embedded cloud, lets people act, watches from outside, and hands over to be judged.
+
+Owns clock, watch and view; who does what is an act's own (day.py, trouble.py), seeing is looking.py's and
+observations.py's.
+"""
+
+import json
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.view_reading import Reading
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.instant import written
+from local.cloud import Cloud
+from local.demo import laws, pages
+from local.demo.looking import Look
+from local.demo.observations import NodeReader, Outside, Pool, Sample
+from local.demo.script import Act, Answers, Doors
+from local.demo.view import Line, Now, View
+from local.endpoints import Endpoints
+
+LOOK_EVERY = timedelta(seconds=30)
+POOL = "gpu"
+
+
+@dataclass
+class Watch:
+    """What was seen so far, shared between the watching thread and the acting one."""
+
+    samples: list[Sample] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    failure: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where an act is played: the cloud with its lab, and the doors that people have."""
+
+    cloud: Cloud
+    pool: Pool
+    ledger: Ledger
+    doors: Doors
+    look: Look
+    api: Callable[[str], Any]
+
+
+class Play(ABC):
+    """One run; `begun` is time.monotonic() at the verb's start, for elapsed_seconds."""
+
+    def __init__(self, view: View, rate: float, begun: float) -> None:
+        self._view, self._rate, self._begun = view, rate, begun
+        self.watch = Watch()
+        self.answers = Answers()
+        #: Whatever else an act looks at, at each look.
+        self.observers: list[Callable[[datetime], None]] = []
+        self._done = threading.Event()
+
+    @property
+    @abstractmethod
+    def lab(self) -> Path:
+        """The lab that is deployed."""
+
+    @property
+    @abstractmethod
+    def start(self) -> datetime:
+        """The first instant."""
+
+    @abstractmethod
+    def perform(self, stage: Stage) -> None:
+        """What people do, in order, while it is watched; returns when there is nothing more to see."""
+
+    @abstractmethod
+    def report(self, stage: Stage) -> dict[str, Any]:
+        """The contract's report, once all is over."""
+
+    def play(self) -> dict[str, Any]:
+        """The whole act; returns its report."""
+        with Cloud(self.lab, rate=self._rate, start=self.start, progress=self._view.progress) as cloud:
+            stage = self._stage(cloud, cloud.up())
+            with self._watching(stage):
+                self.perform(stage)
+            self._look(stage)  # what the last workflow left, seen after its end
+            written = pages.write(stage.ledger, cloud.lab, cloud.clock, pages.folder())
+            return {**self.report(stage), "pages": written}
+
+    def do(self, act: Act) -> None:
+        """Somebody does something, and it is told."""
+        self.tell(Line(act.at, act.kind, act.who, act.what))
+        act.do()
+
+    def tell(self, line: Line) -> None:
+        self._view.line(line)
+
+    def until(self, stage: Stage, seen: Callable[[], bool], end: datetime) -> bool:
+        """Let time pass until something was seen; False where it was not by `end`."""
+        clock = stage.cloud.clock
+        while not self.watch.failure and not seen():
+            if clock.now() >= end:
+                return False
+            clock.sleep(LOOK_EVERY.total_seconds())
+        return not self.watch.failure
+
+    def day(self, stage: Stage) -> laws.Day:
+        """What there is to judge by."""
+        return laws.Day(
+            samples=self.watch.samples,
+            interval=LOOK_EVERY,
+            entries=self.watch.entries,
+            receipts=stage.ledger.receipts(stage.pool.name),
+            budget=stage.cloud.lab.guard.budget.amount,
+            over_budget_answer=self.answers.over_budget,
+            stale_answer=self._stale_answer(stage),
+        )
+
+    def document(
+        self, day: laws.Day, verdicts: list[laws.LawVerdict], kinds: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """The report that both acts make; the timeline shows the trail's entries of `kinds`."""
+        total = sum((Fraction(receipt["cost"]["amount"]) for receipt in day.receipts), Fraction(0))
+        # Two that were at work at once may have written the other way round.
+        told = sorted(self.watch.entries, key=lambda entry: entry.at)
+        return {
+            "timeline": [_event(entry) for entry in told if entry.kind in kinds],
+            "laws": [verdict.to_json() for verdict in verdicts],
+            "receipts": list(day.receipts),
+            "cost": {"amount": f"{float(total):.4f}", "currency": "USD"},
+            "failures": self.answers.failures,
+            "elapsed_seconds": round(time.monotonic() - self._begun, 1),
+        }
+
+    def _stage(self, cloud: Cloud, endpoints: Endpoints) -> Stage:
+        session = boto3.session.Session(
+            aws_access_key_id=endpoints.access_key_id,
+            aws_secret_access_key=endpoints.secret_access_key,
+            region_name=endpoints.region,
+        )
+
+        def api(service: str) -> Any:
+            return session.client(service, endpoint_url=endpoints.endpoint)  # type: ignore[call-overload]
+
+        stacks = api("cloudformation").describe_stacks(StackName=f"{cloud.lab.name}-controller")["Stacks"]
+        outputs = {output["OutputKey"]: output["OutputValue"] for output in stacks[0]["Outputs"]}
+        pool = Pool(POOL, cloud.lab.cluster_name, cloud.lab.nodegroup_name(POOL), cloud.lab.name)
+        ledger = Ledger(outputs["LedgerTable"], api("dynamodb"))
+        outside = Outside(session, endpoints.endpoint, ledger, NodeReader(cloud.control_plane.admin()))
+        look = Look(
+            cloud=cloud,
+            outside=outside,
+            ledger=ledger,
+            pool=pool,
+            stepfunctions=api("stepfunctions"),
+            since=self.start - timedelta(days=1),
+        )
+        doors = Doors(endpoints.environment(), api("eks"), api("stepfunctions"), outputs["OpenLabArn"])
+        return Stage(cloud, pool, ledger, doors, look, api)
+
+    @contextmanager
+    def _watching(self, stage: Stage) -> Iterator[None]:
+        watcher = threading.Thread(
+            target=self._watch_until_done, args=(stage,), name="demo-watch", daemon=True
+        )
+        watcher.start()
+        try:
+            yield
+        finally:
+            self._done.set()
+            stage.cloud.clock.hurry(False)
+            watcher.join()
+        if self.watch.failure:
+            raise self.watch.failure
+
+    def _watch_until_done(self, stage: Stage) -> None:
+        clock = stage.cloud.clock
+        try:
+            while not self._done.is_set():
+                with clock.busy():
+                    self._look(stage)
+                clock.hurry(stage.look.idle())
+                clock.sleep(LOOK_EVERY.total_seconds())
+        except Exception as error:  # noqa: BLE001 - handed to the acting thread, which raises it
+            self.watch.failure = error
+
+    def _look(self, stage: Stage) -> None:
+        sample = stage.look.sample()
+        self.watch.samples.append(sample)
+        for observe in self.observers:
+            observe(sample.at)
+        for entry in stage.look.news():
+            self.watch.entries.append(entry)
+            self.tell(Line(entry.at, entry.kind, entry.who, entry.what))
+        self._view.now(
+            Now(
+                at=sample.at,
+                instances=len(sample.instances),
+                justified=sample.justified(),
+                steps=stage.look.steps(),
+                pool=lambda: Reading(stage.ledger, stage.cloud.lab, sample.at).pool(stage.pool.name),
+            )
+        )
+
+    def _stale_answer(self, stage: Stage) -> str | None:
+        if self.answers.stale_execution is None:
+            return None
+        done = stage.doors.stepfunctions.describe_execution(executionArn=self.answers.stale_execution)
+        found: Mapping[str, Any] = json.loads(done.get("output") or "{}").get("results", {}).get("Admit", {})
+        if found.get("outcome") == "refused":
+            return str(found["reason"])
+        return str(done["cause"]) if done.get("error") == "Stale" else None
+
+
+def _event(entry: Entry) -> dict[str, Any]:
+    said: dict[str, object] = {
+        "at": written(entry.at),
+        "kind": entry.kind,
+        "actor": entry.who,
+        "what": entry.what,
+        "pool": entry.pool,
+    }
+    if entry.lease is not None:
+        said["lease"] = entry.lease
+    if entry.nodes is not None:
+        said["nodes"] = entry.nodes
+    return said
