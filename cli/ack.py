@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli import changes, deployment
+from cli import changes, deployment, known_names
 from cli.options import AsJson, LabName
 from lamplighter.domain.commands import Verb
 from lamplighter.domain.words import open_words
@@ -17,6 +17,7 @@ def command(
         typer.Argument(
             metavar="[POOL] [for D|until T] [because TEXT]",
             help="Left out: for twelve hours, the most there is.",
+            autocompletion=known_names.pools,
         ),
     ] = None,
     as_json: AsJson = False,

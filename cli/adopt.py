@@ -1,5 +1,6 @@
 """`lamplighter adopt`: reads a running cluster and node group, and prints the lab file that adopts them."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -8,11 +9,15 @@ from typing import Annotated
 
 import typer
 
+from cli import printing
+from cli.options import AsJson
 from cli.printing import say
-from lamplighter import data
+from lamplighter import data, labfile
 from lamplighter.data import prices
+from lamplighter.domain import device_plugin, gpu_sharing
 from lamplighter.domain.adoption import Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.lab import Lab
 
 POOL = "gpu"
 CURRENCY = "USD"
@@ -27,6 +32,15 @@ def command(
     rbac: Annotated[
         bool, typer.Option("--rbac", help="Print the Kubernetes rights that the functions need, and stop.")
     ] = False,
+    gpu_values: Annotated[
+        str | None,
+        typer.Option(
+            "--gpu-values",
+            metavar="LAB",
+            help="Print the Helm values of the GPU Operator that a lab's sharing needs, as JSON, and stop.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print a lab.yaml for a cluster and node group that exist already, and what stands in the way.
 
@@ -36,16 +50,27 @@ def command(
     \b
     Examples:
       lamplighter adopt my-cluster my-gpu-nodes > lab.yaml
+      lamplighter adopt my-cluster my-gpu-nodes --json
       lamplighter adopt --rbac | kubectl apply -f -
+      lamplighter adopt --gpu-values lab.yaml > values.json
     """
+    if as_json and rbac:
+        raise BadInput("--json: --rbac prints what kubectl takes, leave one of the two out")
     if rbac:
         say(resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip())
+        return
+    if gpu_values is not None:
+        say(sharing_values(labfile.load(gpu_values)))
         return
     if cluster is None or nodegroup is None:
         raise BadInput("name a cluster and a node group: lamplighter adopt CLUSTER NODEGROUP")
     found, group, autoscalers = _read(cluster, nodegroup)
-    say("\n".join(lab_file(found, group)))
     in_the_way = list(obstacles(found, group, autoscalers))
+    if as_json:
+        told = [{"blocks": obstacle.blocks, "text": obstacle.text} for obstacle in in_the_way]
+        printing.as_json({"lab_file": "\n".join(lab_file(found, group)) + "\n", "in_the_way": told})
+    else:
+        say("\n".join(lab_file(found, group)))
     for obstacle in in_the_way:
         sys.stderr.write(f"{_kind(obstacle)}: {obstacle.text}\n")
     # From outside its VPC nobody reaches a private endpoint: that it is private is the answer.
@@ -53,6 +78,15 @@ def command(
         raise typer.Exit(3)
     if any(obstacle.blocks for obstacle in in_the_way):
         raise typer.Exit(1)
+
+
+def sharing_values(lab: Lab) -> str:
+    """What a chart of somebody else's must be given, so that windows can share GPUs; BadInput where none does."""
+    if not gpu_sharing.sharings(lab):
+        raise BadInput("this lab shares no GPU: write gpu: {share: 4} in it, or in one of its windows")
+    if device_plugin.pools(lab):
+        return json.dumps({"config": device_plugin.plugin_config(lab)}, indent=2)
+    return json.dumps({"devicePlugin": {"config": gpu_sharing.plugin_config(lab)}}, indent=2)
 
 
 def lab_file(cluster: FoundCluster, group: FoundGroup) -> Iterator[str]:

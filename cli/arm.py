@@ -1,14 +1,13 @@
 """`lamplighter arm`: lets the guard close what it finds on a pool, after showing what that is now; or not."""
 
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from cli import changes, deployment, printing
+from cli import agreed, changes, deployment, known_names, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
 from lamplighter.adapters.aws.autoscaling import AutoScaling
@@ -19,13 +18,16 @@ from lamplighter.domain.commands import Verb
 from lamplighter.domain.guard import sweep
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.instant import told_by
-from lamplighter.errors import BadInput, Refused
+from lamplighter.domain.words import reason
+from lamplighter.errors import BadInput
 
 TOUCHES = frozenset({Action.CLOSE, Action.TERMINATE, Action.RESTORE_SIZES})
 
 
 def command(
-    pool: Annotated[str | None, typer.Argument(metavar="[POOL]", help="The pool.")] = None,
+    pool: Annotated[
+        str | None, typer.Argument(metavar="[POOL]", help="The pool.", autocompletion=known_names.pools)
+    ] = None,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[because TEXT]", help="For the audit trail.")
     ] = None,
@@ -47,11 +49,11 @@ def command(
     """
     found = deployment.find(lab_name)
     name = found.pool(pool)
-    because = changes.reason(list(words or []))
-    if not watch and not as_json:
-        _show(name, would_touch(found, name), partial(printing.local, zone=found.zone))
+    because = reason(list(words or []))
     if not watch and not yes:
-        _agree(name)
+        plan = _plan(name, would_touch(found, name), partial(printing.local, zone=found.zone))
+        must = "say --yes to enforce"
+        agreed.agree(plan, f"Enforce on {name}?", "nothing was changed", as_json=as_json, must=must)
     verb = Verb.WATCH if watch else Verb.ARM
     changes.give(found, verb, pool=name, because=because, as_json=as_json)
 
@@ -85,16 +87,8 @@ def would_touch(found: Deployment, pool: str) -> list[Breach]:
     return [breach for breach in sweep(facts) if breach.action in TOUCHES]
 
 
-def _agree(pool: str) -> None:
-    """Ask; without a terminal nobody can answer, so --yes must have been said."""
-    if not sys.stdin.isatty():
-        raise Refused("nothing was changed: say --yes to enforce")
-    if not typer.confirm(f"Enforce on {pool}?", err=True):
-        raise Refused("nothing was changed")
-
-
-def _show(pool: str, breaches: list[Breach], clock: Callable[[datetime], str]) -> None:
+def _plan(pool: str, breaches: list[Breach], clock: Callable[[datetime], str]) -> Iterator[str]:
     if not breaches:
-        printing.say(f"nothing on pool {pool} would be touched now")
+        yield f"nothing on pool {pool} would be touched now"
     for breach in breaches:
-        printing.say(f"would {breach.action.value}: {told_by(clock, breach.reason)}")
+        yield f"would {breach.action.value}: {told_by(clock, breach.reason)}"

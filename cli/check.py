@@ -3,17 +3,22 @@
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from cli import check_year
+from cli import check_year, printing
+from cli.options import AsJson
 from lamplighter import clock, labfile
+from lamplighter.domain import gpu_sharing
 from lamplighter.domain.counted import counted, write_duration
 from lamplighter.lab import Lab
 from lamplighter.lab_schema import schema
 from lamplighter.lab_types import write_amount, write_time
 from lamplighter.lab_windows import Window
+
+NOTE = "note: "
 
 
 def command(
@@ -21,6 +26,7 @@ def command(
     schema_only: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of lab files, for editors, and stop.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a lab file before anything is built.
 
@@ -28,15 +34,31 @@ def command(
     2: every problem on stderr, FILE:LINE: key: what is wrong, what is right.
 
     \b
-    lamplighter check
-    lamplighter check --lab labs/evening.yaml
-    lamplighter check --schema > lab.schema.json
+    Examples:
+      lamplighter check
+      lamplighter check --lab labs/evening.yaml --json
+      lamplighter check --schema > lab.schema.json
     """
     if schema_only:
         sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
         return
+    if as_json:
+        printing.as_json(document(lab))
     good = labfile.load(lab)
-    sys.stdout.write("\n".join([*summary(good), *check_year.lines(good, lab, clock.now())]) + "\n")
+    if not as_json:
+        printing.say("\n".join([*summary(good), *check_year.lines(good, lab, clock.now())]))
+
+
+def document(file: str) -> dict[str, object]:
+    """What is said of a lab file, for programs: every problem, or the lab with all its defaults written out."""
+    found = labfile.read(file)
+    if not isinstance(found, Lab):
+        return {"file": file, "good": False, "problems": [asdict(problem) for problem in found]}
+    said = [*summary(found), *check_year.lines(found, file, clock.now())]
+    told = [line.removeprefix(NOTE) for line in said if line.startswith(NOTE)]
+    lines = [line.strip() for line in said if not line.startswith(NOTE)]
+    lab: object = json.loads(found.to_json())
+    return {"file": file, "good": True, "problems": [], "summary": lines, "notes": told, "lab": lab}
 
 
 def summary(lab: Lab) -> Iterator[str]:
@@ -62,7 +84,7 @@ def summary(lab: Lab) -> Iterator[str]:
         yield f"  window {window.name}: {_when(lab, window)}"
     if not lab.windows:
         yield "  no windows: GPUs start only when someone opens a pool"
-    yield from (f"note: {note}" for note in notes(lab))
+    yield from (f"{NOTE}{note}" for note in notes(lab))
 
 
 def _parts(lab: Lab) -> str:
@@ -90,6 +112,17 @@ def _times(lab: Lab, window: Window) -> str:
 
 def notes(lab: Lab) -> Iterator[str]:
     """What is allowed and probably not meant."""
+    if lab.cluster.existing is not None and gpu_sharing.sharings(lab):
+        yield (
+            "GPUs are shared, but the chart that announces them is not ours: give it what"
+            " `lamplighter adopt --gpu-values` prints"
+        )
+    for name, pool in lab.pools.items():
+        if lab.gpu_stack(name) == "built-in" and not pool.brings_plugin and not pool.existing:
+            yield (
+                f"nothing that this lab installs announces the GPUs of pool {name}: enable gpu_operator or"
+                " device_plugin, or see to it yourself"
+            )
     for window in lab.windows:
         if window.from_ and window.until and window.until < window.from_:
             yield f"window {window.name} never opens, its until is before its from"

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli import courses
+from cli import check_gpus, courses
 from lamplighter.domain import zones
 from lamplighter.domain.calendar import Code, SkippedWindow
 from lamplighter.domain.counted import counted
@@ -60,7 +60,7 @@ def _year(lab: Lab, follow: "Mapping[str, Course]", now: datetime) -> tuple[str,
     named = {one.window for one in played.windows} | {one.window for one in played.skipped}
     silent = [window.name for window in lab.windows if window.name in follow and window.name not in named]
     empty = [f"window {name} opens on no date of this year: its calendar names none" for name in silent]
-    return told, [*empty, *_refused(refused)]
+    return told, [*empty, *_refused(refused), *check_gpus.overlapping(lab, played.windows)]
 
 
 def _refused(refused: list[SkippedWindow]) -> Iterator[str]:

@@ -1,17 +1,16 @@
 """`lamplighter close`: ends leases of a pool before their time, after saying which."""
 
-import sys
 import time
-from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from cli import close_all, deployment, meant, orders, printing
+from cli import agreed, close_all, deployment, known_names, meant, orders, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
 from lamplighter.domain.commands import Decision, Verb
 from lamplighter.domain.lease import OVER, Lease
+from lamplighter.domain.orders import closing
 from lamplighter.errors import Refused
 
 WAIT_POLL_SECONDS = 2
@@ -19,7 +18,12 @@ WAIT_POLL_SECONDS = 2
 
 def command(
     what: Annotated[
-        str | None, typer.Argument(metavar="[POOL|LEASE]", help="The pool, or one lease by its id.")
+        str | None,
+        typer.Argument(
+            metavar="[POOL|LEASE]",
+            help="The pool, or one lease by its id.",
+            autocompletion=known_names.pools_or_leases,
+        ),
     ] = None,
     everything: Annotated[
         bool,
@@ -47,13 +51,9 @@ def command(
         close_all.close_all(found, found.pool(what), wait=wait, yes=yes, as_json=as_json)
         return
     lease = meant.lease(found, what or found.pool(None), "close", closing=True, or_else=", or say --all")
-    if not yes and sys.stdin.isatty():
-        close_all.tell(lease, found)
-        if not typer.confirm("Close?", err=True):
-            raise Refused("nothing was closed")
-    order = orders.order(found, Verb.CLOSE, lease.pool)
-    because = f"{order.by} closed it"
-    decision = orders.give(found, replace(order, owner=lease.owner, lease=lease.id, because=because))
+    if not yes:
+        agreed.agree([agreed.ending(lease, found)], "Close?", "nothing was closed", as_json=as_json)
+    decision = orders.give(found, closing(orders.order(found, Verb.CLOSE, lease.pool), lease))
     if wait:
         _wait(found, lease)
     if as_json:

@@ -1,12 +1,12 @@
 """`lamplighter close --all POOL`: everything on a pool goes, by one order, after saying what that is."""
 
-import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 
 import typer
 
-from cli import orders, printing
+from cli import agreed, orders, printing
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain.commands import Verb
@@ -21,7 +21,9 @@ def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: b
     """Close every lease of the pool that has begun, and whatever runs there without one."""
     leases = [lease for lease in found.ledger.leases(pool) if _runs(lease, found)]
     if not yes:
-        _agree(found, pool, leases)
+        plan = _plan(found, pool, leases)
+        must = "say --yes to close all of this"
+        agreed.agree(plan, "Close all of it?", "nothing was closed", as_json=as_json, must=must)
     order = orders.order(found, Verb.CLOSE, pool)
     decision = orders.give(found, replace(order, because=f"{order.by} closed all of pool {pool}"))
     if wait and decision.outcome == "closing":
@@ -40,35 +42,20 @@ def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: b
     raise typer.Exit(0 if decision.outcome == "closing" else 1)
 
 
-def tell(lease: Lease, found: Deployment) -> None:
-    """What would end, before anybody agrees to it."""
-    printing.say(
-        f"would end {lease.id}: {counted(lease.nodes, 'node')} on {lease.pool} for {lease.owner}, "
-        f"granted until {printing.local(lease.closes, found.zone)}"
-    )
-
-
-def _agree(found: Deployment, pool: str, leases: list[Lease]) -> None:
-    """Say what would go, and ask; without a terminal nobody can answer, so --yes must have been said."""
-    for lease in leases:
-        tell(lease, found)
+def _plan(found: Deployment, pool: str, leases: list[Lease]) -> Iterator[str]:
+    """What would go, and what stays."""
+    yield from (agreed.ending(lease, found) for lease in leases)
     group = NodeGroups(found.lab.cluster_name).read(found.lab.nodegroup_name(pool))
     there = group.desired if group else 0
     beside = max(0, there - sum(lease.nodes for lease in leases))
     if beside:
-        printing.say(f"would close {counted(beside, 'node')} on {pool} that no lease justifies")
+        yield f"would close {counted(beside, 'node')} on {pool} that no lease justifies"
     if not leases and not beside:
-        printing.say(f"pool {pool} has nothing running: zero would be ordered again, and proven")
-    ahead = [lease for lease in found.ledger.leases(pool) if _waits(lease, found)]
-    for lease in ahead:
-        printing.say(
-            f"stays: {lease.id} opens at {printing.local(lease.opens, found.zone)}; "
-            "`lamplighter pause` keeps it closed"
-        )
-    if not sys.stdin.isatty():
-        raise Refused("nothing was closed: say --yes to close all of this")
-    if not typer.confirm("Close all of it?", err=True):
-        raise Refused("nothing was closed")
+        yield f"pool {pool} has nothing running: zero would be ordered again, and proven"
+    for lease in found.ledger.leases(pool):
+        if _waits(lease, found):
+            opens = printing.local(lease.opens, found.zone)
+            yield f"stays: {lease.id} opens at {opens}; `lamplighter pause` keeps it closed"
 
 
 def _runs(lease: Lease, found: Deployment) -> bool:

@@ -11,6 +11,7 @@ from functools import cached_property
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.autoscaling import ACTIVITY_PAGES, AutoScaling
 from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.calendars.kept import beside
 from lamplighter.domain import planner, statement
@@ -20,10 +21,9 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.metering import Run, meter, runs
 from lamplighter.domain.money import Money, Period, period_of
 from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.price import Price, known_price
+from lamplighter.domain.price import Price
 from lamplighter.domain.statement import Ahead, Row
-from lamplighter.domain.terms import Terms, terms
-from lamplighter.errors import BadInput
+from lamplighter.domain.terms import Terms
 
 
 @dataclass(frozen=True)
@@ -78,22 +78,12 @@ class Account:
     @cached_property
     def prices(self) -> dict[str, Price | None]:
         """By pool, as it is known now; None where nobody knows it."""
-        lab, ledger = self.found.lab, self.found.ledger
-        return {
-            pool: known_price(lab, pool, ledger.price(lab.region, lab.pools[pool].instance_type))
-            for pool in lab.pools
-        }
+        return known_prices(self.found.lab, self.found.ledger)
 
     @cached_property
     def terms(self) -> dict[str, Terms]:
         """Of every pool that has a price: the others open nothing."""
-        known: dict[str, Terms] = {}
-        for pool, price in self.prices.items():
-            try:
-                known[pool] = terms(self.found.lab, pool, price)
-            except BadInput:
-                continue
-        return known
+        return known_terms(self.found.lab, self.prices)
 
     @cached_property
     def ahead(self) -> Ahead:

@@ -21,7 +21,7 @@ def show(account: Account, receipts: Sequence[dict[str, Any]]) -> None:
     printing.say(summary(account))
     if (account.overrun + account.unleased).amount:
         printing.say(
-            f"Of what is spent, {account.overrun} ran past the end of leases and {account.unleased} without any."
+            f"Of what is spent, {account.overrun} ran past or beside leases and {account.unleased} without any."
         )
     today, uncounted = account.today, account.uncounted
     printing.say(f"Today {today.cost} ({_hours(today.seconds)} node hours).")
@@ -87,7 +87,7 @@ def _rows(what: str, rows: Sequence[Row]) -> None:
 def _receipts(receipts: Sequence[dict[str, Any]], account: Account) -> None:
     if receipts:
         printing.table(
-            ["lease", "owner", "closed", "node hours", "past its end", "cost"],
+            ["lease", "owner", "closed", "node hours", "past or beside it", "cost"],
             [
                 [
                     receipt["lease"] or "(none)",

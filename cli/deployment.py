@@ -11,9 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from cli import elsewhere, known_names
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client
 from lamplighter.adapters.aws.cloudformation import Stack, Stacks
 from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.meant import pool_meant, window_meant
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab import Lab
 
@@ -70,7 +72,10 @@ class Deployment:
             raise OutsideFailed(
                 f"the ledger {self.outputs['LedgerTable']} holds no lab yet: its deployment has not finished"
             )
-        return Lab.from_json(document)
+        lab = Lab.from_json(document)
+        known_names.note("pools", lab.pools)
+        known_names.note("windows", [window.name for window in lab.windows])
+        return lab
 
     @property
     def zone(self) -> ZoneInfo:
@@ -78,22 +83,11 @@ class Deployment:
 
     def pool(self, named: str | None) -> str:
         """The pool that is meant: the named one, or the only one."""
-        pools = list(self.lab.pools)
-        if named is None:
-            if len(pools) == 1:
-                return pools[0]
-            raise BadInput(f"POOL: the lab has {len(pools)} pools, name one of {', '.join(pools)}")
-        if named not in pools:
-            raise BadInput(f"POOL: there is no pool '{named[:80]}', the lab has {', '.join(pools)}")
-        return named
+        return pool_meant(named, list(self.lab.pools))
 
     def window(self, named: str) -> str:
         """The name of a window, if the lab has it."""
-        windows = [window.name for window in self.lab.windows]
-        if named not in windows:
-            there = f"the lab has {', '.join(windows)}" if windows else "the lab has none"
-            raise BadInput(f"WINDOW: there is no window '{named[:80]}', {there}")
-        return named
+        return window_meant(named, [window.name for window in self.lab.windows])
 
     def pools(self, named: str | None) -> list[str]:
         """The named pool alone, or all."""
@@ -108,23 +102,30 @@ def find(lab_name: str | None) -> Deployment:
     cloudformation: CloudFormationClient = client("cloudformation", read_seconds=FIRST_READ_SECONDS)
     clock = AwsClock(cloudformation)
     labs = {stack.lab: stack for stack in Stacks(cloudformation).of_labs() if "LedgerTable" in stack.outputs}
+    known_names.note("labs", labs)
     found = _only(labs, lab_name, cloudformation.meta.region_name)
     return Deployment(found.lab, found.outputs, clock)
 
 
 def _only(labs: Mapping[str, Stack], lab_name: str | None, region: str) -> Stack:
     seen = ", ".join(sorted(labs)) or "none"
+    if lab_name is not None and lab_name in labs:
+        return labs[lab_name]
     if lab_name is not None:
-        if lab_name in labs:
-            return labs[lab_name]
+        others = elsewhere.look(region)
+        there = f"; this account has {others.said()}" if others.labs else ""
         raise BadInput(
-            f"--lab-name: no lab '{lab_name[:80]}' is deployed in {region}; deployed there: {seen}"
+            f"--lab-name: no lab '{lab_name[:80]}' is deployed in {region}; deployed there: {seen}{there}"
         )
     if not labs:
-        raise BadInput(
-            f"no lab is deployed in {region}: deploy one, or name another region with AWS_REGION "
-            "or another account with AWS_PROFILE"
+        others = elsewhere.look(region)
+        account = f" of account {others.account}" if others.account else ""
+        there = (
+            f"it has {others.said()}"
+            if others.labs
+            else "and none was seen in its other regions: deploy one, or name another region with AWS_REGION"
         )
+        raise BadInput(f"no lab is deployed in {region}{account}; {there}; AWS_PROFILE names another account")
     if len(labs) > 1:
         raise BadInput(f"--lab-name: several labs are deployed in {region}, name one of {seen}")
     return next(iter(labs.values()))

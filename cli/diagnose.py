@@ -1,45 +1,108 @@
-"""`lamplighter diagnose`: from a snapshot file to the causes of what is wrong, root first.
+"""`lamplighter diagnose`: the causes of what is wrong with a pool, root first, live or from a saved snapshot.
 
-Exit code 0 whatever it finds; 2 where the snapshot cannot be read.
+Exit code 0 whatever it finds; 2 where the snapshot cannot be read, 3 where nothing outside answers.
 """
 
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from cli import printing
+from cli import deployment, known_names, printing
+from cli.deployment import Deployment
+from cli.options import LabName
 from lamplighter.domain.diagnosis import Diagnosis, Snapshot, diagnose
 from lamplighter.domain.tool_output import decoded
 from lamplighter.errors import BadInput
 
 
 def command(
-    snapshot: Annotated[Path, typer.Option(metavar="FILE", help="What AWS and Kubernetes printed, as JSON.")],
+    pool: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[POOL]", help="The pool; the only one by default.", autocompletion=known_names.pools
+        ),
+    ] = None,
+    snapshot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Judge what was saved, and ask nobody.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Keep what was read there, secrets and environment values taken out."
+        ),
+    ] = None,
     as_json: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write the findings there; - is stdout.")
     ] = None,
+    lab_name: LabName = None,
 ) -> None:
     """Name the causes of what is wrong with a GPU pool, most fundamental first.
 
+    Reads AWS and Kubernetes with your own credentials, or a snapshot that somebody saved.
+
     \b
     Examples:
-      lamplighter diagnose --snapshot snapshot.json
+      lamplighter diagnose
+      lamplighter diagnose gpu --save snapshot.json
       lamplighter diagnose --snapshot snapshot.json --json -
     """
-    found = diagnose(_read(snapshot))
-    document = json.dumps(found.to_json(), indent=2, ensure_ascii=False) + "\n"
+    if snapshot is None:
+        document = collected(deployment.find(lab_name), pool)
+        if save is not None:
+            _write("--save", save, document)
+        for key, why in document["not_read"].items():
+            sys.stderr.write(f"{key} was not read: {why}\n")
+        found = diagnose(Snapshot.read(document))
+    else:
+        _refuse_beside_snapshot({"POOL": pool, "--save": save, "--lab-name": lab_name})
+        found = diagnose(_read(snapshot))
     if as_json == "-":
-        sys.stdout.write(document)
+        printing.as_json(found.to_json())
         return
     if as_json is not None:
-        try:
-            Path(as_json).write_text(document, "utf-8")
-        except OSError as error:
-            raise BadInput(f"--json: {as_json} cannot be written: {error.strerror}") from error
+        _write("--json", Path(as_json), found.to_json())
     _tell(found)
+
+
+def collected(found: Deployment, pool: str | None) -> dict[str, Any]:
+    """The pool's snapshot as it is now. Raises OutsideFailed where neither AWS nor Kubernetes answers."""
+    from lamplighter.adapters.diagnosis import Subject, collect  # noqa: PLC0415 -- for a live diagnosis only
+    from lamplighter.adapters.kubernetes.connection import Connection, connect  # noqa: PLC0415
+    from lamplighter.domain.diagnosis.expected import expected  # noqa: PLC0415
+
+    name = found.pool(pool)
+    lab = found.lab
+    wanted = expected(
+        name,
+        found.ledger.leases(name),
+        found.now,
+        max_nodes=lab.pools[name].max_nodes,
+        instance_type=lab.pools[name].instance_type,
+    )
+
+    def connected() -> Connection:
+        connection = connect(lab.cluster_name)
+        # A person at a prompt does not wait for an access entry that was made just now.
+        connection.patience = 0
+        return connection
+
+    return collect(Subject(lab.cluster_name, lab.nodegroup_name(name), wanted), connected, found.now)
+
+
+def _refuse_beside_snapshot(given: dict[str, object]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise BadInput(f"{option}: a saved snapshot is judged as it is, leave out {option} or --snapshot")
+
+
+def _write(option: str, path: Path, document: object) -> None:
+    try:
+        path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    except OSError as error:
+        raise BadInput(f"{option}: {path} cannot be written: {error.strerror}") from error
 
 
 def _read(path: Path) -> Snapshot:

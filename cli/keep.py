@@ -4,14 +4,20 @@ from typing import Annotated
 
 import typer
 
-from cli import changes, deployment, meant
+from cli import changes, deployment, known_names, meant
 from cli.options import AsJson, LabName
 from lamplighter.domain.commands import Verb
+from lamplighter.domain.words import reason
 
 
 def command(
     what: Annotated[
-        str | None, typer.Argument(metavar="[POOL|LEASE]", help="The pool, or one lease by its id.")
+        str | None,
+        typer.Argument(
+            metavar="[POOL|LEASE]",
+            help="The pool, or one lease by its id.",
+            autocompletion=known_names.pools_or_leases,
+        ),
     ] = None,
     words: Annotated[
         list[str] | None, typer.Argument(metavar="[because TEXT]", help="For the audit trail.")
@@ -29,6 +35,6 @@ def command(
       lamplighter keep cli-1a2b3c4d because the data is still coming
     """
     found = deployment.find(lab_name)
-    because = changes.reason(list(words or []))
+    because = reason(list(words or []))
     lease = meant.lease(found, what, "keep")
     changes.give(found, Verb.KEEP, pool=lease.pool, lease=lease.id, because=because, as_json=as_json)

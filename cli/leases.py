@@ -4,14 +4,17 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment, known_names, printing
 from cli.options import AsJson, LabName
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import OVER, Lease
+from lamplighter.domain.views.lease_view import LeaseView
 
 
 def command(
-    pool: Annotated[str | None, typer.Argument(metavar="[POOL]", help="Only this pool.")] = None,
+    pool: Annotated[
+        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Also leases that are over: closed or refused.")
     ] = False,
@@ -32,6 +35,7 @@ def command(
         for lease in found.ledger.leases(name)
         if everything or lease.state not in OVER
     ]
+    known_names.note("leases", [lease.id for lease in leases if lease.state not in OVER])
     if as_json:
         printing.as_json([document(lease) for lease in leases])
         return
@@ -56,7 +60,7 @@ def command(
     )
 
 
-def document(lease: Lease) -> dict[str, object]:
+def document(lease: Lease | LeaseView) -> dict[str, object]:
     """The contract's row of `leases --json`."""
     return {
         "id": lease.id,

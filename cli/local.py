@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -20,12 +21,22 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from cli import local_env, local_fault
 from lamplighter.domain import instant
 from lamplighter.errors import BadInput
 
-app = typer.Typer(
-    help="The embedded cloud: AWS, Kubernetes and a GPU fleet on this machine.", no_args_is_help=True
-)
+HELP = """The embedded cloud: AWS, Kubernetes and a GPU fleet on this machine.
+
+\b
+Examples:
+  lamplighter local demo
+  lamplighter local up --rate 10 --json cloud.json
+  lamplighter local fault list --cloud cloud.json
+"""
+app = typer.Typer(help=HELP, no_args_is_help=True)
+
+app.add_typer(local_fault.app, name="fault")
+app.command("env")(local_env.env)
 
 FASTEST = 60
 RATE = 30  # the demo's: fast to watch, slow enough for Kubernetes, which lives in real time
@@ -33,6 +44,13 @@ Rate = Annotated[
     float | None,
     typer.Option("--rate", metavar="N", help="Virtual seconds a real second, 1 to 60.", show_default=False),
 ]
+
+
+class Act(StrEnum):
+    """What the demo plays."""
+
+    DAY = "day"
+    TROUBLE = "trouble"
 
 
 class _Stopped(BaseException):
@@ -69,7 +87,7 @@ def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | No
     with _there_only_meanwhile(out):
         from local.cloud import Cloud  # noqa: PLC0415 - the embedded cloud is heavy, bad input is not
 
-        with Cloud(lab, rate=speed, start=begins, progress=_progress) as cloud:
+        with Cloud(lab, rate=speed, start=begins, progress=_progress, slack=True) as cloud:
             endpoints = cloud.up()
             _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
             sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
@@ -79,6 +97,9 @@ def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | No
 
 @app.command("demo")
 def demo(
+    act: Annotated[
+        Act, typer.Option("--act", help="day: a window from opening to receipt; trouble: faults, on purpose.")
+    ] = Act.DAY,
     rate: Rate = None,
     out: Annotated[
         Path | None, typer.Option("--json", metavar="OUT", help="Also write the report there, as JSON.")
@@ -86,9 +107,13 @@ def demo(
 ) -> None:
     """Play one GPU lab day and judge the ten laws by what was seen. Exit code 1: a law is broken.
 
+    The act of trouble plays a window that finds no capacity, to its finding and its cure, and then an
+    experiment to its restore; there, exit code 1 also says that something which should be seen was not.
+
     \b
     Examples:
       lamplighter local demo
+      lamplighter local demo --act trouble
       lamplighter local demo --rate 60 --json report.json
     """
     begun = time.monotonic()
@@ -96,14 +121,15 @@ def demo(
     if out is not None:
         _writable(out)
     with _signals_end_it():
-        from local.demo import day, view  # noqa: PLC0415
+        from local.demo import acts, view  # noqa: PLC0415
 
         with view.view_for(ZoneInfo("Asia/Seoul")) as seen:
-            report = day.Day(seen, speed, begun).play()
+            report = acts.ACTS[act](seen, speed, begun).play()
         if out is not None:
             _replace(out, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         _print(report)
-    raise typer.Exit(1 if any(law["held"] is False for law in report["laws"]) else 0)
+    broken = any(law["held"] is False for law in report["laws"])
+    raise typer.Exit(1 if broken or (act is Act.TROUBLE and report["failures"]) else 0)
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -112,6 +138,8 @@ def _print(report: dict[str, Any]) -> None:
         console.width = 200
     for receipt in report["receipts"]:
         _print_receipt(console, receipt)
+    if "findings" in report:
+        _print_trouble(console, report)
     laws = Table("law", "held", "evidence", title="The ten laws", title_justify="left", box=None)
     words = {True: "[green]held[/]", False: "[red]BROKEN[/]", None: "[dim]not tried[/]"}
     for law in report["laws"]:
@@ -123,6 +151,30 @@ def _print(report: dict[str, Any]) -> None:
     console.print(
         f"\nThe day cost {cost['amount']} {cost['currency']}; played in {report['elapsed_seconds']} s."
     )
+    for name, where in report["pages"].items():
+        console.print(f"To look at, the {name}: {where}", soft_wrap=True)
+
+
+def _print_trouble(console: Console, report: dict[str, Any]) -> None:
+    """What was found of the fault, and what the experiment showed."""
+    console.print("[bold]Findings[/]")
+    for finding in report["findings"]:
+        console.print(f"{finding['cause']} ({finding['seen']}): {finding['summary']}")
+    for experiment in report["experiments"]:
+        shown = Table.grid(padding=(0, 2))
+        rows = {
+            "hypothesis": experiment["hypothesis"],
+            "change": "; ".join(experiment["change"]),
+            "expected": experiment["expected"]["symptom"],
+            "seen": f"the diagnosis names {experiment['seen'].get('cause')}",
+            "restored": f"{experiment['restored']['at']} by {experiment['restored']['by']}",
+            "so": experiment["conclusion"],
+        }
+        for name, value in rows.items():
+            shown.add_row(f"[dim]{name}[/]", value)
+        console.print(f"\n[bold]Experiment {experiment['experiment']}[/]")
+        console.print(shown)
+    console.print()
 
 
 def _print_receipt(console: Console, receipt: dict[str, Any]) -> None:

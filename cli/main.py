@@ -12,11 +12,11 @@ from importlib import import_module
 
 import typer
 
-from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
+from cli import endings
+from cli.summaries import summaries
 
 app = typer.Typer(
     name="lamplighter",
-    help="Opens and closes GPU lab windows on Amazon EKS. No lease, no GPU node.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -25,6 +25,7 @@ app = typer.Typer(
 VERBS = {
     "check": "cli.check",
     "adopt": "cli.adopt",
+    "doctor": "cli.doctor",
     "simulate": "cli.simulate",
     "status": "cli.status",
     "open": "cli.open",
@@ -36,20 +37,32 @@ VERBS = {
     "pause": "cli.pause",
     "resume": "cli.resume",
     "cost": "cli.cost",
+    "receipt": "cli.receipt",
+    "page": "cli.page",
     "arm": "cli.arm",
     "ack": "cli.ack",
     "keep": "cli.keep",
     "why": "cli.why",
     "verdict": "cli.verdict",
     "diagnose": "cli.diagnose",
+    "completion": "cli.completion",
 }
+COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.completion, which only a shell needs
 INTERRUPTED = 130  # as shells say it
-GROUPS = {"local": "cli.local"}
+GROUPS = {"experiment": "cli.experiment", "local": "cli.local", "slack": "cli.slack"}
 
 
 @app.callback()
 def _lamplighter() -> None:
-    """Opens and closes GPU lab windows on Amazon EKS. No lease, no GPU node."""
+    """Opens and closes GPU lab windows on Amazon EKS. No lease, no GPU node.
+
+    \b
+    Examples:
+      lamplighter status
+      lamplighter open 2 for 90m because the exam is today
+      lamplighter close gpu --wait
+      lamplighter open --help
+    """
 
 
 def _register(name: str) -> None:
@@ -61,6 +74,15 @@ def _register(name: str) -> None:
         app.command(name)(command)
 
 
+def _register_for(asked: str) -> None:
+    """The verb that is named, which pays for no other's imports; where none is, the names of all."""
+    if asked in {*VERBS, *GROUPS}:
+        _register(asked)
+        return
+    for name, said in summaries({**VERBS, **GROUPS}).items():
+        app.command(name, help=said)(lambda: None)
+
+
 def whole() -> typer.Typer:
     """The command with every verb registered, for whoever wants to read it all."""
     for name in [*VERBS, *GROUPS]:
@@ -70,13 +92,13 @@ def whole() -> typer.Typer:
 
 def main() -> None:
     _speak_utf_8()
+    if COMPLETING in os.environ:
+        _complete()
     # Until the verb has something to take down, a signal ends it as it would later.
     for number in (signal.SIGINT, signal.SIGTERM) if "local" in sys.argv[1:2] else ():
         signal.signal(number, lambda *_: sys.exit(0))
-    # A verb that is named pays for no other's imports; help needs them all.
     asked = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    for name in [asked] if asked in {*VERBS, *GROUPS} else [*VERBS, *GROUPS]:
-        _register(name)
+    _register_for(asked)
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -89,16 +111,29 @@ def main() -> None:
     except typer.exceptions.TyperException as error:
         # A usage error in one line, as all bad input: no box, no traceback.
         said = str(error.format_message() if hasattr(error, "format_message") else error)
-        _end(BadInput(" ".join(said.split()) if asked else said), 2)
-    except BadInput as error:
-        _end(error, 2)
-    except Refused as error:
-        _end(error, 1)
-    except (OutsideFailed, TryLater) as error:
-        _end(error, 3)
-    except OSError as error:
-        _end(OutsideFailed(f"the operating system refused: {error}"), 3)
+        _end(" ".join(said.split()) if asked else said, endings.BAD_INPUT)
+    except Exception as error:
+        if endings.is_ours_to_mend(error) and os.environ.get("LAMPLIGHTER_TRACEBACK"):
+            raise
+        _end(*endings.told(error))
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _complete() -> None:
+    """What could follow in a shell; where that cannot be told, nothing, and nothing is said of it."""
+    from typer.completion import (  # type: ignore[attr-defined] # noqa: PLC0415 -- for a shell only
+        completion_init,
+    )
+
+    from cli.completion import typed  # noqa: PLC0415
+
+    try:
+        asked = next((word for word in typed() if not word.startswith("-")), "")
+        _register_for(asked)
+        completion_init()
+        app(prog_name="lamplighter", complete_var=COMPLETING)
+    except Exception:  # noqa: BLE001 -- a fault here would be written into the line that somebody types
+        raise SystemExit(0) from None
 
 
 def _speak_utf_8() -> None:
@@ -108,8 +143,8 @@ def _speak_utf_8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _end(error: Exception, code: int) -> None:
-    sys.stderr.write(f"{error}\n")
+def _end(said: str, code: int) -> None:
+    sys.stderr.write(f"{said}\n")
     raise SystemExit(code)
 
 

@@ -3,13 +3,13 @@
 import sys
 import time
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from cli import deployment, orders, printing
+from cli import deployment, known_names, orders, printing
 from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
@@ -18,18 +18,20 @@ from lamplighter.domain.commands import Command, Decision, Verb
 from lamplighter.domain.counted import counted
 from lamplighter.domain.instant import told_by, written
 from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.orders import opening
 from lamplighter.domain.words import OpenWords, open_words
 from lamplighter.errors import BadInput
 
 WAIT_POLL_SECONDS = 2
-SOON = timedelta(minutes=2)
 
 
 def command(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[POOL] [N] [at T] [for D|until T] [because TEXT]", help="What to open, in words."
+            metavar="[POOL] [N] [at T] [for D|until T] [because TEXT]",
+            help="What to open, in words.",
+            autocompletion=known_names.pools,
         ),
     ] = None,
     add: Annotated[bool, typer.Option("--add", help="Add nodes to a pool that is open already.")] = False,
@@ -75,19 +77,9 @@ def command(
 
 
 def _order(found: Deployment, said: OpenWords, owner: str | None, *, add: bool) -> Command:
-    # What begins in a moment begins now: no schedule is that near.
-    opens = said.opens if said.opens is not None and said.opens - found.now > SOON else None
-    order = orders.order(found, Verb.OPEN, found.pool(said.pool))
-    return replace(
-        order,
-        owner=owner or order.owner,
-        nodes=said.nodes or 1,
-        opens=opens,
-        closes=said.closes,
-        lasting=None if said.closes else said.duration or found.lab.guard.default_lease,
-        because=said.because,
-        add=add,
-    )
+    given = orders.order(found, Verb.OPEN, found.pool(said.pool))
+    given = replace(given, owner=owner or given.owner)
+    return opening(given, said, found.lab.guard.default_lease, add=add)
 
 
 def _wait(found: Deployment, lease: Lease) -> Lease:

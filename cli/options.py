@@ -4,9 +4,16 @@ from typing import Annotated
 
 import typer
 
+from cli import known_names
+
 LabName = Annotated[
     str | None,
-    typer.Option("--lab-name", metavar="NAME", help="Which lab, where the account and region have several."),
+    typer.Option(
+        "--lab-name",
+        metavar="NAME",
+        help="Which lab, where the account and region have several.",
+        autocompletion=known_names.labs,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout instead of a table.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before acting.")]

@@ -3,21 +3,19 @@
 import getpass
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.domain import orders
 from lamplighter.domain.commands import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.schedule import Start
 from lamplighter.errors import BadInput, OutsideFailed
 
-EXPIRES_AFTER = timedelta(minutes=15)
 DECISION_SECONDS = 60
 POLL_SECONDS = 0.25
-CHANGES = "ChangeLabArn"
-_OUTPUTS = {Verb.OPEN: "OpenLabArn", Verb.CLOSE: "CloseLabArn", Verb.EXTEND: "ExtendLeaseArn"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,12 @@ class Caller:
     @property
     def name(self) -> str:
         return self.arn.rsplit("/", 1)[-1] or getpass.getuser()
+
+    @property
+    def role(self) -> str:
+        """The role that was taken, or the user: what a lab names as an admin."""
+        parts = self.arn.split("/")
+        return parts[-2] if ":assumed-role/" in self.arn else parts[-1]
 
 
 def caller() -> Caller:
@@ -42,17 +46,26 @@ def order(found: Deployment, verb: Verb, pool: str) -> Command:
 
     Its id is fresh: given again, it would be the same command.
     """
-    person = caller().name
-    return Command(
-        id=f"cli-{verb.value}-{uuid.uuid4().hex[:16]}",
-        verb=verb,
-        pool=pool,
-        owner=person,
-        by=person,
-        source="cli",
-        issued=found.now,
-        expires=found.now + EXPIRES_AFTER,
-    )
+    fresh = f"cli-{verb.value}-{uuid.uuid4().hex[:16]}"
+    return orders.order(verb, pool, command_id=fresh, by=caller().name, source="cli", now=found.now)
+
+
+def start(found: Deployment, command: Command) -> None:
+    """Start the command's workflow, and wait for nothing."""
+    workflow = found.outputs.get(f"{orders.WORKFLOWS.get(command.verb, orders.CHANGES)}Arn")
+    if workflow is None:
+        raise BadInput(
+            f"the lab was deployed before it knew '{command.verb}': deploy it again, then ask again"
+        )
+    Workflows().start(Start(workflow, command.id, command))
+
+
+def waiting(seconds: float, pause: float) -> Iterator[None]:
+    """One look after the other, with a pause between two, for so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        yield
+        time.sleep(pause)
 
 
 def give(found: Deployment, command: Command) -> Decision:
@@ -60,18 +73,11 @@ def give(found: Deployment, command: Command) -> Decision:
 
     Raises OutsideFailed when no decision comes within a minute.
     """
-    workflow = found.outputs.get(_OUTPUTS.get(command.verb, CHANGES))
-    if workflow is None:
-        raise BadInput(
-            f"the lab was deployed before it knew '{command.verb}': deploy it again, then ask again"
-        )
-    Workflows().start(Start(workflow, command.id, command))
-    deadline = time.monotonic() + DECISION_SECONDS
-    while time.monotonic() < deadline:
+    start(found, command)
+    for _ in waiting(DECISION_SECONDS, POLL_SECONDS):
         decision = found.ledger.command(command.pool, command.id)
         if decision is not None:
             return decision
-        time.sleep(POLL_SECONDS)
     about = "the lab" if command.pool == WHOLE_LAB else command.pool
     where = (
         f"`lamplighter why {about}`" if command.pool != WHOLE_LAB else f"the run {command.id} in the console"

@@ -1,14 +1,16 @@
 """`lamplighter pause`: nothing opens for a while, whoever asks; what is open closes as usual."""
 
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from cli import changes, deployment
-from cli.options import AsJson, LabName
+from cli import agreed, changes, deployment, printing
+from cli.deployment import Deployment
+from cli.options import AsJson, LabName, Yes
 from lamplighter.domain.commands import Verb
-from lamplighter.domain.words import open_words
-from lamplighter.errors import BadInput
+from lamplighter.domain.words import pause_words
 
 
 def command(
@@ -18,6 +20,7 @@ def command(
             metavar="[until T|for D] [because TEXT]", help="Left out: until `lamplighter resume`."
         ),
     ] = None,
+    yes: Yes = False,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
@@ -29,17 +32,13 @@ def command(
     Examples:
       lamplighter pause
       lamplighter pause until mon 08:00 because the driver is being changed
-      lamplighter pause for 2h
+      lamplighter pause for 2h --yes
     """
     found = deployment.find(lab_name)
-    if words and words[0].lower() not in {"until", "for", "because"}:
-        raise BadInput(
-            f"'{words[0][:80]}' was not expected: a pause begins now and is for the whole lab, "
-            "the words are [until T|for D] [because TEXT]"
-        )
-    said = open_words(list(words or []), [], found.now, found.zone)
-    if said.opens is not None:
-        raise BadInput("'at' was not expected: a pause begins now")
+    said = pause_words(list(words or []), found.now, found.zone)
+    if not yes:
+        until = said.closes or (found.now + said.duration if said.duration else None)
+        agreed.agree(_plan(found, until), "Pause?", "nothing was paused", as_json=as_json)
     changes.give(
         found,
         Verb.PAUSE,
@@ -48,3 +47,12 @@ def command(
         because=said.because,
         as_json=as_json,
     )
+
+
+def _plan(found: Deployment, until: datetime | None) -> Iterator[str]:
+    """What would stay closed, as far as it is planned: the next day and a half."""
+    ahead = agreed.ahead(found, until)
+    yield from (agreed.not_opening(lease, found) for lease in ahead)
+    if not ahead:
+        yield "nothing that is planned so far would stay closed"
+    yield f"and nobody could open a pool until {printing.local(until, found.zone) if until else 'it is resumed'}"

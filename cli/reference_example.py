@@ -48,7 +48,7 @@ def _part(part: type[Part], values: dict[str, object]) -> Iterator[str]:
         elif isinstance(inner, type) and issubclass(inner, Part):
             yield from _nested(key, inner, value)
         elif (listed := _parts_in(inner)) is not None:
-            yield from _collection(key, listed, value)
+            yield from _collection(key, listed, value, _called(field))
         elif value is None or (value in ([], {}) and field.examples):
             yield f"# {key}: {_scalar(_first(field))}"
         else:
@@ -66,7 +66,7 @@ def _nested(key: str, part: type[Part], value: object) -> Iterator[str]:
         yield from (f"# {line}" if line else "#" for line in _indented(_part(part, _sample(part))))
 
 
-def _collection(key: str, part: type[Part], value: object) -> Iterator[str]:
+def _collection(key: str, part: type[Part], value: object, called: str) -> Iterator[str]:
     """Parts in a list or by name: those of the default lab, or a sample as a comment."""
     if isinstance(value, dict) and value:
         yield f"{key}:"
@@ -80,7 +80,7 @@ def _collection(key: str, part: type[Part], value: object) -> Iterator[str]:
     else:
         yield f"# {key}:"
         lines = list(_part(part, _sample(part)))
-        shaped = _item(lines) if isinstance(value, list) else ["  instructors:", *_indented(lines, 2)]
+        shaped = _item(lines) if isinstance(value, list) else [f"  {called}:", *_indented(lines, 2)]
         yield from (f"# {line}" for line in shaped)
 
 
@@ -119,6 +119,12 @@ def _comment(field: FieldInfo) -> Iterator[str]:
 def _parts_in(kind: object) -> type[Part] | None:
     inner = bare(get_args(kind)[-1]) if get_args(kind) else None
     return inner if isinstance(inner, type) and issubclass(inner, Part) else None
+
+
+def _called(field: FieldInfo) -> str:
+    """The name under which a sample part stands."""
+    first = _first(field)
+    return next(iter(first)) if isinstance(first, dict) else "instructors"
 
 
 def _first(field: FieldInfo) -> object:

@@ -7,6 +7,7 @@ import typer
 from cli import changes, deployment
 from cli.options import AsJson, LabName
 from lamplighter.domain.commands import Verb
+from lamplighter.domain.words import reason
 
 
 def command(
@@ -24,5 +25,5 @@ def command(
       lamplighter resume because the driver is fine
     """
     found = deployment.find(lab_name)
-    because = changes.reason(list(words or []))
+    because = reason(list(words or []))
     changes.give(found, Verb.RESUME, because=because, as_json=as_json)

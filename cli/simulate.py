@@ -49,10 +49,11 @@ def command(
     is played with its skips, pauses, leases granted ahead and what is held and spent.
 
     \b
-    lamplighter simulate --live
-    lamplighter simulate --from 2026-03-01T00:00:00+09:00 --to 2026-04-01T00:00:00+09:00
-    lamplighter simulate --lab labs/evening.yaml --from 2026-01-01T00:00:00Z --to 2027-01-01T00:00:00Z --json year.json
-    lamplighter simulate --from 2026-03-01T00:00:00Z --to 2026-03-08T00:00:00Z --json - | jq .cost
+    Examples:
+      lamplighter simulate --live
+      lamplighter simulate --from 2026-03-01T00:00:00+09:00 --to 2026-04-01T00:00:00+09:00
+      lamplighter simulate --lab evening.yaml --from 2026-01-01T00:00:00Z --to 2027-01-01T00:00:00Z --json year.json
+      lamplighter simulate --from 2026-03-01T00:00:00Z --to 2026-03-08T00:00:00Z --json - | jq .cost
     """
     if live:
         from cli import simulate_live  # noqa: PLC0415 - AWS is asked only here

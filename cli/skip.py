@@ -4,13 +4,18 @@ from typing import Annotated
 
 import typer
 
-from cli import changes, deployment
-from cli.options import AsJson, LabName
+from cli import agreed, changes, deployment, known_names
+from cli.deployment import Deployment
+from cli.options import AsJson, LabName, Yes
 from lamplighter.domain.commands import Verb
+from lamplighter.domain.words import date_and_reason
 
 
 def command(
-    window: Annotated[str, typer.Argument(metavar="WINDOW", help="The window, by its name.")],
+    window: Annotated[
+        str,
+        typer.Argument(metavar="WINDOW", help="The window, by its name.", autocompletion=known_names.windows),
+    ],
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -18,10 +23,11 @@ def command(
         ),
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Put a skipped date back.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
-    """Skip a window once, without a deploy. What runs already is closed, not skipped.
+    """Skip a window once, after showing which opening that is; no deploy. What runs already is closed, not skipped.
 
     Exit code 0: skipped, or it was before. 1: refused, with the reason.
 
@@ -29,9 +35,22 @@ def command(
     Examples:
       lamplighter skip evening
       lamplighter skip evening 2026-12-24 because of the holiday
+      lamplighter skip evening --yes
       lamplighter skip evening 2026-12-24 --undo
     """
     found = deployment.find(lab_name)
-    date, because = changes.date_and_reason(list(words or []))
+    date, because = date_and_reason(list(words or []))
     verb = Verb.UNSKIP if undo else Verb.SKIP
-    changes.give(found, verb, window=found.window(window), date=date, because=because, as_json=as_json)
+    name = found.window(window)
+    if not undo and not yes:
+        agreed.agree([_plan(found, name, date)], "Skip it?", "nothing was skipped", as_json=as_json)
+    changes.give(found, verb, window=name, date=date, because=because, as_json=as_json)
+
+
+def _plan(found: Deployment, window: str, date: str | None) -> str:
+    """The opening that is meant; one further off than the plan reaches is said by its date."""
+    of_window = [lease for lease in agreed.ahead(found) if lease.window == window]
+    meant = [lease for lease in of_window if date in (None, lease.date)]
+    if meant:
+        return agreed.not_opening(meant[0], found)
+    return f"would not open: window {window} {f'on {date}' if date else 'at its next opening'}"

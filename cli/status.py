@@ -1,53 +1,42 @@
 """`lamplighter status`: each pool now: nodes, until when, for whom, the failsafe, and what comes next."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment, known_names, printing, status_watch
 from cli.cost_account import Account
 from cli.cost_tables import summary
 from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
+from cli.status_gpus import SAID, show
 from lamplighter.adapters.aws.nodegroups import NodeGroups
-from lamplighter.adapters.calendars.kept import kept_courses, warm_up
+from lamplighter.adapters.aws.view_reading import Reading
 from lamplighter.domain.changes import clock_of, paused_at
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.pool import PoolState
-from lamplighter.domain.standing import Standing, Unmet, standings
-from lamplighter.domain.target import Target
-from lamplighter.domain.timetable import Timetable
-from lamplighter.domain.warm_up import BEFORE_ANY, gpus_expected
-
-
-@dataclass(frozen=True)
-class View:
-    """What is said of one pool."""
-
-    name: str
-    state: PoolState
-    desired: int
-    target: Target
-    running: tuple[Lease, ...]
-    upcoming: Lease | None
-    unmet: tuple[Unmet, ...]
-    """Windows that are open by the calendar and have no lease in force."""
-    gpus: Mapping[str, datetime | None]
-    """When GPUs are ready or expected, by lease: of those that run and of the next."""
-
-    @property
-    def until(self) -> datetime | None:
-        return max((lease.closes for lease in self.running), default=None)
+from lamplighter.domain.pool import Phase
+from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.views.lab_view import PoolView
+from lamplighter.domain.views.lease_view import LeaseView
+from lamplighter.errors import BadInput
 
 
 def command(
-    pool: Annotated[str | None, typer.Argument(metavar="[POOL]", help="Only this pool.")] = None,
+    pool: Annotated[
+        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
+    ] = None,
+    gpus: Annotated[
+        bool, typer.Option("--gpus", help="What was last proven of each node's GPUs, and the trend.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Go on showing it as it changes, until interrupted.")
+    ] = False,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="SECONDS", help="With --watch: how often to look.")
+    ] = 2.0,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
@@ -57,8 +46,18 @@ def command(
     Examples:
       lamplighter status
       lamplighter status gpu --json
+      lamplighter status --gpus
+      lamplighter status --watch
     """
+    if watch and (gpus or as_json):
+        raise BadInput(f"--watch: draws for people, leave out {'--gpus' if gpus else '--json'}")
     found = deployment.find(lab_name)
+    if watch:
+        status_watch.watch(found, partial(views_of, found, pool), interval)
+        return
+    if gpus:
+        show(found, pool, as_json=as_json)
+        return
     views = views_of(found, pool)
     pause = paused_at(found.ledger.pauses(), found.now)
     account = Account(found)
@@ -70,7 +69,7 @@ def command(
                 "now": written(found.now),
                 "budget": _money(account),
                 "paused": pause.reason(clock_of(found.zone)) if pause else None,
-                "pools": [{**_document(view), "mode": _mode(view, found)} for view in views],
+                "pools": [_document(view) for view in views],
             }
         )
         return
@@ -79,15 +78,16 @@ def command(
     if pause is not None:
         printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
     printing.table(
-        ["pool", "state", "nodes", "GPUs", "until", "owner", "failsafe", "next window"],
+        ["pool", "state", "nodes", "GPUs", "seats", "until", "owner", "failsafe", "next window"],
         [
             [
                 view.name,
-                view.state.phase.value,
+                _state(view),
                 f"{view.desired} of {view.target.nodes}",
                 _gpus(view, found),
+                str(view.seats or "-"),
                 printing.local(view.until, found.zone),
-                ", ".join(dict.fromkeys(lease.owner for lease in view.running)) or "-",
+                ", ".join(view.owners) or "-",
                 printing.local(view.state.failsafe_at, found.zone),
                 _next(view, found),
             ]
@@ -97,8 +97,8 @@ def command(
     for view in views:
         if view.state.leaked_since is not None:
             since = printing.local(view.state.leaked_since, found.zone)
-            printing.say(f"LEAKED: pool {view.name} since {since}: {view.state.leaked_because}")
-        if _mode(view, found) == "watch":
+            printing.say(f"LEAKED: pool {view.name} since {since}: {view.leaked}")
+        if view.mode == "watch":
             printing.say(
                 f"WATCHING: on pool {view.name} what has no lease is said, not closed; "
                 f"`lamplighter arm {view.name}` closes it"
@@ -107,75 +107,69 @@ def command(
             printing.say(f"pool {view.name}: {unmet.reason_by(partial(printing.local, zone=found.zone))}")
 
 
-def _mode(view: View, found: Deployment) -> str:
-    """What a person said last, or the lab."""
-    return view.state.mode or found.lab.mode(view.name)
-
-
-def views_of(found: Deployment, pool: str | None) -> list[View]:
+def views_of(found: Deployment, pool: str | None) -> list[PoolView]:
     """What is said of each pool that was asked for, from the ledger and from EKS."""
-    leases = {name: found.ledger.leases(name) for name in found.pools(pool)}
-    most = {name: found.lab.pools[name].max_nodes for name in leases}
-    timetable = Timetable(found.lab, kept_courses(found.lab, found.ledger))
-    stands = standings(timetable, leases, most, found.now, found.ledger.skips())
-    return [_view(found, name, leases[name], stands[name]) for name in leases]
+    reading = Reading(found.ledger, found.lab, found.now)
+    groups = NodeGroups(found.lab.cluster_name)
+    views = []
+    for name in found.pools(pool):
+        group = groups.read(found.lab.nodegroup_name(name))
+        views.append(replace(reading.pool(name), desired=group.desired if group else 0))
+    return views
 
 
-def _view(found: Deployment, name: str, leases: Sequence[Lease], stands: Standing) -> View:
-    state = found.ledger.pool(name)
-    group = NodeGroups(found.lab.cluster_name).read(found.lab.nodegroup_name(name))
-    planned = [lease for lease in leases if lease.state is LeaseState.PLANNED and lease.opens > found.now]
-    upcoming = min(planned, key=lambda lease: lease.opens, default=None)
-    told = [*stands.target.in_force, *([upcoming] if upcoming else [])]
-    taking = warm_up(name, found.ledger) if told else BEFORE_ANY
-    return View(
-        name=name,
-        state=state,
-        desired=group.desired if group else 0,
-        target=stands.target,
-        running=stands.target.in_force,
-        upcoming=upcoming,
-        unmet=stands.unmet,
-        gpus={lease.id: gpus_expected(lease, leases, taking) for lease in told},
-    )
-
-
-def _gpus(view: View, found: Deployment) -> str:
-    """Ready, or when the first of what runs is expected to be."""
-    if not view.running:
+def _gpus(view: PoolView, found: Deployment) -> str:
+    """Ready, or when the first of what runs is expected to be; never so where checks say otherwise."""
+    if not view.leases:
         return "-"
-    if any(lease.ready for lease in view.running):
-        return "ready"
-    first = min(filter(None, (view.gpus[lease.id] for lease in view.running)), default=None)
+    if view.verdict in {Outcome.FAILED, Outcome.NOT_PROVEN}:
+        return SAID[view.verdict.value]
+    if any(lease.ready for lease in view.leases):
+        return "ready" if view.seen is None else f"ready, {view.gpus_free} of {view.seen.of} free"
+    first = min(filter(None, (lease.gpus_expected for lease in view.leases)), default=None)
     return f"expected {printing.local(first, found.zone)}" if first else "-"
 
 
-def _next(view: View, found: Deployment) -> str:
-    if view.upcoming is None:
+def _state(view: PoolView) -> str:
+    """What is being done with it; how far, where that is opening."""
+    opening = [lease for lease in view.leases if lease.ready is None]
+    if view.phase is not Phase.OPENING or not opening:
+        return view.phase.value
+    return f"{view.phase.value} {min(lease.bar for lease in opening):.0%}"
+
+
+def _next(view: PoolView, found: Deployment) -> str:
+    if view.next is None:
         return "-"
-    opens = f"{view.upcoming.window} {printing.local(view.upcoming.opens, found.zone)}"
-    gpus = view.gpus[view.upcoming.id]
+    opens = f"{view.next.window or view.next.id} {printing.local(view.next.opens, found.zone)}"
+    gpus = view.next.gpus_expected
     return f"{opens}, GPUs {gpus.astimezone(found.zone):%H:%M}" if gpus else opens
 
 
-def _lease(lease: Lease, view: View) -> dict[str, object]:
-    gpus = view.gpus[lease.id]
-    return {**document(lease), "gpus_expected": written(gpus) if gpus else None}
+def _lease(lease: LeaseView) -> dict[str, object]:
+    return {**document(lease), **lease.to_json()}
 
 
-def _document(view: View) -> dict[str, object]:
+def _document(view: PoolView) -> dict[str, object]:
     return {
         "pool": view.name,
-        "state": view.state.phase.value,
+        "state": view.phase.value,
         "desired": view.desired,
         "target": view.target.nodes,
         "reason": view.target.reason,
         "until": written(view.until) if view.until else None,
         "failsafe": written(view.state.failsafe_at) if view.state.failsafe_at else None,
-        "leaked": view.state.leaked_because,
-        "leases": [_lease(lease, view) for lease in view.running],
-        "next": _lease(view.upcoming, view) if view.upcoming else None,
+        "leaked": view.leaked,
+        "gpus": view.verdict.value if view.verdict else None,
+        "gpus_free": view.gpus_free,
+        "gpus_in_use": view.gpus_in_use,
+        "gpus_seen_at": written(view.seen_at) if view.seen_at else None,
+        "seats": view.seats.to_json() if view.seats else None,
+        "leases": [_lease(lease) for lease in view.leases],
+        "closing": [_lease(lease) for lease in view.closing],
+        "next": _lease(view.next) if view.next else None,
         "without_lease": [unmet.to_json() for unmet in view.unmet],
+        "mode": view.mode,
     }
 
 

@@ -30,8 +30,8 @@ def command(
 
     \b
     Examples:
-      nvidia-smi --query-gpu=name,uuid,ecc.errors.uncorrected.volatile.total --format=csv > out; code=$?
-      lamplighter verdict --check nvidia-smi --instance-type g5.xlarge --gpus 1 --exit-code $code --output out
+      nvidia-smi --query-gpu=name,uuid,ecc.errors.uncorrected.volatile.total --format=csv > out
+      lamplighter verdict --check nvidia-smi --instance-type g5.xlarge --gpus 1 --exit-code 0 --output out
     """
     if check not in PARSERS:
         raise BadInput(f"--check: '{check[:80]}' is no check, write one of {', '.join(PARSERS)}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment, known_names, printing
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.domain import instant
@@ -23,7 +23,10 @@ EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 
 def command(
     pool: Annotated[
-        str | None, typer.Argument(metavar="[POOL]", help="The pool; the only one by default.")
+        str | None,
+        typer.Argument(
+            metavar="[POOL]", help="The pool; the only one by default.", autocompletion=known_names.pools
+        ),
     ] = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="T", help="A past instant, with its offset; default: now.")
@@ -82,6 +85,10 @@ def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation
     said += [f"By the calendar {unmet.reason_by(clock)}." for unmet in explanation.unmet]
     for line in filter(None, [*said, explanation.decided_by(clock)]):
         printing.say(line)
+    for entry in explanation.findings:
+        found = entry.details
+        printing.say(f"Found at {clock(entry.at)}: {found.get('summary')} ({found.get('cause')}).")
+        printing.say(f"  → {found.get('advice')}")
     if not explanation.trail:
         printing.say(f"Nothing happened to this pool in the {REACHES_BACK.days} days until then.")
         return

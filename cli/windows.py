@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli import deployment, printing
+from cli import deployment, known_names, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import warm_up
@@ -20,7 +20,9 @@ from lamplighter.errors import BadInput
 
 
 def command(
-    pool: Annotated[str | None, typer.Argument(metavar="[POOL]", help="Only this pool.")] = None,
+    pool: Annotated[
+        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
+    ] = None,
     as_json: AsJson = False,
     ics: Annotated[
         str | None,

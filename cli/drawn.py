@@ -1,0 +1,182 @@
+"""A pool and its leases as a terminal draws them, and as lines that logs and pipes can hold.
+
+What there is to show is lamplighter.domain.views'; Slack and the pages show the same.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.text import Text
+
+from cli import printing
+from lamplighter.domain.counted import counted
+from lamplighter.domain.instant import told_by
+from lamplighter.domain.pool import Phase
+from lamplighter.domain.progress import Stage
+from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.views.lab_view import PoolView
+from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.stages import StageState, StageView
+
+BAR_CELLS = 30
+CALLED = {Stage.GPUS: "GPUs"}
+SIGN = {
+    StageState.DONE: "✓",
+    StageState.GOING: "◐",
+    StageState.WAITING: "·",
+    StageState.LATE: "!",
+    StageState.SHORT: "!",
+    StageState.FAILED: "✗",
+}
+STYLE = {
+    StageState.DONE: "green",
+    StageState.GOING: "cyan",
+    StageState.WAITING: "dim",
+    StageState.LATE: "yellow",
+    StageState.SHORT: "yellow",
+    StageState.FAILED: "red",
+}
+STANDING_STYLE = {
+    Standing.OPEN: "green",
+    Standing.OPENING: "cyan",
+    Standing.DEGRADED: "yellow",
+    Standing.CLOSING: "magenta",
+}
+
+
+def pool_panel(view: PoolView, now: datetime, zone: ZoneInfo) -> Panel:
+    """One pool in a frame: its leases with their stages, and what there is to know of it."""
+    rows: list[RenderableType] = []
+    for lease in (*view.leases, *view.closing):
+        rows += lease_rows(lease, zone)
+    if not rows:
+        rows.append(Text("no lease is in force, so no node is justified", style="dim"))
+    rows += [Text(line, style="dim") for line in _about(view, now, zone)]
+    if view.leaked is not None:
+        rows.append(Text(f"LEAKED: {view.leaked}", style="bold red"))
+    title = Text.assemble(f"pool {view.name}  ", (view.phase.value, _phase_style(view)))
+    return Panel(Group(*rows), title=title, title_align="left", box=box.ROUNDED)
+
+
+def lease_rows(lease: LeaseView, zone: ZoneInfo) -> list[RenderableType]:
+    """What is drawn of one lease."""
+    style = STANDING_STYLE.get(lease.standing, "")
+    head = Text.assemble(
+        (lease.standing.value, style or "default"),
+        f"  {lease.called}: {counted(lease.nodes, 'node')} until {printing.local(lease.closes, zone)}",
+        f" for {lease.owner}",
+    )
+    rows: list[RenderableType] = [head]
+    if lease.in_force and lease.ready is None:
+        rows.append(Text.assemble(*_bar(lease.bar), f" {lease.bar:4.0%}  ", *_stages(lease.stages)))
+    elif lease.in_force:
+        rows.append(Text.assemble(*_stages(lease.stages)))
+    rows += [Text(f"  {line}") for line in _beside(lease, zone)]
+    return rows
+
+
+def pool_lines(view: PoolView, zone: ZoneInfo) -> list[str]:
+    """The same in lines; what moves by itself, such as a cost, is in none: a line that is new says something new."""
+    lines = [
+        f"pool {view.name} is {view.phase.value}: {_nodes(view)}"
+        + ("" if view.leaked is None else f"; LEAKED: {view.leaked}")
+    ]
+    lines += [lease_line(lease, zone) for lease in (*view.leases, *view.closing)]
+    if view.gpus_free is not None and view.seen is not None:
+        lines.append(f"pool {view.name}: {view.gpus_free} of {view.seen.of} GPUs free")
+    if view.next is not None:
+        opens = printing.local(view.next.opens, zone)
+        lines.append(f"pool {view.name}: next {view.next.window or view.next.id} at {opens}")
+    return lines
+
+
+def lease_line(lease: LeaseView, zone: ZoneInfo) -> str:
+    """One lease in a line."""
+    until = f"until {printing.local(lease.closes, zone)}"
+    head = f"{lease.id} is {lease.standing.value} {until}"
+    if not lease.in_force:
+        return head
+    stages = ", ".join(_told(stage) for stage in lease.stages)
+    wrong = lease.failed_because or lease.degraded_because
+    return f"{head}: {stages}" + (f"; {_by(zone, wrong)}" if wrong else "")
+
+
+def _told(stage: StageView) -> str:
+    count = f" {stage.count}" if stage.count else ""
+    return f"{CALLED.get(stage.stage, stage.stage.value)}{count} {stage.state.value}"
+
+
+def _stages(stages: Sequence[StageView]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for stage in stages:
+        count = f" {stage.count}" if stage.count else ""
+        found.append(
+            (f"{SIGN[stage.state]} {CALLED.get(stage.stage, stage.stage.value)}{count}  ", STYLE[stage.state])
+        )
+    return found
+
+
+def _bar(fraction: float) -> list[tuple[str, str]]:
+    filled = round(fraction * BAR_CELLS)
+    return [("  " + "█" * filled, "cyan"), ("░" * (BAR_CELLS - filled), "dim")]
+
+
+def _beside(lease: LeaseView, zone: ZoneInfo) -> list[str]:
+    """What else is known of a lease, a line each."""
+    lines = []
+    if lease.in_force and lease.ready is None and lease.gpus_expected is not None:
+        lines.append(f"GPUs expected {printing.local(lease.gpus_expected, zone)}")
+    if lease.verdict in {Outcome.FAILED, Outcome.NOT_PROVEN}:
+        lines.append(
+            "its GPUs FAILED a check" if lease.verdict is Outcome.FAILED else "its GPUs are not proven"
+        )
+    late = [f"{CALLED.get(each.stage, each.stage.value)}: {each.said}" for each in lease.stages if each.said]
+    lines += [_by(zone, each) for each in late]
+    lines += [_by(zone, each) for each in (lease.failed_because, lease.degraded_because) if each]
+    lines += [f"{each.summary} → {each.advice}" for each in lease.findings]
+    if lease.cost_so_far is not None:
+        lines.append(f"{lease.cost_so_far} so far, {lease.hold} held")
+    return lines
+
+
+def _about(view: PoolView, now: datetime, zone: ZoneInfo) -> list[str]:
+    """What is known of a pool beside its leases."""
+    lines = []
+    if view.leases or view.desired:
+        seats = f", {view.seats} seats" if view.seats else ""
+        lines.append(f"{_nodes(view)}{seats}")
+    if view.gpus_free is not None and view.seen is not None:
+        lines.append(f"{view.gpus_free} of {view.seen.of} GPUs free, seen {_ago(now - view.seen.at)}")
+    if view.state.failsafe_at is not None:
+        lines.append(f"failsafe {printing.local(view.state.failsafe_at, zone)}")
+    if view.next is not None:
+        opens = printing.local(view.next.opens, zone)
+        lines.append(f"next: {view.next.window or view.next.id} {opens}")
+    lines += [unmet.reason_by(partial(printing.local, zone=zone)) for unmet in view.unmet]
+    return lines
+
+
+def _nodes(view: PoolView) -> str:
+    if view.desired is None:
+        return f"{counted(view.target.nodes, 'node')} justified"
+    return f"{view.desired} of {counted(view.target.nodes, 'node')}"
+
+
+def _ago(age: timedelta) -> str:
+    minutes = age // timedelta(minutes=1)
+    return f"{minutes} min ago" if minutes > 0 else "just now"
+
+
+def _by(zone: ZoneInfo, sentence: str) -> str:
+    return told_by(partial(printing.local, zone=zone), sentence)
+
+
+def _phase_style(view: PoolView) -> str:
+    if view.leaked is not None:
+        return "bold red"
+    return {Phase.OPEN: "green", Phase.OPENING: "cyan", Phase.CLOSING: "magenta"}.get(view.phase, "dim")

@@ -1,0 +1,24 @@
+"""Files that a verb writes for its caller: refused before any work is done, and never left half written."""
+
+import os
+from pathlib import Path
+
+from lamplighter.errors import BadInput
+
+
+def may_be_written(option: str, file: Path) -> None:
+    """BadInput where a file cannot be written there."""
+    folder = file.absolute().parent
+    if file.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise BadInput(f"{option}: '{file}' cannot be written, name a file in a folder that exists")
+
+
+def write(option: str, file: Path, text: str) -> None:
+    """The whole text, or what was there before."""
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, "utf-8")
+        draft.replace(file)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise BadInput(f"{option}: '{file}' cannot be written: {error.strerror}") from error

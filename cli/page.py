@@ -1,0 +1,35 @@
+"""`lamplighter page`: the lab as a page to look at, as it is kept fresh in S3."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import deployment, files, printing
+from cli.options import AsJson, LabName
+from lamplighter.adapters.aws.view_reading import read_lab
+from lamplighter.domain.instant import written
+from lamplighter.pages import lab_page, wording
+
+
+def command(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where to write it.")] = Path("lab.html"),
+    as_json: AsJson = False,
+    lab_name: LabName = None,
+) -> None:
+    """Write the lab's page: who has what now, budget, calendar, history, findings, in one HTML file.
+
+    \b
+    Examples:
+      lamplighter page
+      lamplighter page --out /tmp/lab.html
+      lamplighter page --json | jq -r .page
+    """
+    files.may_be_written("--out", out)
+    found = deployment.find(lab_name)
+    view = read_lab(found.ledger, found.lab, found.now)
+    files.write("--out", out, lab_page.page(view, wording.of(found.lab)))
+    if as_json:
+        printing.as_json({"lab": found.lab.name, "at": written(found.now), "page": str(out)})
+    else:
+        printing.say(f"the page of {found.lab.name} is in {out}")

@@ -1,0 +1,103 @@
+"""`lamplighter receipt`: what a closed lease left, as a table, a document, or the page to look at."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli import deployment, files, printing
+from cli.deployment import Deployment
+from cli.options import AsJson, LabName
+from lamplighter.adapters.aws.view_reading import receipt_of
+from lamplighter.domain.counted import counted
+from lamplighter.domain.instant import told_by
+from lamplighter.domain.views.receipt_view import ReceiptView
+from lamplighter.errors import BadInput
+from lamplighter.pages import receipt_page, wording
+
+SAID = {"passed": "passed", "failed": "FAILED", "not-proven": "not proven"}
+
+
+def command(
+    lease: Annotated[str | None, typer.Argument(help="Whose receipt; left out: the newest.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the page there, one file with all in it."),
+    ] = None,
+    as_json: AsJson = False,
+    lab_name: LabName = None,
+) -> None:
+    """Show what a closed lease left: who, when, nodes, checks, cost, proof of zero.
+
+    \b
+    Examples:
+      lamplighter receipt
+      lamplighter receipt evening-2026-12-01 --html receipt.html
+      lamplighter receipt --json | jq .cost
+    """
+    if html is not None:
+        files.may_be_written("--html", html)
+    found = deployment.find(lab_name)
+    document = _document(found, lease)
+    if html is not None:
+        files.write("--html", html, page(found, document))
+    if as_json:
+        printing.as_json(document)
+    elif html is not None:
+        printing.say(f"the receipt of {document.get('lease') or 'what ran without a lease'} is in {html}")
+    else:
+        show(receipt_of(found.ledger, found.lab, document), wording.of(found.lab))
+
+
+def page(found: Deployment, document: dict[str, Any]) -> str:
+    """The page of a receipt."""
+    view = receipt_of(found.ledger, found.lab, document)
+    return receipt_page.page(view, found.lab.name, found.lab.region, wording.of(found.lab))
+
+
+def _document(found: Deployment, lease: str | None) -> dict[str, Any]:
+    """The named receipt, or the newest that a lease left; where none did, the newest there is."""
+    known = [each for pool in found.lab.pools for each in found.ledger.receipts(pool)]
+    known.sort(key=lambda each: str(each["closed"]))
+    if lease is not None:
+        named: dict[str, Any] | None = next(
+            (each for each in reversed(known) if each.get("lease") == lease), None
+        )
+        if named is None:
+            last = ", ".join(str(each["lease"]) for each in known[-3:] if each.get("lease")) or "none yet"
+            raise BadInput(f"LEASE: no receipt of '{lease[:80]}' is there; the last ones are {last}")
+        return named
+    if not known:
+        raise BadInput("no receipt is there yet: the first lease that closes leaves one")
+    return next((each for each in reversed(known) if each.get("lease")), known[-1])
+
+
+def show(view: ReceiptView, words: wording.Wording) -> None:
+    """The receipt in a terminal."""
+    when = words.stretch(view.opened, view.closed) if view.opened else words.moment(view.closed)
+    who = f"for {view.owner}" if view.owner else "without a lease"
+    printing.say(f"{view.lease or 'unleased'}: pool {view.pool}, {counted(view.nodes, 'node')} {who}, {when}")
+    zero = view.proof_of_zero
+    rows = [
+        ("cost", words.money(view.cost)),
+        ("of it past the end", words.money(view.overrun) if view.overrun else "-"),
+        ("GPU-minutes", "-" if view.gpu_minutes is None else f"{view.gpu_minutes:,}"),
+        ("node-hours", f"{view.node_seconds / 3600:.2f}"),
+        ("ready after", "-" if view.minutes_to_ready is None else f"{view.minutes_to_ready:g} min"),
+        ("GPU checks", SAID[view.verdict.value] if view.verdict else "none"),
+        (
+            "proof of zero",
+            words.moment(zero.at) if zero.at and zero.zero else "others kept their nodes" if zero.at else "-",
+        ),
+    ]
+    printing.table(["what", "came to"], rows)
+    if view.verdict_rows:
+        verdicts = [
+            (row.node, row.check, SAID.get(row.verdict, row.verdict), told_by(words.moment, row.reason))
+            for row in view.verdict_rows
+        ]
+        printing.table(["node", "check", "verdict", "because"], verdicts)
+    for each in view.findings:
+        printing.say(
+            f"{words.moment(each.at)}  {each.cause}: {words.told(each.summary)} {each.advice}".rstrip()
+        )

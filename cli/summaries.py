@@ -1,0 +1,36 @@
+"""What each verb is for, in its own first words, read from its file without importing it.
+
+For `lamplighter --help` and for shells: a person who looks for a verb does not wait for all of them to be loaded.
+"""
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def summary(module: str) -> str:
+    """The first paragraph of a verb's help (`command`) or of a group's (`HELP`)."""
+    tree = ast.parse((FOLDER / f"{module.rpartition('.')[2]}.py").read_text("utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == "command":
+            return _first(ast.get_docstring(node) or "")
+        if isinstance(node, ast.Assign) and _name(node) == "HELP":
+            said: object = ast.literal_eval(node.value)
+            return _first(str(said))
+    return ""
+
+
+def summaries(modules: Mapping[str, str]) -> dict[str, str]:
+    """The same of many, by verb."""
+    return {verb: summary(module) for verb, module in modules.items()}
+
+
+def _name(node: ast.Assign) -> str:
+    (target,) = node.targets[:1]
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _first(text: str) -> str:
+    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
