@@ -68,6 +68,15 @@ def nccl(
     )
 
 
+def torch(busbw: str = "1.160") -> str:
+    """What our torchrun check prints: in place only, with NCCL's own lines around it."""
+    row = (
+        f"{268435456:>12}{67108864:>14}     float     sum      -1      N/A     N/A     N/A    N/A"
+        f" 231411.6   {busbw}   {busbw}      0"
+    )
+    return "all-reduce-0:1:1 [0] NCCL INFO Bootstrap : Using eth0\n" + nccl([row])
+
+
 def dcgm_result(gpu: int, status: str = "Pass", severity: int | None = None) -> dict[str, object]:
     result: dict[str, object] = {
         "entity_group": "GPU",

@@ -3,15 +3,30 @@
 import logging
 import sys
 
-from tests.bench import assembly, deciding, exposure, imports, local_cloud, windows
+from tests.bench import (
+    assembly,
+    deciding,
+    diagnosing,
+    exposure,
+    growth,
+    imports,
+    local_cloud,
+    parsers,
+    slack,
+    windows,
+)
 from tests.bench.figure import Measurement
 
 MEASUREMENTS: tuple[Measurement, ...] = (
     *assembly.MEASUREMENTS,
     *imports.MEASUREMENTS,
     *deciding.MEASUREMENTS,
+    *growth.MEASUREMENTS,
     *windows.MEASUREMENTS,
+    *diagnosing.MEASUREMENTS,
+    *parsers.MEASUREMENTS,
     *local_cloud.MEASUREMENTS,
+    *slack.MEASUREMENTS,
     *exposure.MEASUREMENTS,
 )
 

@@ -1,4 +1,4 @@
-"""How long it takes to decide what every pool of a lab should have at an instant, and how that grows.
+"""How long it takes to decide what every pool of a lab should have at an instant; growth.py says how that grows.
 
 Windows and leases are there, as in a guard's or a `status`'s hands; what is measured is the whole answer
 for all pools, reasons included as far as they are values: words are made when somebody reads them.
@@ -9,11 +9,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.calendar import expand
+from lamplighter.domain.changes import Skip
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.standing import Standing, standings
 from lamplighter.domain.timetable import Timetable
 from lamplighter.lab import Lab
+from lamplighter.lab_types import MINUTES_A_DAY
 from tests.bench.figure import Measurement, best_of
 
 SIZES = (1_000, 10_000)
@@ -26,8 +28,11 @@ CLOCK_CHANGE = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 AHEAD = timedelta(hours=36)
 
 
-def lab_of(pools: int) -> Lab:
-    """A lab with so many pools and three windows on each, in four zones, some of them overnight."""
+def lab_of(pools: int, *, alike: bool = True) -> Lab:
+    """A lab with so many pools and three windows on each, in four zones, some of them overnight.
+
+    As in a school they open on the hour and many have the same hours, or else no two are `alike`.
+    """
     windows = [
         {
             "name": f"w{pool}-{number}",
@@ -35,8 +40,7 @@ def lab_of(pools: int) -> Lab:
             "nodes": 1,
             "days": DAYS[number],
             "time_zone": ZONES[pool % len(ZONES)],
-            "start": f"{(pool + 3 * number) % 24:02}:00",
-            "end": f"{(pool + 3 * number + 4) % 24:02}:30",
+            **(hours_of(pool + 3 * number) if alike else odd_hours_of(WINDOWS_A_POOL * pool + number)),
         }
         for pool in range(pools)
         for number in range(WINDOWS_A_POOL)
@@ -45,6 +49,18 @@ def lab_of(pools: int) -> Lab:
     return Lab.model_validate(
         {"name": "many", "pools": {f"p{pool}": gpu for pool in range(pools)}, "windows": windows}
     )
+
+
+def hours_of(hour: int) -> dict[str, str]:
+    """Four and a half hours, from the hour on."""
+    return {"start": f"{hour % 24:02}:00", "end": f"{(hour + 4) % 24:02}:30"}
+
+
+def odd_hours_of(window: int) -> dict[str, str]:
+    """Four hours or more from any minute of the day; they come again after more than a million windows."""
+    start = 7 * window % MINUTES_A_DAY
+    end = (start + 240 + window // MINUTES_A_DAY) % MINUTES_A_DAY
+    return {"start": f"{start // 60:02}:{start % 60:02}", "end": f"{end // 60:02}:{end % 60:02}"}
 
 
 def leases_of(lab: Lab, at: datetime, running: LeaseState) -> dict[str, list[Lease]]:
@@ -71,12 +87,20 @@ def leases_of(lab: Lab, at: datetime, running: LeaseState) -> dict[str, list[Lea
 class Labs:
     """One lab's windows and leases, ready to be decided about."""
 
-    def __init__(self, pools: int, at: datetime, *, refused: bool = False) -> None:
+    def __init__(
+        self, pools: int, at: datetime, *, alike: bool = True, refused: bool = False, skipped: bool = False
+    ) -> None:
         self._at = at
-        self._lab = lab_of(pools)
+        self._lab = lab_of(pools, alike=alike)
         self._leases = leases_of(self._lab, at, LeaseState.REFUSED if refused else LeaseState.OPEN)
         self._most = {name: pool.max_nodes for name, pool in self._lab.pools.items()}
         self._timetable = self.timetable()
+        self._skips = [
+            Skip(window.window, window.date.isoformat(), "alice", at)
+            for windows in self._timetable.open_at(at).values()
+            for window in windows
+            if skipped
+        ]
 
     def timetable(self) -> Timetable:
         """The windows, worked out once for a lab."""
@@ -84,7 +108,7 @@ class Labs:
 
     def decide(self) -> dict[str, Standing]:
         """What each pool should have."""
-        return standings(self._timetable, self._leases, self._most, self._at)
+        return standings(self._timetable, self._leases, self._most, self._at, self._skips)
 
 
 def _take() -> Mapping[str, float]:
@@ -94,7 +118,7 @@ def _take() -> Mapping[str, float]:
         found[f"decide-{pools}"] = best_of(labs.decide) * 1000
         found[f"timetable-{pools}"] = best_of(labs.timetable) * 1000
     found[f"decide-{SIZES[0]}-clock-change"] = best_of(Labs(SIZES[0], CLOCK_CHANGE).decide) * 1000
-    found["decide-growth"] = found[f"decide-{SIZES[1]}"] / found[f"decide-{SIZES[0]}"]
+    found[f"decide-{SIZES[0]}-unlike"] = best_of(Labs(SIZES[0], AT, alike=False).decide) * 1000
     return found
 
 
@@ -103,7 +127,7 @@ MEASUREMENTS = (
         {
             **{f"decide-{pools}": "ms" for pools in SIZES},
             f"decide-{SIZES[0]}-clock-change": "ms",
-            "decide-growth": "times",
+            f"decide-{SIZES[0]}-unlike": "ms",
             **{f"timetable-{pools}": "ms" for pools in SIZES},
         },
         _take,

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -58,7 +58,8 @@ def _window() -> Mapping[str, float]:
         cloud.clock.hurry(False)
         aws = _Aws(endpoints, cloud)
         ready = _gpus_ready(cloud)
-        validated = aws.entry("verdict", cloud)
+        checked = _Checks(cloud)
+        validated = aws.entry("verdict", cloud, meanwhile=checked.look)
         ordered = aws.ordered()
         cloud.clock.hurry(True)
         aws.entry("receipt", cloud)
@@ -68,6 +69,7 @@ def _window() -> Mapping[str, float]:
     return {
         "firing-to-update": (ordered - fired).total_seconds() * 1000,
         "overhead": ours.total_seconds(),
+        "smoke-overhead": (validated - ready - checked.longest).total_seconds(),
         "transitions": transitions,
         "transitions-price": float(cost.price("state_transition") * Decimal(transitions)),
     }
@@ -90,9 +92,10 @@ class _Aws:
         dynamodb = session.client("dynamodb", endpoint_url=endpoints.endpoint)
         self._ledger = Ledger(f"{lab.name}-ledger", dynamodb)
 
-    def entry(self, kind: str, cloud: Cloud) -> datetime:
+    def entry(self, kind: str, cloud: Cloud, meanwhile: Callable[[], object] = lambda: None) -> datetime:
         """When the lease's audit trail first says this; waited for."""
         while cloud.clock.now() < OPENS + PATIENCE + timedelta(hours=1):
+            meanwhile()
             for entry in self._ledger.audit(POOL, OPENS - BEFORE):
                 if entry.kind == kind:
                     return entry.at
@@ -131,6 +134,32 @@ class _Aws:
         return [event for page in pages for event in page["events"]]
 
 
+class _Checks:
+    """How long check pods were on each node before they ended: their own time, pulls and starts included."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._api: KubernetesApi = cloud.control_plane.admin()
+        self._looked = cloud.clock.now()
+        self._busy: dict[str, timedelta] = {}
+
+    def look(self) -> None:
+        now = self._cloud.clock.now()
+        pods = self._api.get("/api/v1/namespaces/lamplighter/pods?labelSelector=lamplighter%2Fcheck")["items"]
+        running = {
+            pod["spec"]["nodeName"]
+            for pod in pods
+            if pod["status"].get("phase") in {"Pending", "Running"} and "nodeName" in pod["spec"]
+        }
+        for node in running:
+            self._busy[node] = self._busy.get(node, timedelta()) + (now - self._looked)
+        self._looked = now
+
+    @property
+    def longest(self) -> timedelta:
+        return max(self._busy.values(), default=timedelta())
+
+
 def _gpus_ready(cloud: Cloud) -> datetime:
     """When the operator's validators have found the GPUs of all of the window's nodes good: the boot's end."""
     api: KubernetesApi = cloud.control_plane.admin()
@@ -145,7 +174,13 @@ def _gpus_ready(cloud: Cloud) -> datetime:
 MEASUREMENTS = (
     Measurement({"local-start": "s"}, _start),
     Measurement(
-        {"firing-to-update": "ms", "overhead": "s", "transitions": "transitions", "transitions-price": "USD"},
+        {
+            "firing-to-update": "ms",
+            "overhead": "s",
+            "smoke-overhead": "s",
+            "transitions": "transitions",
+            "transitions-price": "USD",
+        },
         _window,
     ),
 )

@@ -101,7 +101,11 @@ class Assembly:
         ]
 
 
-DEFAULT = {"name": "gpu-lab", "notify": {"email": "oncall@example.com"}}
+DEFAULT = {
+    "name": "gpu-lab",
+    "notify": {"email": "oncall@example.com"},
+    "slack": {"channel": "C0123456789"},
+}
 
 
 @pytest.fixture(scope="session")
@@ -122,7 +126,7 @@ def synthesise(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Assemb
 
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """The default lab, with an address for pages, synthesised under cdk-nag."""
+    """The default lab, with an address for pages and with Slack, synthesised under cdk-nag."""
     folder = tmp_path_factory.mktemp("default-lab")
     app = build(Lab.model_validate(DEFAULT), folder)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
@@ -138,3 +142,8 @@ def cluster(assembly: Assembly) -> Template:
 @pytest.fixture(scope="session")
 def controller(assembly: Assembly) -> Template:
     return assembly.template("gpu-lab-controller")
+
+
+@pytest.fixture(scope="session")
+def slack(assembly: Assembly) -> Template:
+    return assembly.template("gpu-lab-slack")

@@ -10,7 +10,7 @@ from moto.events.models import EventPattern
 from tests.infra.conftest import Resource, Template
 
 # What an event may be retried for before what it asks for has no sense any more, in seconds.
-LONGEST = {"sweep": 300, "instances": 300, "plan": 3600, "closing-failed": 3600}
+LONGEST = {"sweep": 300, "instances": 300, "plan": 3600, "closing-failed": 3600, "doctor": 6 * 3600}
 FIVE_MINUTES, AN_HOUR = 300, 3600
 
 
@@ -38,7 +38,7 @@ def invoked_without_waiting(controller: Template) -> set[str]:
         for name, function in controller.of_type("AWS::Lambda::Function").items()
         for function in [function["Properties"]]
         if any(name in arn for arn in by_rules)
-    } | {"notices", "deploy"}
+    } | {"cluster", "notices", "deploy"}
 
 
 def test_no_function_acts_on_an_event_that_lay_about(controller: Template) -> None:
@@ -49,10 +49,12 @@ def test_no_function_acts_on_an_event_that_lay_about(controller: Template) -> No
         assert config["MaximumRetryAttempts"] == 2
 
     assert ages == {
+        "cluster": FIVE_MINUTES,
         "guard": FIVE_MINUTES,
         "planner": AN_HOUR,
         "notices": FIVE_MINUTES,
         "deploy": FIVE_MINUTES,
+        "doctor": 6 * AN_HOUR,
     }
     assert invoked_without_waiting(controller) == set(ages)
 
@@ -64,7 +66,7 @@ def test_what_a_function_cannot_do_ends_in_the_queue(controller: Template) -> No
         if "DeadLetterConfig" in function
     }
 
-    assert with_a_queue == {"guard", "planner", "notices", "deploy"}
+    assert with_a_queue == {"cluster", "guard", "planner", "notices", "deploy", "doctor"}
 
 
 def test_a_page_that_no_mail_takes_ends_in_the_queue(controller: Template) -> None:

@@ -12,7 +12,7 @@ from aws_cdk import Validations
 
 from lamplighter.lab import Lab
 from stacks.assembly import build
-from tests.infra.conftest import Assembly
+from tests.infra.conftest import DEFAULT, Assembly
 
 # Each is a rule of cfn-lint that is not followed, and why.
 NOT_FOLLOWED = {
@@ -52,7 +52,7 @@ def test_nothing_is_warned_of_so_strict_passes(assembly: Assembly) -> None:
 
 
 def test_two_syntheses_of_a_lab_are_the_same(assembly: Assembly, synthesise: Callable[..., Assembly]) -> None:
-    again = synthesise(notify={"email": "oncall@example.com"})
+    again = synthesise(**DEFAULT)
     for stack in assembly.stacks:
         assert again.template(stack).resources == assembly.template(stack).resources
 

@@ -7,10 +7,10 @@ import pytest
 from tests.infra.conftest import Assembly, Template
 
 
-def test_only_the_ledger_outlives_the_lab(cluster: Template, controller: Template) -> None:
+def test_only_the_ledger_outlives_the_lab(cluster: Template, controller: Template, slack: Template) -> None:
     kept = [
         (name, resource["Type"])
-        for template in (cluster, controller)
+        for template in (cluster, controller, slack)
         for name, resource in template.resources.items()
         if resource.get("DeletionPolicy", "Delete") != "Delete"
     ]
@@ -27,8 +27,10 @@ def test_the_ledger_can_be_taken_up_again(controller: Template) -> None:
     assert ledger["Properties"]["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
 
 
-def test_every_log_group_is_declared_and_forgets(cluster: Template, controller: Template) -> None:
-    for template in (cluster, controller):
+def test_every_log_group_is_declared_and_forgets(
+    cluster: Template, controller: Template, slack: Template
+) -> None:
+    for template in (cluster, controller, slack):
         for group in template.properties("AWS::Logs::LogGroup"):
             assert group["RetentionInDays"] == 30
         for function in template.of_type("AWS::Lambda::Function").values():
@@ -62,6 +64,9 @@ def test_the_command_line_finds_what_it_looks_for(controller: Template) -> None:
         "CloseLabArn",
         "ExtendLeaseArn",
         "ChangeLabArn",
+        "ExperimentArn",
+        "PagesBucket",
+        "LedgerStreamArn",
     }
 
 

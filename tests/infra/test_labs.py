@@ -105,7 +105,13 @@ def test_the_rights_of_our_functions_are_the_manifest_that_people_read(
     assert kinds[0] == "Namespace"
     assert manifest[0]["metadata"]["name"] == "lamplighter"
     groups = {subject["name"] for document in manifest for subject in document.get("subjects", [])}
-    assert groups == {"lamplighter:cluster", "lamplighter:guard"}
+    assert groups == {
+        "lamplighter:cluster",
+        "lamplighter:diagnosis",
+        "lamplighter:doctor",
+        "lamplighter:experiments",
+        "lamplighter:guard",
+    }
 
 
 def test_role_names_stay_within_what_iam_allows() -> None:

@@ -64,6 +64,20 @@ def test_the_gate_comes_before_anything_of_a_pool_changes(cluster: Template) -> 
     assert gate in cluster.needs(the(cluster, "Custom::LamplighterDesiredSize"))
 
 
+def test_a_pool_is_shut_as_late_as_can_be(cluster: Template) -> None:
+    """Nobody can open it from its gate to its group, so whatever may take long comes before both."""
+    gate, size = the(cluster, "Custom::LamplighterGate"), the(cluster, "Custom::LamplighterDesiredSize")
+    group = node_group(cluster, "gpu-lab-ng-gpu")
+    template = cluster.resources[group]["Properties"]["LaunchTemplate"]["Id"]["Ref"]
+    between = cluster.needs(group) - cluster.needs(gate) - {gate, template, size}
+
+    assert template in cluster.needs(size)
+    assert {cluster.resources[name]["Type"] for name in between} == {
+        "AWS::EC2::SecurityGroup",
+        "AWS::IAM::Role",
+    }
+
+
 def test_a_pools_size_is_what_the_group_says(cluster: Template) -> None:
     properties = cluster.resources[node_group(cluster, "gpu-lab-ng-gpu")]["Properties"]
     size = the(cluster, "Custom::LamplighterDesiredSize")

@@ -8,13 +8,21 @@ import pytest
 
 from tests.infra.conftest import Template
 
+# A trail may be in another region, or the organisation's.
+OF_ANY_TRAIL = {"cloudtrail:GetEventSelectors", "cloudtrail:GetTrailStatus"}
 # Calls that take no resource, by AWS's service authorization reference.
 TAKE_NO_RESOURCE = {
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
+    "cloudtrail:DescribeTrails",
+    "dynamodb:ListStreams",
+    "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeInstances",
     "ec2:DescribeLaunchTemplateVersions",
+    "ec2:DescribeSecurityGroupRules",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
     "pricing:GetProducts",
     "scheduler:ListSchedules",
 }
@@ -45,21 +53,23 @@ def allowed(template: Template, role: str) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def test_a_star_stands_only_for_calls_that_take_no_resource(cluster: Template, controller: Template) -> None:
-    for template in (cluster, controller):
+def test_a_star_stands_only_for_calls_that_take_no_resource(
+    cluster: Template, controller: Template, slack: Template
+) -> None:
+    for template in (cluster, controller, slack):
         for name, statement in statements(template):
             if "*" in listed(statement["Resource"]):
-                assert set(listed(statement["Action"])) <= TAKE_NO_RESOURCE, name
+                assert set(listed(statement["Action"])) <= TAKE_NO_RESOURCE | OF_ANY_TRAIL, name
 
 
-def test_no_action_is_a_wildcard(cluster: Template, controller: Template) -> None:
-    for template in (cluster, controller):
+def test_no_action_is_a_wildcard(cluster: Template, controller: Template, slack: Template) -> None:
+    for template in (cluster, controller, slack):
         for name, statement in statements(template):
             assert not [action for action in listed(statement["Action"]) if "*" in action], name
 
 
-def test_nobody_is_everybody(cluster: Template, controller: Template) -> None:
-    for template in (cluster, controller):
+def test_nobody_is_everybody(cluster: Template, controller: Template, slack: Template) -> None:
+    for template in (cluster, controller, slack):
         for name, resource in template.resources.items():
             properties = resource.get("Properties", {})
             for key in ("AssumeRolePolicyDocument", "PolicyDocument"):
@@ -72,7 +82,7 @@ def test_nobody_is_everybody(cluster: Template, controller: Template) -> None:
 def test_each_function_has_a_role_of_its_own_with_a_name(controller: Template) -> None:
     functions = controller.properties("AWS::Lambda::Function")
     roles = [function["Role"]["Fn::GetAtt"][0] for function in functions]
-    assert len(set(roles)) == len(functions) == 7
+    assert len(set(roles)) == len(functions) == 11
     for function, role in zip(functions, roles, strict=True):
         short = function["FunctionName"].removeprefix("gpu-lab-")
         assert controller.resources[role]["Properties"]["RoleName"] == f"gpu-lab-ap-northeast-2-{short}"
@@ -105,7 +115,7 @@ def test_the_failsafe_may_lower_the_pools_and_nothing_else(controller: Template)
     }
 
 
-@pytest.mark.parametrize("purpose", ["failsafe", "windows"])
+@pytest.mark.parametrize("purpose", ["failsafe", "windows", "restores"])
 def test_only_schedules_of_the_labs_group_may_take_the_schedule_roles(
     controller: Template, purpose: str
 ) -> None:
@@ -127,7 +137,7 @@ def test_a_role_is_passed_to_the_scheduler_only(controller: Template) -> None:
         assert "*" not in json.dumps(statement["Resource"])
 
 
-def test_kubernetes_is_reached_by_two_roles_through_one_group_each(controller: Template) -> None:
+def test_kubernetes_is_reached_by_five_roles_through_one_group_each(controller: Template) -> None:
     entries = controller.properties("AWS::EKS::AccessEntry")
     reached = {
         controller.resources[entry["PrincipalArn"]["Fn::GetAtt"][0]]["Properties"]["RoleName"]: entry[
@@ -137,20 +147,32 @@ def test_kubernetes_is_reached_by_two_roles_through_one_group_each(controller: T
     }
     assert reached == {
         "gpu-lab-ap-northeast-2-cluster": ["lamplighter:cluster"],
+        "gpu-lab-ap-northeast-2-diagnosis": ["lamplighter:diagnosis"],
+        "gpu-lab-ap-northeast-2-doctor": ["lamplighter:doctor"],
+        "gpu-lab-ap-northeast-2-experiments": ["lamplighter:experiments"],
         "gpu-lab-ap-northeast-2-guard": ["lamplighter:guard"],
     }
     assert not any("AccessPolicies" in entry for entry in entries)
 
 
-def test_the_gatekeeper_only_reads(cluster: Template) -> None:
+def test_the_gatekeeper_writes_nothing_but_its_own_marks(cluster: Template) -> None:
     may = set(allowed(cluster, "gpu-lab-ap-northeast-2-gatekeeper"))
     assert may == {
         "eks:DescribeNodegroup",
         "dynamodb:GetItem",
         "dynamodb:Query",
+        "dynamodb:DeleteItem",
+        "dynamodb:PutItem",
         "logs:CreateLogStream",
         "logs:PutLogEvents",
     }
+    [writing] = [
+        statement
+        for policy in cluster.properties("AWS::IAM::Policy")
+        for statement in policy["PolicyDocument"]["Statement"]
+        if "dynamodb:PutItem" in statement["Action"]
+    ]
+    assert writing["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["DEPLOY#*"]}}
 
 
 def test_what_an_environment_names_is_what_the_function_may_use(controller: Template) -> None:
@@ -161,7 +183,11 @@ def test_what_an_environment_names_is_what_the_function_may_use(controller: Temp
         "LAST_CLOSE_ARN": "states:StartExecution",
         "PLANNER_FUNCTION_ARN": "lambda:InvokeFunction",
         "CLUSTER_FUNCTION_ARN": "lambda:InvokeFunction",
+        "DIAGNOSIS_FUNCTION_ARN": "lambda:InvokeFunction",
+        "EXPERIMENTS_FUNCTION_ARN": "lambda:InvokeFunction",
         "SCHEDULE_GROUP": "scheduler:CreateSchedule",
+        "PAGES_BUCKET": "s3:PutObject",
+        "NOTICES_FUNCTION_ARN": "lambda:InvokeFunction",
     }
     for function in controller.properties("AWS::Lambda::Function"):
         short = function["FunctionName"].removeprefix("gpu-lab-")
@@ -171,3 +197,15 @@ def test_what_an_environment_names_is_what_the_function_may_use(controller: Temp
         if short in {"guard", "planner"}:
             wanted.add("states:StartExecution")
         assert may & set(uses.values()) == wanted, short
+
+
+def test_the_cluster_function_writes_how_far_warm_ups_are_and_what_it_borrows_and_nothing_else(
+    controller: Template,
+) -> None:
+    may = allowed(controller, "gpu-lab-ap-northeast-2-cluster")
+
+    assert "dynamodb:DeleteItem" not in may
+    conditions = [
+        condition for each in may["dynamodb:UpdateItem"] for condition in each["Condition"].values()
+    ]
+    assert [condition["dynamodb:LeadingKeys"] for condition in conditions] == [["LOAN"], ["PROGRESS#*"]]

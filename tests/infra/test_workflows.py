@@ -1,9 +1,12 @@
-"""The four workflows as Step Functions will read them."""
+"""The five workflows as Step Functions will read them."""
 
 from typing import Any
 
 import pytest
 
+from lamplighter.domain.failsafe import FIRES_WITHIN, RETRIED
+from lamplighter.domain.schedule import NEAREST
+from local.aws.stepfunctions_choice import holds
 from tests.infra.workflow_definitions import definitions
 
 OPEN = [
@@ -16,10 +19,30 @@ OPEN = [
     "Validate",
     "Announce",
 ]
-CLOSE = ["Announce", "RestoreExperiments", "Drain", "Scale", "ProveZero", "Settle", "Disarm", "Receipt"]
+CLOSE = [
+    "Announce",
+    "RestoreExperiments",
+    "GiveBack",
+    "Drain",
+    "Scale",
+    "ProveZero",
+    "Settle",
+    "Disarm",
+    "Receipt",
+]
 EXTEND = ["Extend", "Announce"]
 CHANGE = ["Change", "Plan", "Announce"]
-STEPS = {"open": OPEN, "close": CLOSE, "extend": EXTEND, "change": CHANGE}
+EXPERIMENT = [
+    "Prepare",
+    "AnnounceChange",
+    "Change",
+    "Observe",
+    "Restore",
+    "ProveRestored",
+    "Report",
+    "Announce",
+]
+STEPS = {"open": OPEN, "close": CLOSE, "extend": EXTEND, "change": CHANGE, "experiment": EXPERIMENT}
 
 
 def workflows() -> dict[str, dict[str, Any]]:
@@ -56,17 +79,26 @@ def test_every_step_gets_its_name_and_the_run_and_leaves_its_result_under_its_na
 
 
 @pytest.mark.parametrize("workflow", STEPS)
-def test_a_poll_is_a_retry_at_a_fixed_interval_and_a_final_no_is_never_repeated(workflow: str) -> None:
+def test_a_poll_is_a_retry_and_a_final_no_is_never_repeated(workflow: str) -> None:
     for name in STEPS[workflow]:
         final, poll, trouble = workflows()[workflow]["States"][name]["Retry"]
         assert (final["ErrorEquals"], final["MaxAttempts"]) == (["BadInput", "Refused", "Stale"], 0)
-        assert (poll["ErrorEquals"], poll["BackoffRate"]) == (["TryLater"], 1)
+        assert poll["ErrorEquals"] == ["TryLater"]
+        # Only what may take hours is asked about ever less often, and never seldom.
+        slows_down = name == "Validate"
+        assert (poll["BackoffRate"] > 1, poll.get("MaxDelaySeconds", 0) <= 10) == (slows_down, True)
         assert trouble["ErrorEquals"] == ["States.ALL"]
 
 
 def test_proof_of_zero_is_sought_for_more_than_half_an_hour() -> None:
     poll = workflows()["close"]["States"]["ProveZero"]["Retry"][1]
     assert poll["IntervalSeconds"] * poll["MaxAttempts"] > 30 * 60
+
+
+@pytest.mark.parametrize(("workflow", "step"), [("open", "Admit"), ("close", "Disarm")])
+def test_a_shot_of_the_failsafe_is_waited_for_to_its_end(workflow: str, step: str) -> None:
+    poll = workflows()[workflow]["States"][step]["Retry"][1]
+    assert poll["IntervalSeconds"] * poll["MaxAttempts"] > (NEAREST + FIRES_WITHIN + RETRIED).total_seconds()
 
 
 def test_every_failure_of_ours_while_opening_leads_to_closing() -> None:
@@ -87,8 +119,76 @@ def test_a_notice_that_cannot_be_sent_closes_nothing() -> None:
 
 def test_a_shortage_goes_round_again_behind_an_armed_failsafe() -> None:
     states = workflows()["open"]["States"]
-    assert states["IsNodeMissing"]["Choices"][0]["Next"] == "WaitForCapacity"
+    assert states["IsNodeMissing"]["Choices"][-1]["Next"] == "WaitForCapacity"
     assert (states["WaitForCapacity"]["Seconds"], states["WaitForCapacity"]["Next"]) == (300, "ArmFailsafe")
+
+
+def test_what_is_late_missing_or_not_proven_is_diagnosed_and_what_is_well_is_not() -> None:
+    states = workflows()["open"]["States"]
+    well = {
+        "AwaitNodes": {"shortage": None},
+        "AwaitGpus": {"not_ready": [], "late": False},
+        "Validate": {"verdict": "passed"},
+    }
+
+    def after_validate(**results: dict[str, object]) -> str:
+        data = {"results": {**well, **results}}
+        choice = states[states["Validate"]["Next"]]
+        return str(
+            next((rule["Next"] for rule in choice["Choices"] if holds(rule, data, {})), choice["Default"])
+        )
+
+    assert after_validate() == "Announce"
+    assert after_validate(AwaitNodes={"shortage": "1 of 2 nodes: no capacity"}) == "Diagnose"
+    assert after_validate(AwaitGpus={"not_ready": [{"name": "a", "why": "b"}], "late": True}) == "Diagnose"
+    assert after_validate(Validate={"verdict": "failed"}) == "Diagnose"
+    assert after_validate(Validate={"verdict": "not-proven"}) == "Diagnose"
+    assert after_validate(Validate={"verdict": "not-proven", "over": True}) == "Announce"
+
+
+REPLACING = ["AnnounceReplacement", "Empty", "Replace"]
+
+
+def test_what_failed_is_announced_emptied_and_replaced_and_then_judged_again() -> None:
+    states = workflows()["open"]["States"]
+    failed = {"verdict": "failed", "then": "replace"}
+    choices = states["IsAllWell"]["Choices"]
+    data = {"results": {"Validate": failed, "AwaitNodes": {"shortage": None}, "AwaitGpus": {"not_ready": []}}}
+    assert next(rule["Next"] for rule in choices if holds(rule, data, {})) == REPLACING[0]
+    assert [states[name]["Next"] for name in REPLACING] == ["Empty", "Replace", "AwaitNodes"]
+    for name in REPLACING:
+        assert states[name]["Parameters"] == {"step": name, "run.$": "$"}
+        assert states[name]["ResultPath"] == f"$.results.{name}"
+    for name in REPLACING[1:]:
+        assert [catch["Next"] for catch in states[name]["Catch"]] == ["LeaseIsOver", "CloseAfterFailure"]
+    # Nobody keeps a broken GPU because a notice could not be sent.
+    assert [catch["Next"] for catch in states["AnnounceReplacement"]["Catch"]] == ["Empty"]
+
+
+def test_where_the_lab_closes_what_failed_it_is_announced_first_and_the_reason_goes_along() -> None:
+    states = workflows()["open"]["States"]
+    data = {"results": {"Validate": {"verdict": "failed", "then": "close"}}}
+    choices = states["IsNodeMissing"]["Choices"]
+    assert next(rule["Next"] for rule in choices if holds(rule, data, {})) == "ChecksFailed"
+    assert states["ChecksFailed"]["Parameters"]["Cause.$"] == "$.results.Validate.because"
+    assert states["ChecksFailed"]["ResultPath"] == "$.failure"
+    assert states["ChecksFailed"]["Next"] == "CloseAfterFailure"
+
+
+def test_a_diagnosis_that_fails_keeps_no_lab_from_opening() -> None:
+    catch = workflows()["open"]["States"]["Diagnose"]["Catch"]
+    assert [(each["ErrorEquals"], each["Next"]) for each in catch] == [(["States.ALL"], "Announce")]
+    # What an earlier round found must not be told again.
+    assert catch[0]["ResultPath"] == "$.results.Diagnose"
+
+
+def test_nodes_that_are_only_late_are_waited_for_after_the_notice() -> None:
+    states = workflows()["open"]["States"]
+    late = {"results": {"AwaitNodes": {"shortage": None}, "AwaitGpus": {"late": True}}}
+    assert (
+        next(rule["Next"] for rule in states["IsNodeMissing"]["Choices"] if holds(rule, late, {}))
+        == "AwaitGpus"
+    )
 
 
 def test_while_closing_no_failure_skips_the_way_to_zero() -> None:
@@ -96,7 +196,8 @@ def test_while_closing_no_failure_skips_the_way_to_zero() -> None:
     catches = {name: states[name]["Catch"][0]["Next"] for name in [*CLOSE, "MarkLeaked"]}
     assert catches == {
         "Announce": "RestoreExperiments",
-        "RestoreExperiments": "Drain",
+        "RestoreExperiments": "GiveBack",
+        "GiveBack": "Drain",
         "Drain": "Scale",
         "Scale": "ProveZero",
         "ProveZero": "MarkLeaked",

@@ -1,4 +1,4 @@
-"""The four workflows as they are synthesised, for tests that read them and tests that run them."""
+"""The five workflows as they are synthesised, for tests that read them and tests that run them."""
 
 import json
 from functools import cache
@@ -10,17 +10,18 @@ from aws_cdk.assertions import Template
 
 from stacks.constructs.change import ChangeLab
 from stacks.constructs.close_lab import CloseLab
+from stacks.constructs.experiment import RunExperiment
 from stacks.constructs.extend import ExtendLease
 from stacks.constructs.open_lab import OpenLab
 from stacks.names import Names
 
-FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "planner", "notices")
+FUNCTIONS = ("leases", "nodegroups", "cluster", "diagnosis", "experiments", "guard", "planner", "notices")
 REGION, ACCOUNT = "ap-northeast-2", "123456789012"
 
 
 @cache
 def definitions(close_lab: str = "close-lab") -> dict[str, dict[str, Any]]:
-    """By workflow (open, close, extend, change); what refers to CloseLab reads `close_lab`."""
+    """By workflow (open, close, extend, change, experiment); what refers to CloseLab reads `close_lab`."""
     stack = cdk.Stack(cdk.App(), "Test", env={"region": REGION})
     functions = {
         name: lambda_.Function.from_function_arn(
@@ -33,6 +34,7 @@ def definitions(close_lab: str = "close-lab") -> dict[str, dict[str, Any]]:
     OpenLab(stack, "Open", names=names, functions=functions, close_lab=close.workflow)
     ExtendLease(stack, "Extend", names=names, functions=functions)
     ChangeLab(stack, "Change", names=names, functions=functions)
+    RunExperiment(stack, "Experiment", names=names, functions=functions)
     machines = Template.from_stack(stack).find_resources("AWS::StepFunctions::StateMachine").values()
     return {
         machine["Properties"]["StateMachineName"].removeprefix("gpu-lab-"): json.loads(

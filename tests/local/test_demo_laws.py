@@ -103,6 +103,16 @@ def test_law_2_holds_while_an_extension_has_moved_the_failsafe_and_not_yet_the_l
     assert not law(2, replace(GOOD, samples=[between, replace(after, leases=(LEASE,))])).held
 
 
+def test_law_2_holds_while_the_first_of_its_schedules_is_moved_and_the_second_not_yet() -> None:
+    longer = replace(LEASE, closes=CLOSES + timedelta(minutes=15))
+    first, second = longer.closes + timedelta(minutes=10), CLOSES + timedelta(minutes=20)
+    between = replace(sample(30, ["a"]), failsafe=(first, second))
+    after = replace(sample(31, ["a"]), failsafe=(first,), leases=(longer,))
+
+    assert law(2, replace(GOOD, samples=[between, after])).held
+    assert not law(2, replace(GOOD, samples=[between, replace(after, leases=(LEASE,))])).held
+
+
 def test_law_2_holds_while_a_shortening_has_moved_the_lease_and_not_yet_the_failsafe_but_not_for_long() -> (
     None
 ):
@@ -153,3 +163,14 @@ def test_law_7_is_broken_by_a_receipt_that_the_cloud_does_not_bear_out() -> None
 def test_law_8_is_broken_by_a_decision_without_a_reason() -> None:
     silent = replace(GOOD.entries[0], why=" ")
     assert not law(8, replace(GOOD, entries=[silent])).held
+
+
+def test_a_failed_node_that_the_lab_changed_for_a_fresh_one_was_not_taken() -> None:
+    samples = [sample(0), sample(1, ["i-bad", "i-well"]), sample(30, ["i-well", "i-new"]), sample(65)]
+    told = Entry(OPENS, "gpu", "replaced", "nodegroups", "changes i-bad of the lease, once", "it failed")
+
+    (held,) = (each for each in judge(replace(GOOD, samples=samples, entries=[told])) if each.law == 5)
+    (broken,) = (each for each in judge(replace(GOOD, samples=samples)) if each.law == 5)
+
+    assert held.held is True
+    assert "i-bad" in broken.evidence

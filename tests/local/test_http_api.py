@@ -81,6 +81,12 @@ def test_a_text_body_comes_as_it_is(api):
     assert (event["isBase64Encoded"], event["body"]) == (False, '{"a": 1}')
 
 
+def test_text_that_is_not_utf_8_reaches_the_function_byte_for_byte(api):
+    status, _, body = ask(f"{api}/slack", "POST", b"text=\xff", **{"Content-Type": "text/plain"})
+    event = json.loads(body)
+    assert (status, event["isBase64Encoded"], event["body"]) == (201, True, "dGV4dD3/")
+
+
 def test_names_in_the_path_are_handed_over(api):
     _, _, body = ask(f"{api}/things/7")
     assert json.loads(body)["pathParameters"] == {"id": "7"}

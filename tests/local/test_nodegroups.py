@@ -120,6 +120,9 @@ class Machines:
     def machine_stopped(self, instance_id):
         self.events.append(("stopped", instance_id))
 
+    def joined(self, instance_id):
+        return bool(instance_id)
+
     def drain(self, instance_id):
         self.events.append(("drain", instance_id))
         self.leave.wait()

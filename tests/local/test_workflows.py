@@ -18,6 +18,7 @@ QUIET = {
     "Admit": {"outcome": "granted", "later": False, "lease": {"id": "cli-1"}},
     "Scale": {"over": False},
     "AwaitNodes": {"shortage": None},
+    "Validate": {"verdict": "passed", "then": "keep"},
     "RestoreExperiments": {"over": False},
     "ProveZero": {"zero": True},
 }
@@ -152,9 +153,10 @@ def test_a_failure_that_stays_closes_what_was_opened(lab: Workflows) -> None:
     assert (command["verb"], command["pool"], command["opened_by"]) == ("close", "gpu", "cli-open-1")
     assert command["because"].startswith("Broken: ")
     assert "as scripted" in command["because"]
-    assert lab.steps[-8:] == [
+    assert lab.steps[-9:] == [
         "Announce",
         "RestoreExperiments",
+        "GiveBack",
         "Drain",
         "Scale",
         "ProveZero",
@@ -171,7 +173,7 @@ def test_a_shortage_goes_round_every_five_minutes_until_all_came(lab: Workflows,
 
     assert aws.clock.time() - begun >= 300
     assert lab.steps.count("Scale") == 2
-    assert lab.steps[8] == "ArmFailsafe"
+    assert lab.steps[7:10] == ["Diagnose", "Announce", "ArmFailsafe"]
 
 
 def test_a_close_that_comes_too_late_closes_nothing(lab: Workflows) -> None:

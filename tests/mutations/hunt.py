@@ -7,24 +7,39 @@ import json
 import random
 import sys
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 
+from tests.mutations.experiments import histories
 from tests.properties.test_laws import STORIES
 from tests.world.history import history, play
 
 HISTORIES, SECONDS = 400, 600.0
+EXPERIMENTS = 10
+"""The law that has histories of its own."""
 
 
 def hunt(law: int) -> dict[str, object]:
     """The first history that breaks the law; `broken` is empty where none did."""
     begun = time.monotonic()
-    told = [*STORIES.values(), *(history(random.Random(seed)) for seed in range(HISTORIES))]
-    for number, each in enumerate(told, 1):
-        broken = [what for what in play(each) if what.startswith(f"law {law} ")]
+    number = 0
+    for number, let in enumerate(_histories(law), 1):
+        broken = [what for what in let() if what.startswith(f"law {law} ")]
         if broken:
             return {"histories": number, "broken": broken[0]}
         if time.monotonic() - begun > SECONDS:
             break
     return {"histories": number, "broken": ""}
+
+
+def _histories(law: int) -> Iterator[Callable[[], list[str]]]:
+    if law == EXPERIMENTS:
+        yield from histories()
+        return
+    for told in STORIES.values():
+        yield partial(play, told)
+    for seed in range(HISTORIES):
+        yield partial(play, history(random.Random(seed)))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,32 @@
 """No output, however cut, mixed or made up, passes without its evidence, and none raises."""
 
 import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.checks_budget import pulled_in
+from lamplighter.domain.checks_node import xid
+from lamplighter.domain.gpus import GpuType, gpu_type
+from lamplighter.domain.nodes import NodeFacts
+from lamplighter.domain.tool_output import decoded
+from lamplighter.domain.verdict import Outcome, Verdict
+from lamplighter.domain.verdict_dcgm import dcgm
+from lamplighter.domain.verdict_nccl import nccl
+from lamplighter.domain.verdict_nvidia_smi import nvidia_smi
 from lamplighter.domain.verdict_of import PARSERS, verdict_of
+from lamplighter.domain.verdict_torch import torch_collective
+from lamplighter.domain.verdict_vector_add import vector_add
 from tests import gpu_outputs as said
 
+G5 = gpu_type("g5.xlarge")
+P5 = gpu_type("p5.48xlarge")
+assert G5 is not None
+assert P5 is not None
+Judge = Callable[[str, int, int, GpuType], Verdict]
 GOOD = {
     "nvidia-smi": (said.smi(), 1),
     "dcgm": (said.dcgm_v4(), 1),
@@ -21,6 +38,86 @@ WHOLE_FROM = {
     "dcgm": len(said.dcgm_v4().rstrip()),
     "nccl": len(said.nccl().rstrip("\n#")),
 }
+_PRESENCE = "name, driver_version, uuid\nNVIDIA A10G, 580.159.03, " + said.uuid(7) + "\n"
+_HEALTH = (
+    "name, uuid, ecc.errors.uncorrected.volatile.total, remapped_rows.pending, clocks_event_reasons.active\n"
+    f"NVIDIA A10G, {said.uuid(7)}, 0, No, 0x0000000000000001\n"
+)
+#: Every sample that a check of the ladder passes: its judge, how many take part, their type, how much is evidence.
+PASSING: dict[str, tuple[str, Judge, int, GpuType, int]] = {
+    "nvidia-smi": (_PRESENCE, nvidia_smi, 1, G5, len(_PRESENCE) - 1),
+    "gpu-health": (_HEALTH, nvidia_smi, 1, G5, len(_HEALTH) - 1),
+    "dcgm 4": (said.dcgm_v4(), dcgm, 1, G5, len(said.dcgm_v4().rstrip())),
+    "dcgm 3": (said.dcgm_v3(8), dcgm, 8, P5, len(said.dcgm_v3(8).rstrip())),
+    "nccl": (said.nccl(), nccl, 2, G5, len(said.nccl().rstrip("\n#"))),
+    "torch": (said.torch(), torch_collective, 2, G5, len(said.torch().rstrip("\n#"))),
+    "vectoradd": (
+        said.VECTOR_ADD,
+        lambda text, code, _gpus, _kind: vector_add(text, code),
+        1,
+        G5,
+        said.VECTOR_ADD.index("Test PASSED") + len("Test PASSED"),
+    ),
+}
+
+
+@pytest.mark.parametrize("sample", PASSING)
+def test_a_passing_sample_cut_at_any_byte_is_not_proven(sample: str) -> None:
+    text, judge, gpus, kind, evidence = PASSING[sample]
+    raw = text.encode()
+    assert judge(text, 0, gpus, kind).passed
+    for end in range(len(raw)):
+        found = judge(decoded(raw[:end]), 0, gpus, kind)
+        wanted = Outcome.NOT_PROVEN if end < evidence else found.outcome
+        assert found.outcome is wanted, (end, raw[max(0, end - 40) : end], found.reason)
+
+
+@pytest.mark.parametrize("sample", PASSING)
+@pytest.mark.parametrize("other", PASSING)
+def test_another_tool_s_output_never_passes(sample: str, other: str) -> None:
+    mine, judge, gpus, kind, _ = PASSING[sample]
+    text = PASSING[other][0]
+    if PASSING[other][1] is judge or {sample, other} == {"nccl", "torch"}:
+        return
+    assert not judge(text, 0, gpus, kind).passed
+    # Beside a sample of its own it takes nothing away and adds nothing.
+    assert judge(text + mine, 0, gpus, kind).outcome in Outcome
+
+
+@settings(max_examples=400)
+@given(
+    sample=st.sampled_from(sorted(PASSING)),
+    at=st.floats(0, 1, exclude_max=True),
+    length=st.integers(1, 400),
+    code=st.integers(0, 255),
+)
+def test_a_sample_that_lost_a_piece_never_raises_and_passes_only_whole(
+    sample: str, at: float, length: int, code: int
+) -> None:
+    text, judge, gpus, kind, _ = PASSING[sample]
+    start = int(at * len(text))
+    found = judge(text[:start] + text[start + length :], code, gpus, kind)
+    assert found.outcome in Outcome
+    if code:
+        assert not found.passed
+
+
+@given(text=st.text(max_size=600), code=st.integers(-20, 255), sample=st.sampled_from(sorted(PASSING)))
+def test_any_text_at_all_never_passes(text: str, code: int, sample: str) -> None:
+    _, judge, gpus, kind, _ = PASSING[sample]
+    assert not judge(text, code, gpus, kind).passed
+
+
+@given(text=st.text(alphabet="XidCriticalError: =0179()\nE112 :.", max_size=400))
+def test_any_log_of_a_device_plugin_is_read_without_an_exception(text: str) -> None:
+    node = NodeFacts("a", "i-1", datetime(2026, 11, 20, tzinfo=UTC))
+    assert xid(node, text, datetime(2026, 11, 20, 1, tzinfo=UTC)) is not None
+
+
+@given(text=st.text(alphabet="0123456789.hmsnuµ ", max_size=40))
+def test_any_event_is_read_without_an_exception(text: str) -> None:
+    took = pulled_in(f'Successfully pulled image "x" in {text}')
+    assert took is None or took >= 0
 
 
 @pytest.mark.parametrize("check", GOOD)

@@ -13,6 +13,7 @@ from botocore.model import ListShape, OperationModel, Shape, StructureShape
 from botocore.validate import ParamValidator
 from moto import mock_aws
 
+from tests import ledger_table
 from tests.world.history import Play, Step
 from tests.world.labs import LAB, START
 from tests.world.outside import Client
@@ -117,13 +118,7 @@ def test_the_table_answers_as_motos_does_all_through_a_story(monkeypatch: pytest
         monkeypatch.setenv(name, "test")
     with mock_aws():
         moto = boto3.client("dynamodb", region_name="ap-northeast-2")
-        keys: Any = [("pk", "HASH"), ("sk", "RANGE")]
-        moto.create_table(
-            TableName="gpu-lab-ledger",
-            KeySchema=[{"AttributeName": name, "KeyType": kind} for name, kind in keys],
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name, _ in keys],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        ledger_table.create(moto, "gpu-lab-ledger")
         world = World(LAB, START)
         shadowed = Shadowed(world.dynamodb, moto)
         world._services["dynamodb"] = shadowed

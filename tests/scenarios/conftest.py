@@ -20,6 +20,7 @@ BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
 FIRST = "misfortunes"
 ON_ONE_CLOUD = (
     "test_dead_for_a_day",
+    "test_pages",
     "test_calendar_changes",
     "test_upgrade",
     "test_deploys",

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -31,7 +31,7 @@ LOOK_EVERY = timedelta(seconds=30)
 IDLE_LOOK = timedelta(seconds=90)
 RATE = 60.0
 #: While pods come and go: Kubernetes lives in real time.
-AMONG_PODS = 20.0
+AMONG_PODS = 12.0
 POD_STEPS = {"AwaitGpus", "Validate", "Drain"}
 IDLE = {"WaitForCapacity"}
 WAITS = IDLE | {"ProveZero"}
@@ -156,16 +156,16 @@ class LabDay:
         )
 
     def running(self) -> list[str]:
-        """Executions that have not ended."""
+        """Executions that have not ended, of workflows that are there: a destroy takes one after the other away."""
         stepfunctions = self.api("stepfunctions")
-        machines = stepfunctions.list_state_machines()["stateMachines"]
-        return [
-            str(execution["executionArn"])
-            for machine in machines
-            for execution in stepfunctions.list_executions(
-                stateMachineArn=machine["stateMachineArn"], statusFilter="RUNNING"
-            )["executions"]
-        ]
+        found: list[str] = []
+        for machine in stepfunctions.list_state_machines()["stateMachines"]:
+            with suppress(stepfunctions.exceptions.StateMachineDoesNotExist):
+                running = stepfunctions.list_executions(
+                    stateMachineArn=machine["stateMachineArn"], statusFilter="RUNNING"
+                )
+                found += [str(execution["executionArn"]) for execution in running["executions"]]
+        return found
 
     def entries(self, since: datetime, kind: str | None = None) -> list[Entry]:
         """The audit trail since an instant."""

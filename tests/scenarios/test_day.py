@@ -97,3 +97,8 @@ def test_the_receipts_add_up_and_each_proves_zero(day: dict[str, Any]) -> None:
 
 def _at(event: dict[str, Any]) -> datetime:
     return datetime.fromisoformat(event["at"])
+
+
+def test_it_ends_with_two_pages_to_look_at(day: dict[str, Any]) -> None:
+    for name in ("receipt", "lab"):
+        assert Path(day["pages"][name]).read_text("utf-8").startswith("<!doctype html>")

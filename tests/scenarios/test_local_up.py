@@ -1,5 +1,7 @@
 """`lamplighter local up` as others rely on it: what it writes, when it ends, and that it leaves nothing behind."""
 
+import hashlib
+import hmac
 import json
 import os
 import signal
@@ -9,10 +11,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 from kubernetes import client, config
@@ -94,12 +98,39 @@ def up(folder: Path, lab: str) -> Iterator[Up]:
             run.process.wait()
 
 
+def said_in_slack(
+    document: dict[str, Any], text: str, signed_with: str | None = None
+) -> tuple[int, str | None]:
+    """Type a command as Slack posts it; status, and who sees the answer."""
+    with urlopen(document["clock"]["url"]) as clock:
+        now = str(int(datetime.fromisoformat(json.load(clock)["now"]).timestamp()))
+    words = {"command": "/gpu", "text": text, "user_id": "U0MINJI", "user_name": "minji", "team_id": "T0LAB"}
+    body = urlencode(words)
+    secret = (signed_with or document["slack"]["signing_secret"]).encode()
+    signature = hmac.new(secret, f"v0:{now}:{body}".encode(), hashlib.sha256).hexdigest()
+    request = Request(
+        document["slack"]["url"],
+        body.encode(),
+        {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "X-Slack-Request-Timestamp": now,
+            "X-Slack-Signature": f"v0={signature}",
+        },
+    )
+    try:
+        with urlopen(request) as reply:
+            return reply.status, json.load(reply)["response_type"]
+    except HTTPError as refused:
+        return refused.code, None
+
+
 def test_two_at_once_are_reached_as_they_say_and_end_without_a_trace(tmp_path: Path) -> None:
     with up(tmp_path / "one", "name: one-lab") as one, up(tmp_path / "two", "name: two-lab") as two:
         documents = [one.ready(), two.ready()]
 
         for document, name in zip(documents, ("one-lab", "two-lab"), strict=True):
-            assert document["slack"] == {"url": None, "signing_secret": None}
+            assert said_in_slack(document, "status") == (200, "ephemeral")
+            assert said_in_slack(document, "status", signed_with="another")[0] == 401
             assert document["clock"]["now"].startswith("2026-12-01T10:5")
             assert document["clock"]["rate"] == 30
             with urlopen(document["clock"]["url"]) as clock:

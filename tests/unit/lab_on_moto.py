@@ -32,6 +32,7 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.schedule import Doors
 from lamplighter.lab import Lab
+from tests import ledger_table
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 REGION = "ap-northeast-2"
@@ -121,6 +122,7 @@ class LabOnMoto:
             claims=Claims(LAB),
             close_lab=self.close_lab,
             open_lab=self.close_lab,
+            experiment=self.close_lab,
             connect=connect,
         )
 
@@ -229,18 +231,7 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
         monkeypatch.setenv(name, value)
     with mock_aws():
         group = _capacity()
-        boto3.client("dynamodb").create_table(
-            TableName=LEDGER,
-            KeySchema=[
-                {"AttributeName": "pk", "KeyType": "HASH"},
-                {"AttributeName": "sk", "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
-            ],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        ledger_table.create(boto3.client("dynamodb"), LEDGER)
         boto3.client("scheduler").create_schedule_group(Name=LAB)
         wait = {"StartAt": "Wait", "States": {"Wait": {"Type": "Pass", "End": True}}}
         close_lab = boto3.client("stepfunctions").create_state_machine(

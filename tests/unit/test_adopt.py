@@ -18,6 +18,7 @@ CLUSTER = FoundCluster(
     "Team_A", "eu-central-1", "1.34", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
 GROUP = FoundGroup("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
+TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
 
@@ -56,16 +57,28 @@ def test_a_minimum_above_zero_is_in_the_way() -> None:
 def test_an_autoscaler_is_in_the_way() -> None:
     running = Autoscalers(asked=True, found=("deployment kube-system/autoscaler",))
 
-    [(blocks, text)] = said(autoscalers=running)
+    [(blocks, text)] = said(group=TAGGED, autoscalers=running)
 
     assert blocks
     assert text.startswith("deployment kube-system/autoscaler may open node group gpus without a lease")
 
 
-def test_an_autoscaler_that_could_not_be_looked_for_is_said() -> None:
-    tagged = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
+def test_an_autoscaler_that_does_not_find_the_group_is_no_obstacle_and_is_said() -> None:
+    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, found=("deployment kube-system/autoscaler",)))
 
-    [(blocks, text)] = said(group=tagged, autoscalers=Autoscalers(asked=False, why_not="no answer"))
+    assert not blocks
+    assert "runs, and node group gpus has not the tag by which it finds groups" in text
+
+
+def test_a_nodepool_of_karpenter_that_may_start_gpus_is_in_the_way() -> None:
+    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, nodepools=("Karpenter's NodePool default",)))
+
+    assert blocks
+    assert text.startswith("Karpenter's NodePool default may start GPU nodes that no lease justifies")
+
+
+def test_an_autoscaler_that_could_not_be_looked_for_is_said() -> None:
+    [(blocks, text)] = said(group=TAGGED, autoscalers=Autoscalers(asked=False, why_not="no answer"))
 
     assert not blocks
     assert "it has an autoscaler's tag: no answer" in text

@@ -1,13 +1,21 @@
 """The check pods: on exactly one node, as nobody in particular, the same however often asked; and what drain asks."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from lamplighter.domain import checks
+import pytest
+
+from lamplighter.domain import checks, checks_manifests
+from lamplighter.domain.announcement_opening import of_opening
+from lamplighter.domain.checks_manifests import Errand
 from lamplighter.domain.drain import emptying
 from lamplighter.domain.gpus import GpuType, gpu_type
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
 from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.receipt import receipt
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 NODE = NodeFacts(
@@ -26,27 +34,58 @@ def known(name: str) -> GpuType:
     return found
 
 
+ERRAND = Errand("evening-2026-11-20", "gpu", "2026-11-20T11:00:00Z")
+OTHER = replace(NODE, name="ip-192-168-12-11.ap-northeast-2.compute.internal", instance="i-2")
+
+
 def manifest(check: checks.Check, node: NodeFacts = NODE, kind: str = "g5.12xlarge") -> Any:
-    return checks.pod(check, "evening-2026-11-20", node, known(kind), "2026-11-20T11:00:00Z")
+    return checks_manifests.pod(check, ERRAND, "seat-1", node, known(kind))
 
 
-def test_a_check_is_pinned_to_its_node_and_tolerates_its_taints() -> None:
-    spec = manifest(checks.NVIDIA_SMI)["spec"]
-    terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
-        "nodeSelectorTerms"
+def nodes_of(spec: Any) -> list[str]:
+    required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    fields = [term["matchFields"] for term in required["nodeSelectorTerms"]]
+    # The API server takes one name a term.
+    assert all(len(one) == 1 and len(one[0]["values"]) == 1 for one in fields)
+    return [one[0]["values"][0] for one in fields]
+
+
+def test_a_check_is_pinned_to_its_node_and_tolerates_exactly_its_taints() -> None:
+    cordoned = replace(
+        NODE, taints=(*NODE.taints, Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"))
+    )
+    spec = manifest(checks.NVIDIA_SMI, cordoned)["spec"]
+    assert nodes_of(spec) == [NODE.name]
+    assert spec["tolerations"] == [
+        {"key": "nvidia.com/gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
     ]
-    assert terms == [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [NODE.name]}]}]
-    assert spec["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
     assert spec["restartPolicy"] == "Never"
-    assert spec["activeDeadlineSeconds"] == checks.RUN_SECONDS
 
 
-def test_a_check_runs_unprivileged_and_without_a_token() -> None:
-    spec = manifest(checks.VECTOR_ADD)["spec"]
+def test_a_deadline_leaves_room_for_a_slow_pull() -> None:
+    spec = manifest(checks.DCGM_2)["spec"]
+    assert spec["activeDeadlineSeconds"] == checks.DCGM_2.seconds + checks_manifests.PULL_SECONDS
+
+
+@pytest.mark.parametrize("check", [*checks.LADDERS["deep"], checks.DCGM_4])
+def test_a_check_runs_unprivileged_and_without_a_token(check: checks.Check) -> None:
+    spec = manifest(check)["spec"]
     security = spec["containers"][0]["securityContext"]
-    assert security["runAsNonRoot"] is True
     assert security["capabilities"] == {"drop": ["ALL"]}
+    assert security["allowPrivilegeEscalation"] is False
+    assert "privileged" not in security
     assert spec["automountServiceAccountToken"] is False
+    assert not {"hostNetwork", "hostPID", "hostIPC", "volumes"} & set(spec)
+
+
+def test_the_cuda_sample_runs_as_nobody() -> None:
+    for check in checks.LADDERS["smoke"]:
+        assert manifest(check)["spec"]["containers"][0]["securityContext"]["runAsNonRoot"] is True
+
+
+@pytest.mark.parametrize("name", ["cuda_sample", "dcgm", "pytorch"])
+def test_images_come_from_registries_that_do_not_throttle(name: str) -> None:
+    assert checks_manifests.image_of(name).startswith(("nvcr.io/", "public.ecr.aws/"))
 
 
 def test_nvidia_smi_takes_every_gpu_of_the_node_and_vector_add_one() -> None:
@@ -56,15 +95,99 @@ def test_nvidia_smi_takes_every_gpu_of_the_node_and_vector_add_one() -> None:
     assert (asked(checks.NVIDIA_SMI), asked(checks.VECTOR_ADD)) == ("4", "1")
     shared = replace(NODE, labels={"nvidia.com/gpu.replicas": "4"})
     assert asked(checks.NVIDIA_SMI, shared) == "1"
+    sliced = replace(NODE, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"})
+    assert asked(checks.NVIDIA_SMI, sliced) == "1"
+
+
+def test_of_mig_slices_with_names_of_their_own_a_check_takes_one() -> None:
+    sliced = replace(NODE, allocatable={"nvidia.com/gpu": 0, "nvidia.com/mig-1g.5gb": 28})
+    limits = manifest(checks.NVIDIA_SMI, sliced)["spec"]["containers"][0]["resources"]["limits"]
+    assert limits["nvidia.com/mig-1g.5gb"] == "1"
+
+
+def test_a_check_asks_for_the_resource_that_the_node_really_offers() -> None:
+    renamed = replace(NODE, allocatable={"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 4})
+    limits = manifest(checks.VECTOR_ADD, renamed)["spec"]["containers"][0]["resources"]["limits"]
+    assert (limits.get("nvidia.com/gpu.shared"), limits.get("nvidia.com/gpu")) == ("1", None)
+
+
+def test_what_is_not_judged_is_said_and_how_long_each_check_took_is_kept() -> None:
+    row: dict[str, object] = {
+        "check": "dcgm-1",
+        "node": "a",
+        "verdict": "passed",
+        "reason": "r",
+        "measurements": {},
+    }
+    row |= {"seconds": 31.0, "pull_seconds": 12.3}
+    lease = Lease(
+        id="cli-1",
+        pool="gpu",
+        nodes=1,
+        owner="alice",
+        source="cli",
+        state=LeaseState.OPEN,
+        opens=NOW,
+        closes=NOW + timedelta(hours=1),
+        hold=Money.zero("USD"),
+    )
+    results: dict[str, dict[str, object]] = {
+        "Admit": {"outcome": "granted"},
+        "AwaitGpus": {"nodes": [{"name": "a", "gpus": 1, "ready": True}], "not_ready": []},
+        "Validate": {
+            "verdict": "passed",
+            "verdicts": [row],
+            "not_judged": [{"check": "all_reduce", "why": "it takes two nodes, and only one node is ready"}],
+        },
+    }
+    said = of_opening("gpu", lease, results, ZoneInfo("UTC"))
+    assert said.kind == "open"
+    assert said.text.endswith("Not judged: all_reduce (it takes two nodes, and only one node is ready).")
+    assert receipt(lease, [row], {})["verdicts"] == [row]
+
+
+def test_two_ranks_meet_by_name_on_two_nodes_without_mpi() -> None:
+    job: Any = checks_manifests.job(checks.ALL_REDUCE, ERRAND, "all-reduce-1", [NODE, OTHER])
+    service: Any = checks_manifests.service(checks.ALL_REDUCE, ERRAND, "all-reduce-1")
+    spec = job["spec"]
+    assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2)
+    assert spec["backoffLimit"] == 0
+    ranks = spec["template"]
+    assert nodes_of(ranks["spec"]) == [NODE.name, OTHER.name]
+    (apart,) = ranks["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert apart["topologyKey"] == "kubernetes.io/hostname"
+    assert apart["labelSelector"]["matchLabels"].items() <= ranks["metadata"]["labels"].items()
+    assert service["spec"]["selector"].items() <= ranks["metadata"]["labels"].items()
+    assert service["spec"]["clusterIP"] == "None"
+    assert ranks["spec"]["subdomain"] == service["metadata"]["name"]
+    container = ranks["spec"]["containers"][0]
+    assert "--master-addr all-reduce-1-0.all-reduce-1 --master-port 29500" in container["command"][2]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    assert environment["NCCL_SOCKET_IFNAME"] == "eth0"
+    # The kubelet would put variables in.
+    assert "$(" not in environment["COLLECTIVE"]
+    compile(environment["COLLECTIVE"], "collective.py", "exec")
+
+
+def test_an_image_is_fetched_without_a_gpu() -> None:
+    container: Any = checks_manifests.fetch("dcgm", ERRAND, "fetch-1", NODE)
+    (container,) = container["spec"]["containers"]
+    assert "nvidia.com/gpu" not in container["resources"]["limits"]
+    assert {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"} in container["env"]
 
 
 def test_a_check_has_the_same_short_name_for_every_try() -> None:
+    ladder = checks.LADDERS["deep"]
     names = {
-        checks.pod_name(check, lease, node) for check in checks.POD_CHECKS for lease in "ab" for node in "cd"
+        checks_manifests.seat_name(check.name, lease, (node,))
+        for check in ladder
+        for lease in "ab"
+        for node in "cd"
     }
-    assert len(names) == len(checks.POD_CHECKS) * 4
-    assert checks.pod_name(checks.VECTOR_ADD, "a", "c") in names
-    assert all(len(name) < 64 for name in names)
+    assert len(names) == len(ladder) * 4
+    assert checks_manifests.seat_name("vectoradd", "a", "c") in names
+    # With a rank's index behind it, it is a host name.
+    assert all(len(name) < 60 and "_" not in name for name in names)
 
 
 def test_draining_leaves_daemons_mirrors_and_what_is_finished() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers import capacity, deploy
+from handlers import capacity, deploy, environment
 from handlers.leases import STEPS
 from lamplighter.domain.audit import Entry
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
@@ -74,9 +74,12 @@ def cloudformation() -> Iterator[CloudFormation]:
 def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
     with lab_on_moto(monkeypatch, tmp_path) as made:
         monkeypatch.setenv("LEDGER_TABLE", LEDGER)
+        monkeypatch.setenv("LAB_FILE", str(tmp_path / "lab.json"))
+        (tmp_path / "lab.json").write_text(made.lab.to_json(), "utf-8")
         monkeypatch.setattr("handlers.deploy_last_close.deployed", lambda: made.capacity)
         yield made
     capacity.deployed.cache_clear()
+    environment.lab.cache_clear()
 
 
 GROUP: dict[str, Any] = {"Cluster": LAB, "Nodegroup": NODEGROUP}
@@ -152,10 +155,76 @@ def test_going_back_to_what_is_deployed_is_no_change(lab: LabOnMoto, cloudformat
     assert gate(cloudformation, "old")["Status"] == "SUCCESS"
 
 
+def marked(lab: LabOnMoto) -> bool:
+    """Whether nobody may raise the pool."""
+    mark = lab.capacity.ledger.deploy_mark("gpu")
+    return mark is not None and mark.stands(lab.capacity.now())
+
+
+def test_a_pool_is_kept_as_it_is_from_the_gate_to_the_last_act_of_the_deploy(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    gate(cloudformation, "new")
+    cloudformation.asks("Update", "DesiredSize", **GROUP)
+    assert marked(lab)
+
+    # when what was replaced is deleted
+    cloudformation.asks("Delete", "Gate", "gate-gpu-old", Pool="gpu", Digest="old")
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
+    assert lab.capacity.ledger.deploy_mark("gpu") is None
+
+
+def test_a_refused_deploy_keeps_nobody_from_opening(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    lab.lease()
+
+    assert gate(cloudformation, "new")["Status"] == "FAILED"
+
+    assert not marked(lab)
+
+
+def test_a_deploy_may_go_back_though_somebody_waits_for_it(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    gate(cloudformation, "new")
+    lab.lease()
+
+    assert gate(cloudformation, "old", "gate-gpu-new")["Status"] == "SUCCESS"
+
+    # and what waits has no node yet, so that none is started by the way
+    cloudformation.asks("Update", "DesiredSize", **GROUP)
+    assert cloudformation.answer["Data"] == {"DesiredSize": 0}
+
+
+def test_what_a_lease_has_under_an_old_mark_is_not_changed(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    gate(cloudformation, "new")
+    lab.lease()
+    lab.at(15)
+
+    assert gate(cloudformation, "newer", "gate-gpu-new")["Status"] == "FAILED"
+
+
+def test_a_size_that_no_gate_went_before_counts_what_is_about_to_be_ordered(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    lab.lease(nodes=2)
+
+    cloudformation.asks("Update", "DesiredSize", **GROUP)
+
+    assert cloudformation.answer["Data"] == {"DesiredSize": 2}
+    assert marked(lab)
+
+
 def test_a_first_deploy_has_no_ledger_to_ask(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     boto3.client("dynamodb").delete_table(TableName=LEDGER)
 
     assert gate(cloudformation, "new")["Status"] == "SUCCESS"
+    cloudformation.asks("Update", "DesiredSize", **GROUP)
+    assert cloudformation.answer["Data"] == {"DesiredSize": 0}
+    cloudformation.asks("Delete", "Gate", "gate-gpu-old", Pool="gpu", Digest="old")
+    assert cloudformation.answer["Status"] == "SUCCESS"
     assert lab.sizes["desiredSize"] == 0
 
 

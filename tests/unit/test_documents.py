@@ -40,7 +40,8 @@ def spans(document: Path) -> list[str]:
 
 def commands(document: Path) -> list[str]:
     """What it tells people to type after `lamplighter`, in blocks and in sentences."""
-    return [found[1] for line in [*blocks(document), *spans(document)] if (found := COMMAND.search(line))]
+    shown = [found[1] for line in [*blocks(document), *spans(document)] if (found := COMMAND.search(line))]
+    return [command.partition(')"')[0] for command in shown]  # as in eval "$(…)"
 
 
 def anchors(document: Path) -> set[str]:

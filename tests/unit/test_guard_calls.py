@@ -10,6 +10,7 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
+from lamplighter.domain.pool import SeenGpus
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto, lab_on_moto
 
 
@@ -60,8 +61,8 @@ def test_a_sweep_of_an_idle_lab_asks_what_it_must_and_writes_nothing(lab: LabOnM
         "EKS:DescribeNodegroup": 1,
         "Auto Scaling:DescribeAutoScalingGroups": 1,
         "EC2:DescribeInstances": 1,
-        "DynamoDB:GetItem": 3,
-        "DynamoDB:Query": 3,
+        "DynamoDB:GetItem": 4,
+        "DynamoDB:Query": 4,
     }
 
 
@@ -81,9 +82,29 @@ def test_a_sweep_of_a_running_lease_looks_at_its_failsafe_and_its_pods_too(lab: 
 
     assert calls["Scheduler:GetSchedule"] == 4
     assert calls["Kubernetes:nodes"] == 1
-    assert calls["Kubernetes:pods"] == 1, "one node with a pod that holds a GPU is enough"
+    assert calls["Kubernetes:pods"] == 2, (
+        "each node is asked once: for idleness and for how many GPUs are in use"
+    )
     assert not [name for name in calls if name.endswith(("PutItem", "UpdateItem", "TransactWriteItems"))]
-    assert sum(calls.values()) == 19, calls
+    assert sum(calls.values()) == 22, calls
+
+
+def test_a_sweep_notes_how_many_gpus_are_in_use_and_a_sweep_right_after_it_nothing(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2, opens=-60)
+    lab.scale(2)
+    for instance in lab.members:
+        lab.cluster.add_node(instance)
+        lab.cluster.nodes[-1]["status"] = {"allocatable": {"nvidia.com/gpu": "1"}}
+    lab.cluster.add_pod("work", lab.members[0])
+    lab.cluster.pods[-1]["spec"]["containers"] = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
+    now = lab.at(5)
+
+    sweep_all(lab.watch)
+
+    assert lab.capacity.ledger.pool("gpu").seen_gpus == SeenGpus(1, 2, now)
+    with counted(lab) as calls:
+        sweep_all(lab.watch)
+    assert "DynamoDB:UpdateItem" not in calls
 
 
 def test_a_claim_of_another_lab_is_seen_and_the_pool_left_alone(lab: LabOnMoto) -> None:

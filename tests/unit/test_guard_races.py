@@ -17,7 +17,7 @@ from lamplighter.domain.capacity import NodeGroup
 from lamplighter.domain.commands import Command
 from lamplighter.domain.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
 KEPT = (
     "Name",
@@ -250,11 +250,46 @@ def test_nothing_opens_into_a_shot_of_the_failsafe_that_is_about_to_fire(lab: La
     """Moved in its last minute it may fire all the same, and would take the nodes of the new lease."""
     lab.lease(nodes=1, opens=-60, closes=0)
     lab.watch.desk.arm("gpu")
+    command = Command.from_json(lab.command("open", lease=None, nodes=1))
     lab.at(9.5)
 
     with pytest.raises(TryLater, match="failsafe"):
-        admitted(Command.from_json(lab.command("open", lease=None, nodes=1)), lab.watch.desk)
-    lab.at(11.5)
-    answer = admitted(Command.from_json(lab.command("open", lease=None, nodes=1)), lab.watch.desk)
+        admitted(command, lab.watch.desk)
+    lab.at(10.5)
+    # It was carried out: AWS takes a schedule away that is over.
+    lab.watch.desk.failsafes.delete(["failsafe-gpu-10"])
+    answer = admitted(command, lab.watch.desk)
 
     assert answer["outcome"] == "granted"
+
+
+def test_nothing_opens_while_a_shot_of_the_failsafe_is_tried_again(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.watch.desk.arm("gpu")
+    command = Command.from_json(lab.command("open", lease=None, nodes=1))
+    lab.at(15.5)
+
+    with pytest.raises(TryLater, match=r"fires at 20:10 .* may be tried again until 20:16 "):
+        admitted(command, lab.watch.desk)
+    lab.at(16.5)
+    answer = admitted(command, lab.watch.desk)
+
+    assert answer["outcome"] == "granted"
+
+
+def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabOnMoto) -> None:
+    """Else the next lease would know nothing of what may come yet."""
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.watch.desk.arm("gpu")
+    boto3.client("dynamodb").delete_item(
+        TableName=LEDGER, Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": "LEASE#cli-1"}}
+    )
+    lab.at(12)
+
+    with pytest.raises(TryLater, match="failsafe"):
+        lab.watch.desk.arm("gpu")
+    assert found(lab) == []
+    lab.at(16.5)
+    assert [breach["rule"] for breach in found(lab)] == ["failsafe-left"]
+
+    assert lab.capacity.ledger.pool("gpu").failsafe_at is None

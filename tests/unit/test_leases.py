@@ -17,7 +17,7 @@ from handlers.notices import Voice, announce, warn
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
-from lamplighter.domain import announcement, instant
+from lamplighter.domain import announcement_opening, instant
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.charge import Charge
 from lamplighter.domain.lease import Lease, LeaseState
@@ -448,7 +448,7 @@ def test_a_lease_beside_another_counts_the_nodes_of_both(lab: LabOnMoto) -> None
         "AwaitGpus": {"nodes": [{"name": "n1", "ready": True}, {"name": "n2", "ready": True}]},
     }
 
-    said = announcement.of_opening("gpu", lease, results, ZoneInfo("UTC"))
+    said = announcement_opening.of_opening("gpu", lease, results, ZoneInfo("UTC"))
 
     assert said.text.startswith("2 of 2 nodes are ready")
 

@@ -57,6 +57,17 @@ def test_a_node_started_by_hand_after_the_end_is_nobodys() -> None:
     assert metered.of_lease("evening") == timedelta()
 
 
+def test_a_node_that_was_replaced_is_its_leases_until_it_is_gone() -> None:
+    running = [Run("i-old", at(1), at(14)), Run("i-2", at(1), at(60)), Run("i-new", at(11), at(60))]
+    evening = Grant("evening", 2, at(0), at(60), frozenset({"i-old"}))
+
+    metered = meter(running, [evening], at(0), at(120))
+
+    assert metered.leased == {"evening": 2 * 59 * MINUTE}
+    assert metered.overrun == {"evening": 3 * MINUTE}
+    assert metered.unleased == timedelta()
+
+
 def test_a_node_too_many_in_a_running_lease_is_unleased() -> None:
     running = [Run(f"i-{n}", at(0), at(60)) for n in range(3)]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from handlers.nodegroups import await_nodes, scale
+from lamplighter.domain.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
 from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
@@ -55,6 +56,32 @@ def test_an_order_is_written_down_once(lab: LabOnMoto) -> None:
 
     entries = [entry for entry in lab.capacity.ledger.audit("gpu", lease.opens) if entry.kind == "scaled"]
     assert [(entry.who, entry.nodes, entry.lease) for entry in entries] == [("alice", 2, "cli-1")]
+
+
+def test_nothing_is_added_while_a_deploy_writes_the_node_group_and_it_is_said_once(lab: LabOnMoto) -> None:
+    lease = lab.lease(nodes=2)
+    lab.capacity.ledger.mark_deploy("gpu", DeployMark(lab.at(5)))
+    lab.at(1)
+
+    for _ in range(2):
+        with pytest.raises(TryLater, match="waiting for it until 20:05 UTC on 2026-11-20"):
+            scale({"command": lab.command()}, lab.capacity)
+
+    assert lab.sizes["desiredSize"] == 0
+    held_up = [entry for entry in lab.capacity.ledger.audit("gpu", lease.opens) if entry.kind == "held-up"]
+    assert [(entry.who, entry.lease) for entry in held_up] == [("cdk deploy", "cli-1")]
+    lab.at(5)
+    assert scale({"command": lab.command()}, lab.capacity)["target"] == 2
+
+
+def test_taking_away_waits_for_no_deploy(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    lab.capacity.ledger.mark_deploy("gpu", DeployMark(lab.at(5)))
+    lab.at(1)
+
+    scale({"command": lab.command("close", lease=None)}, lab.capacity)
+
+    assert lab.sizes["desiredSize"] == 0
 
 
 def test_a_lease_that_is_over_orders_nothing(lab: LabOnMoto) -> None:

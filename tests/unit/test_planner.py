@@ -73,6 +73,25 @@ def test_planning_again_changes_nothing(world: LabOnMoto) -> None:
     assert plan_all(office) == {"planned": [], "started": [], "unscheduled": [], "unknown": []}
 
 
+def test_a_warning_that_is_about_to_fire_is_left_alone(world: LabOnMoto) -> None:
+    """Scheduler takes up to a minute; a planner that comes in that minute must not take the warning away."""
+    office = deployed(world, EVENING)
+    plan_all(office)
+    world.at(60)
+    first = world.capacity.ledger.lease("gpu", "evening-2026-11-20")
+    assert first is not None
+    run = {"command": open_command(first).to_json(), "results": {}}
+    assert STEPS["Admit"](run, office.desk)["outcome"] == "granted"
+
+    world.at(165.5)
+    plan_all(office)
+    assert "warn-15-evening-2026-11-20" in schedules()
+
+    world.at(167)
+    plan_all(office)
+    assert "warn-15-evening-2026-11-20" not in schedules()
+
+
 def test_what_somebody_did_to_the_schedules_is_put_right(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
     plan_all(office)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
-from lamplighter.domain.readiness import not_ready_because
+from lamplighter.domain.readiness import Stack, not_ready_because
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 LABELS = {
@@ -27,10 +27,33 @@ NODE = NodeFacts(
 VALIDATOR = PodFacts(
     "gpu-operator", "nvidia-operator-validator-x", "gpu-1", "Running", NOW + timedelta(minutes=2), ready=True
 )
+OPERATOR = Stack(validators=[VALIDATOR])
+AUTO_MODE = {"eks.amazonaws.com/compute-type": "auto"}
 
 
 def test_a_node_with_everything_is_ready() -> None:
-    assert not_ready_because(NODE, 1, [VALIDATOR]) == []
+    assert not_ready_because(NODE, 1, OPERATOR) == []
+
+
+def test_a_name_that_the_resource_had_before_counts_no_more() -> None:
+    renamed = replace(
+        NODE,
+        labels=LABELS | {"nvidia.com/gpu.replicas": "4"},
+        capacity={"nvidia.com/gpu": 1, "nvidia.com/gpu.shared": 4},
+        allocatable={"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 4},
+    )
+    assert not_ready_because(renamed, 1, OPERATOR) == []
+
+
+def test_slices_that_are_all_alike_are_counted_as_gpus() -> None:
+    sliced = replace(
+        NODE,
+        labels=LABELS | {"nvidia.com/gpu.count": "7"},
+        capacity={"nvidia.com/gpu": 7},
+        allocatable={"nvidia.com/gpu": 7},
+    )
+    assert not_ready_because(sliced, 1, OPERATOR, slices=7) == []
+    assert not_ready_because(sliced, 1, OPERATOR) != []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +82,7 @@ def test_a_node_with_everything_is_ready() -> None:
     ],
 )
 def test_each_missing_condition_is_a_sentence(changed: dict[str, object], because: str) -> None:
-    assert not_ready_because(replace(NODE, **changed), 1, [VALIDATOR]) == [because]  # type: ignore[arg-type]
+    assert not_ready_because(replace(NODE, **changed), 1, OPERATOR) == [because]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +102,7 @@ def test_each_missing_condition_is_a_sentence(changed: dict[str, object], becaus
     ],
 )
 def test_the_validator_must_have_got_through_on_this_very_node(pods: list[PodFacts], because: str) -> None:
-    assert not_ready_because(NODE, 1, pods) == [because]
+    assert not_ready_because(NODE, 1, Stack(validators=pods)) == [because]
 
 
 def test_shared_gpus_count_as_seats() -> None:
@@ -89,16 +112,44 @@ def test_shared_gpus_count_as_seats() -> None:
         capacity={"nvidia.com/gpu.shared": 4},
         allocatable={"nvidia.com/gpu.shared": 4},
     )
-    assert not_ready_because(shared, 1, [VALIDATOR]) == []
-    assert not_ready_because(replace(shared, allocatable={"nvidia.com/gpu.shared": 3}), 1, [VALIDATOR]) == [
+    assert not_ready_because(shared, 1, OPERATOR) == []
+    assert not_ready_because(replace(shared, allocatable={"nvidia.com/gpu.shared": 3}), 1, OPERATOR) == [
         "3 of 4 GPUs can be allocated on it"
     ]
 
 
 def test_where_no_operator_validates_what_can_be_allocated_decides() -> None:
-    plain = replace(NODE, labels={})
-    assert not_ready_because(plain, 1, None) == []
-    assert not_ready_because(replace(plain, allocatable={"nvidia.com/gpu": 0}), 1, None) != []
+    plain = replace(NODE, labels={}, capacity={"nvidia.com/gpu": 2})
+    built_in = Stack("built-in", discovery=False)
+    assert not_ready_because(plain, 1, built_in) == []
+    assert not_ready_because(replace(plain, allocatable={"nvidia.com/gpu": 0}), 1, built_in) == [
+        "0 of 1 GPUs can be allocated on it"
+    ]
+    assert not_ready_because(replace(plain, capacity={}, allocatable={}), 1, built_in) == [
+        "no device plugin has announced nvidia.com/gpu on it"
+    ]
+    assert not_ready_because(replace(plain, ready=False), 1, built_in) == ["its kubelet is not Ready"]
+    assert not_ready_because(replace(plain, labels=AUTO_MODE), 1, OPERATOR) == []
+
+
+def test_the_device_plugin_s_chart_validates_nothing_but_its_counts_must_agree() -> None:
+    plain, chart = replace(NODE, labels={}), Stack("device-plugin", discovery=False)
+    assert not_ready_because(plain, 1, chart) == []
+    assert not_ready_because(plain, 4, chart) == ["1 of 4 GPUs can be allocated on it"]
+    assert not_ready_because(replace(plain, capacity={"nvidia.com/gpu": 2}), 1, chart) == [
+        "its capacity is 2 GPUs where 1 are expected"
+    ]
+    four = {"nvidia.com/gpu": 4}
+    assert not_ready_because(replace(plain, capacity=four, allocatable=four), 1, chart, replicas=4) == []
+    assert not_ready_because(plain, 1, chart, replicas=4) == ["1 of 4 GPUs can be allocated on it"]
+
+
+def test_with_feature_discovery_the_chart_s_nodes_must_have_its_labels() -> None:
+    chart = Stack("device-plugin", discovery=True)
+    assert not_ready_because(NODE, 1, chart) == []
+    assert not_ready_because(replace(NODE, labels={}), 1, chart) == [
+        "GPU feature discovery has not labelled it yet"
+    ]
 
 
 def test_a_type_that_nobody_knows_has_as_many_gpus_as_are_counted() -> None:
@@ -108,4 +159,4 @@ def test_a_type_that_nobody_knows_has_as_many_gpus_as_are_counted() -> None:
         capacity={"nvidia.com/gpu": 2},
         allocatable={"nvidia.com/gpu": 2},
     )
-    assert not_ready_because(two, None, [VALIDATOR]) == []
+    assert not_ready_because(two, None, OPERATOR) == []

@@ -11,6 +11,7 @@ from cli import status
 from cli.cost_account import Account
 from cli.cost_tables import summary
 from cli.deployment import AwsClock, Deployment
+from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.lab import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
 
@@ -35,9 +36,12 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
         yield made
 
 
-def pool_at(minutes: int) -> status.View:
-    found = Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(EIGHT + timedelta(minutes=minutes)))
-    (view,) = status.views_of(found, None)
+def deployed(minutes: int) -> Deployment:
+    return Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(EIGHT + timedelta(minutes=minutes)))
+
+
+def pool_at(minutes: int) -> PoolView:
+    (view,) = status.views_of(deployed(minutes), None)
     return view
 
 
@@ -56,7 +60,7 @@ def test_outside_windows_a_lease_is_all_there_is_to_say(lab: LabOnMoto) -> None:
     view = pool_at(-60)
 
     assert view.target.nodes == 1
-    assert [lease.id for lease in view.running] == ["cli-1"]
+    assert [lease.id for lease in view.leases] == ["cli-1"]
     assert view.until == EIGHT - timedelta(minutes=30)
     assert view.unmet == ()
 

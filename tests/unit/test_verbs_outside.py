@@ -30,7 +30,17 @@ VERBS = [
     ["pause"],
     ["resume"],
     ["why"],
+    ["diagnose"],
     ["cost"],
+    ["arm", "gpu"],
+    ["ack"],
+    ["keep"],
+    ["experiment", "list"],
+    ["receipt"],
+    ["page"],
+    ["doctor", "--deployed"],
+    ["status", "--watch"],
+    ["windows", "--ics", "-"],
     ["adopt", "team", "gpus"],
 ]
 NAMES = [" ".join(verb) for verb in VERBS]

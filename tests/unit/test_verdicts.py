@@ -1,11 +1,18 @@
 """Verdicts: passed only on evidence, failed on a measurement, everything else is not proven."""
 
 import json
+import runpy
+import sys
+import types
+from decimal import Decimal
+from importlib.resources import files
 
 import pytest
 
+from lamplighter.domain.gpus import GpuType
 from lamplighter.domain.verdict import Outcome, Verdict
 from lamplighter.domain.verdict_of import verdict_of
+from lamplighter.domain.verdict_torch import torch_collective
 from lamplighter.domain.verdict_vector_add import vector_add
 from tests import gpu_outputs as said
 
@@ -272,3 +279,66 @@ class TestVectorAdd:
             vector_add("Failed to allocate device vector A (error code initialization error)!", 1).outcome
             is FAILED
         )
+
+
+class TestTorch:
+    STORE = (
+        "[W1120 TCPStore.cpp:340] [c10d] The client socket has timed out after 120000ms while trying to connect to "
+        "(all-reduce-0.all-reduce, 29500).\n"
+        "torch.distributed.DistNetworkError: The client socket has timed out after 120000ms while trying to "
+        "connect to ([all-reduce-0.all-reduce]:29500).\n"
+    )
+
+    def judge(self, text: str, code: int = 1) -> Verdict:
+        return torch_collective(
+            text, code, 2, GpuType("g5.xlarge", ("NVIDIA A10G",), 1, frozenset(), Decimal("0.25"))
+        )
+
+    def test_its_table_is_judged_as_nccl_tests_own(self) -> None:
+        found = self.judge(said.torch(), 0)
+        assert found.outcome is PASSED
+        assert found.measurements["busbw_gb_per_second"] == "1.160"
+        assert self.judge(said.torch(busbw="0.2"), 0).outcome is FAILED
+
+    def test_ranks_that_never_met_fail_by_the_path_between_their_nodes(self) -> None:
+        assert "the ranks never met" in self.judge(self.STORE).reason
+        assert self.judge(self.STORE).outcome is FAILED
+        waiting = "torch.distributed.DistStoreError: Timed out after 121 seconds. 1/2 clients joined."
+        assert self.judge(waiting).outcome is FAILED
+
+    def test_once_nccl_spoke_the_path_to_the_store_was_open(self) -> None:
+        found = self.judge("a:1:1 [0] NCCL INFO Bootstrap : Using eth0\n" + self.STORE)
+        assert found.outcome is NOT_PROVEN
+        nccl = "a:1:1 [0] NCCL WARN socketStartConnect: connect to 10.0.1.7<45000> returned Connection timed out\n"
+        assert "NCCL did not get from one node to the other" in self.judge(nccl).reason
+
+    @pytest.mark.parametrize(
+        ("text", "outcome"),
+        [
+            ("RuntimeError: CUDA error: uncorrectable ECC error encountered", FAILED),
+            ("RuntimeError: Found no NVIDIA driver on your system.", FAILED),
+            ("ModuleNotFoundError: No module named 'torch'", NOT_PROVEN),
+            ("torch.OutOfMemoryError: CUDA out of memory.", NOT_PROVEN),
+            ("", NOT_PROVEN),
+        ],
+    )
+    def test_what_else_torch_says(self, text: str, outcome: Outcome) -> None:
+        assert self.judge(text + "\n").outcome is outcome
+
+    def test_a_run_that_ended_badly_never_passes(self) -> None:
+        assert self.judge(said.torch(), 1).outcome is NOT_PROVEN
+
+    def test_the_script_prints_rows_that_are_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("torch", "torch.distributed"):
+            monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+        collective = runpy.run_path(str(files("lamplighter.data").joinpath("collective.py")))["Collective"]
+        one = collective.__new__(collective)
+        one.size, one.count, one.ranks, one.operation = 268435456, 67108864, 2, "all_reduce"
+        row, bandwidth, _ = one.row(0.25, 0)
+        assert round(bandwidth, 3) == 1.074
+        found = self.judge(said.nccl([row]), 0)
+        assert (found.outcome, found.measurements["busbw_gb_per_second"]) == (PASSED, "1.074")
+        one.operation = "all_gather"
+        assert round(one.row(0.25, 0)[1], 3) == 0.537
+        wrong = one.row(0.25, 3)[0]
+        assert "3 wrong values" in self.judge(said.nccl([wrong]), 0).reason

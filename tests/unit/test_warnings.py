@@ -12,7 +12,8 @@ import pytest
 from handlers.notices import Voice, warn
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import extension
-from lamplighter.domain.announcement import of_closing, of_opening, of_warning
+from lamplighter.domain.announcement import of_closing, of_warning
+from lamplighter.domain.announcement_opening import of_opening
 from lamplighter.domain.at_stake import AtStake
 from lamplighter.domain.changes import clock_of
 from lamplighter.domain.lease import Lease, LeaseState

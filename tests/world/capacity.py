@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from lamplighter.lab import Lab
 from tests.world.agenda import Agenda
 from tests.world.machines import COUNTED, HOOK, ZONE, Group, Machines
 from tests.world.outside import NotInTheWorld, refused
+from tests.world.security_groups import SecurityGroups
 
 Json = dict[str, Any]
 #: How long a scaling update stays InProgress.
@@ -245,6 +247,8 @@ class AutoScaling:
                 group.resized = self._machines.agenda.now
                 self.ordered(group.pool, before, group.desired)
             self._machines.retire(group, member)
+            if not ShouldDecrementDesiredCapacity:
+                self._machines.replenish(group)
             return {"Activity": {}}
         raise refused(
             "ValidationError",
@@ -296,11 +300,12 @@ class AutoScaling:
         }
 
 
-class Ec2:
-    """The instances, by EC2's own API."""
+class Ec2(SecurityGroups):
+    """The instances, and the groups that guard them, by EC2's own API."""
 
-    def __init__(self, machines: Machines, cluster: str) -> None:
-        self._machines, self._cluster = machines, cluster
+    def __init__(self, machines: Machines, lab: Lab, now: Callable[[], datetime]) -> None:
+        super().__init__(lab.name, lab.cluster.vpc.cidr, now)
+        self._machines, self._cluster = machines, lab.cluster_name
         self.nodegroup_of: dict[str, str] = {}
 
     def describe_instances(self, *, Filters: list[Json]) -> Json:

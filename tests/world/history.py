@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.world.cloudformation import DIES, MARKED
 from tests.world.functions import KINDS, Trouble
 from tests.world.labs import FIRST_SWEEP, LAB, VARIANTS
 from tests.world.laws import Laws
@@ -58,7 +59,7 @@ KINDS_OF_STEPS = (
 def history(chance: random.Random, most: int = 12) -> History:
     """Any history of up to so many steps."""
     steps = [_step(chance) for _ in range(chance.randint(1, most))]
-    variant = chance.choice(("plain", "plain", "plain", "plain", "watch", "curfew", "autumn", "spring"))
+    variant = chance.choice(("plain", "plain", "plain", "settings", "watch", "curfew", "autumn", "spring"))
     return History(tuple(steps), chance.randint(0, 9999), variant)
 
 
@@ -143,9 +144,17 @@ class Play:
         self._wait(Step("wait", minutes=2))
 
     def _deploy(self, step: Step) -> None:
-        """CloudFormation reads the size of every pool and sets it; windows change."""
-        for pool in self.world.lab.pools:
-            self.world.set_by_deploy(pool, self.world.desired_size(pool))
+        """A deploy changes every pool that nobody holds, with some time in it; the next one changes windows."""
+        begun, deploy = self.world.now, self.world.cloudformation
+        sizes = {pool: deploy.read(pool) for pool in self.world.lab.pools}
+        self.world.run(timedelta(minutes=min(step.minutes, 7)))
+        for pool, size in sizes.items():
+            if size is not None:
+                deploy.write(pool, size)
+        if step.minutes < DIES:
+            deploy.finish()
+        else:
+            self.laws.troubled.append((begun, begun + MARKED))
         windows = [dict(window) for window in self.world.document["windows"]]
         if windows and step.number:
             moved = windows[step.number % len(windows)]
@@ -263,11 +272,14 @@ class Play:
         self._wait(step)
 
     def _stuck_update(self, step: Step) -> None:
-        with self._in_trouble():
-            nodegroup = self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)]
-            self.world.eks.update_lasts = step.minutes * 60.0
-            self.world.eks.update(nodegroup, "ConfigUpdate")
-            self.world.eks.update_lasts = None
+        """EKS is at an update for so long; with `meanwhile` as its name the next steps happen during it."""
+        self.laws.troubled.append((self.world.now, self.world.now + timedelta(minutes=step.minutes)))
+        self.world.eks.update_lasts = step.minutes * 60.0
+        self.world.eks.update(
+            self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)], "ConfigUpdate"
+        )
+        self.world.eks.update_lasts = None
+        if step.name != "meanwhile":
             self._wait(step)
 
     def _dead(self, step: Step) -> None:

@@ -24,6 +24,14 @@ AROUND_NINE: list[Json] = [
     {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "21:00", "nodes": 2},
     {"name": "late", "pool": "gpu", "days": "daily", "start": "21:10", "end": "23:30", "nodes": 1},
 ]
+SETTINGS: list[Json] = [
+    {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "22:00", "nodes": 2,
+     "gpu": {"share": 4, "cluster_policy": {"dcgmExporter": {"enabled": False}}}},
+    {"name": "late", "pool": "gpu", "days": "daily", "start": "21:30", "end": "23:30", "nodes": 1,
+     "gpu": {"cluster_policy": {"dcgmExporter": {"enabled": False}}}},
+    {"name": "proof", "pool": "big", "days": "daily", "start": "19:00", "end": "20:30", "nodes": 1,
+     "gpu": {"cluster_policy": {"mig": {"strategy": "none"}}}},
+]  # fmt: skip
 NIGHT: list[Json] = [
     {"name": "early", "pool": "gpu", "days": "daily", "start": "00:30", "end": "01:30", "nodes": 2},
     {"name": "gap", "pool": "gpu", "days": "daily", "start": "02:30", "end": "03:30", "nodes": 1},
@@ -34,6 +42,7 @@ NIGHT: list[Json] = [
 # Hours around which every window lies: a night in which the clock changes, and one in which it does not.
 VARIANTS: dict[str, tuple[Json, datetime]] = {
     "plain": ({}, START),
+    "settings": ({"windows": SETTINGS}, START),
     "watch": ({"guard": {**LAB["guard"], "mode": "watch"}}, START),
     "curfew": ({"guard": {**LAB["guard"], "curfew": "21:00"}, "windows": AROUND_NINE}, START),
     "autumn": ({"time_zone": "America/New_York", "windows": NIGHT}, datetime(2026, 11, 1, 3, 40, tzinfo=UTC)),

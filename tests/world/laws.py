@@ -15,8 +15,8 @@ from tests.world.truth import amount
 CLOSED_WITHIN = timedelta(minutes=15)
 """From the first surplus node to none in EC2, with nothing in trouble."""
 NODES_WITHIN = timedelta(minutes=10)
-LOST_SCHEDULE = timedelta(minutes=12)
-"""What a lost schedule should have begun, the next sweep and the planner begin."""
+TAKEN_AWAY = timedelta(minutes=16)
+"""A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
 HOUR = timedelta(hours=1)
 
 
@@ -33,11 +33,18 @@ class Laws(LawsAtOnce):
             self._leases_have_their_nodes(pool)
             self._nobody_is_bounced(pool)
         self._every_window_is_planned()
+        self._settings_are_given_back()
         self._money()
         self._every_word_has_a_reason()
         self._steps_in_order()
         self.broken += sorted({f"no name for an error: {each}" for each in self.world.functions.unnamed})
         return self.broken
+
+    def _settings_are_given_back(self) -> None:
+        """What leases changed of the operator's settings is Helm's again, value and manager, once they are over."""
+        policy = self.world.kubernetes.policy
+        if policy.managers != {"helm"} or policy.spec != self.world.lab.gpu_operator.values:
+            self._break(10, f"the ClusterPolicy is {policy.spec} and belongs to {sorted(policy.managers)}")
 
     def _no_lease_no_node(self, pool: str) -> None:
         if self.world.lab.mode(pool) == "watch":
@@ -52,7 +59,7 @@ class Laws(LawsAtOnce):
     def _leases_have_their_nodes(self, pool: str) -> None:
         """A lease gets its nodes, and keeps them."""
         for since, until in self.truth.lacking(pool, self.world.now):
-            if any(since - LOST_SCHEDULE <= at <= until for at in self.meddled.get(pool, [])):
+            if any(at <= until and self.late(at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])):
                 continue
             took = self.late(since, until)
             if took > NODES_WITHIN:
@@ -60,7 +67,10 @@ class Laws(LawsAtOnce):
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
 
     def _nobody_is_bounced(self, pool: str) -> None:
-        """What runs when one lease ends and another begins is kept for it."""
+        """What runs when one lease ends and another begins is kept for it.
+
+        Where nobody had a lease a moment before, nothing is handed over: what was left is closed, as law 1 says.
+        """
         for order in self.truth.orders:
             if order.pool != pool or order.by == "outside" or order.after >= order.before:
                 continue
@@ -73,7 +83,8 @@ class Laws(LawsAtOnce):
                 if granted is None or granted.at <= order.at or versions[0].at > order.at:
                     continue
                 away = granted.opens - order.at
-                if -HAND_OVER < away <= HAND_OVER and order.after < min(order.before, granted.nodes):
+                kept = min(order.before, granted.nodes, self.truth.justified(pool, granted.opens - HAND_OVER))
+                if -HAND_OVER < away <= HAND_OVER and order.after < kept:
                     self._break(5, f"{order.by} took nodes of {pool} at {order.at:%H:%M:%S}, as {name} began")
 
     def _every_lease_ended(self, pool: str) -> None:

@@ -48,6 +48,8 @@ class Machine:
     """Somebody's pod is on it; nobody's is ended without being asked."""
     cordoned: bool = False
     annotations: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    """What we have labelled its node with."""
 
     @property
     def exists(self) -> bool:
@@ -146,6 +148,10 @@ class Machines:
         group.minimum, group.maximum, group.desired = minimum, maximum, desired
         group.resized = self.agenda.now
         group.failures = 0
+        self.replenish(group)
+
+    def replenish(self, group: Group) -> None:
+        """In a moment the group sees what it misses, or has too much of."""
         self.agenda.after(self.chance.uniform(*LAUNCH), lambda: self.reconcile(group))
 
     def reconcile(self, group: Group) -> None:

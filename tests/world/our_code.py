@@ -9,7 +9,13 @@ from tests.infra.workflow_definitions import definitions
 from tests.world.outside import ACCOUNT, REGION
 
 Json = dict[str, Any]
-WORKFLOWS = {"OPEN_LAB": "open", "CLOSE_LAB": "close", "EXTEND_LEASE": "extend", "CHANGE_LAB": "change"}
+WORKFLOWS = {
+    "OPEN_LAB": "open",
+    "CLOSE_LAB": "close",
+    "EXTEND_LEASE": "extend",
+    "CHANGE_LAB": "change",
+    "EXPERIMENT": "experiment",
+}
 """By the name in a function's environment."""
 
 
@@ -33,5 +39,15 @@ def _caches(_modules: int) -> list[Any]:
     return [each for module in ours for each in vars(module).values() if hasattr(each, "cache_clear")]
 
 
-for _function in ("leases", "nodegroups", "cluster", "guard", "notices", "planner"):
+for _function in (
+    "leases",
+    "nodegroups",
+    "cluster",
+    "diagnosis",
+    "experiments",
+    "guard",
+    "notices",
+    "planner",
+    "deploy",
+):
     importlib.import_module(f"handlers.{_function}")

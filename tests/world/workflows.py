@@ -145,7 +145,8 @@ class StepFunctions:
                 yield float(state["Seconds"])
                 return data, following
             case "Pass":
-                return put(state.get("ResultPath", "$"), data, state.get("Result", data)), following
+                given = fill(state["Parameters"], data, context) if "Parameters" in state else data
+                return put(state.get("ResultPath", "$"), data, state.get("Result", given)), following
             case "Task":
                 # A function gets its input as text: nothing of it need be copied before.
                 template = state["Parameters"]

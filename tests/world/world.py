@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import random
+import urllib.request
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,14 +21,16 @@ import boto3
 import kubernetes.client
 import kubernetes.dynamic
 from botocore.credentials import Credentials
-from botocore.exceptions import ClientError
 from botocore.hooks import HierarchicalEmitter
 from botocore.model import ServiceId
 
 import lamplighter.clock
+from lamplighter.domain import notice_kinds
 from lamplighter.lab import Lab
 from tests.world.agenda import Agenda
 from tests.world.capacity import AutoScaling, Ec2, Eks
+from tests.world.cloudformation import CloudFormation
+from tests.world.cluster_policy import ClusterPolicy
 from tests.world.dynamodb import DynamoDB
 from tests.world.functions import Functions
 from tests.world.kubernetes import Kubernetes
@@ -42,6 +45,7 @@ UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
 SWEEP, PLAN = 300.0, 3600.0
 SCHEDULER_SFN = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
 SCHEDULER_EKS = "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig"
+SCHEDULER_EC2 = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
 SCHEDULER_ASG = "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"
 
 
@@ -57,9 +61,10 @@ class World:
         self.machines = Machines(self.agenda, self.chance)
         self.eks = Eks(self.agenda, self.chance, self.machines, self.lab.cluster_name)
         self.autoscaling = AutoScaling(self.machines, self.lab.cluster_name)
-        self.ec2 = Ec2(self.machines, self.lab.cluster_name)
+        self.ec2 = Ec2(self.machines, self.lab, lambda: self.agenda.now)
         self.kubernetes = Kubernetes(self.agenda, self.chance, self.machines)
-        self.kubernetes.policy = dict(self.lab.gpu_operator.values)
+        self.kubernetes.policy = ClusterPolicy(self.lab.gpu_operator.values)
+        self.kubernetes.reachable = lambda: self.ec2.whole
         self.scheduler = Scheduler(self.agenda, self.chance)
         self.functions = Functions(self.agenda, self.chance)
         self.workflows = StepFunctions(self.agenda, workflows_of(self.lab.name))
@@ -69,8 +74,8 @@ class World:
         self.sweeps_at_rest = True
         """Whether a sweep is played while there is nothing that it could find."""
         self._rested = (-1, -1)
-        self._by_scheduler = self._deploying = False
-        self._deployed: dict[str, int] = {}
+        self._by_scheduler = False
+        self.cloudformation = CloudFormation(self)
         self._stack = ExitStack()
         self._services: dict[str, object] = {
             "dynamodb": self.dynamodb,
@@ -82,6 +87,7 @@ class World:
             "sns": SimpleNamespace(publish=self._publish),
             "lambda": SimpleNamespace(invoke=self._invoke),
             "ssm": SimpleNamespace(get_parameters=self._get_parameters),
+            "service-quotas": SimpleNamespace(get_service_quota=self._get_service_quota),
             "pricing": SimpleNamespace(get_products=self._get_products),
         }
         self._clients: dict[str, Client] = {}
@@ -113,7 +119,7 @@ class World:
         """Who is at it at this moment: a function, `scheduler`, or `outside` for everybody else."""
         if self._by_scheduler:
             return "scheduler"
-        if self._deploying:
+        if self.cloudformation.writing:
             return "deploy"
         return self.functions.current.function if self.functions.current else "outside"
 
@@ -125,28 +131,6 @@ class World:
         for pool in self.lab.pools:
             if self.lab.nodegroup_name(pool) not in self.eks.nodegroups:
                 self._create(pool)
-
-    def desired_size(self, pool: str) -> int:
-        """What the custom resource of a deploy reads of a pool."""
-        return self.eks.nodegroups[self.lab.nodegroup_name(pool)].sizes["desiredSize"]
-
-    def set_by_deploy(self, pool: str, size: int) -> None:
-        """CloudFormation writes a node group, where its template says something else than the last time."""
-        if self._deployed.get(pool, 0) == size:
-            return
-        name = self.lab.nodegroup_name(pool)
-        sizes = {"minSize": 0, "maxSize": self.lab.pools[pool].max_nodes, "desiredSize": size}
-        self._deploying = True
-        try:
-            self.eks.update_nodegroup_config(
-                clusterName=self.eks.cluster, nodegroupName=name, scalingConfig=sizes
-            )
-            self._deployed[pool] = size
-        except ClientError:
-            # EKS is busy: the deploy fails and is rolled back.
-            pass
-        finally:
-            self._deploying = False
 
     def arn(self, service: str, what: str) -> str:
         return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{what}"
@@ -160,6 +144,7 @@ class World:
         os.environ.pop("LAMPLIGHTER_CLOCK", None)
         enter(patch.object(boto3, "client", self._client))
         enter(patch.object(boto3, "Session", self._session))
+        enter(patch.object(urllib.request, "urlopen", self.cloudformation.is_told))
         enter(patch.object(kubernetes.client, "ApiClient", lambda _configuration: None))
         connection = self.kubernetes.client(self.functions.cross)
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
@@ -213,13 +198,14 @@ class World:
             "FAILSAFE_ROLE_ARN": role,
             "FAILSAFE_DLQ_ARN": self.arn("sqs", "dead"),
             "WINDOW_ROLE_ARN": role,
+            "RESTORE_ROLE_ARN": role,
             **{
                 f"{name}_ARN": self.arn("states", f"stateMachine:{lab}-{workflow}")
                 for name, workflow in WORKFLOWS.items()
             },
             **{
                 f"{name.upper()}_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-{name}")
-                for name in ("notices", "planner", "cluster")
+                for name in ("notices", "planner", "cluster", "diagnosis", "experiments")
             },
             "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),
             "PAGES_TOPIC_ARN": self.arn("sns", "pages"),
@@ -318,12 +304,15 @@ class World:
             self.eks.update_nodegroup_config(
                 clusterName=sent["ClusterName"], nodegroupName=sent["NodegroupName"], scalingConfig=sizes
             )
+        elif arn == SCHEDULER_EC2:
+            self.ec2.authorize_security_group_ingress(**sent)
         elif arn == SCHEDULER_ASG:
             self.autoscaling.update_auto_scaling_group(**sent)
         else:
             raise NotInTheWorld(f"the world's Scheduler has no target {arn} yet: add it to tests/world")
 
-    def _publish(self, *, TopicArn: str, Subject: str, Message: str) -> Json:
+    def _publish(self, *, TopicArn: str, Subject: str, Message: str, MessageAttributes: Json) -> Json:
+        assert MessageAttributes["kind"]["StringValue"] in notice_kinds.NAMES
         self.said.append((self.now, TopicArn.rpartition(":")[2], f"{Subject}\n{Message}"))
         return {}
 
@@ -339,6 +328,9 @@ class World:
 
     def _get_parameters(self, *, Names: list[str]) -> Json:
         return {"Parameters": [{"Name": n, "Value": self.claims.get(n, self.lab.name)} for n in Names]}
+
+    def _get_service_quota(self, *, ServiceCode: str, QuotaCode: str) -> Json:
+        return {"Quota": {"ServiceCode": ServiceCode, "QuotaCode": QuotaCode, "Value": 64.0}}
 
     def _get_products(self, **_asked: Any) -> Json:
         """One price for everything; the labs of our histories state their own."""

@@ -6,15 +6,19 @@ import os
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lamplighter.adapters.kubernetes.connection import Connection
 from local.clock import VirtualClock
 from local.fleet.fleet import Fleet
 from local.kubernetes.charts import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
-from tests.local.cluster.lab import Lab
+from local.kubernetes.time_proxy import TimeProxy
+from tests.local.cluster.functions import Functions, Token, apply_rbac
+from tests.local.cluster.lab import Lab, await_true
 
 
 @pytest.fixture(scope="session")
@@ -84,6 +88,25 @@ def fleet(control_plane, clock, tmp_path_factory):
     fleet.start()
     yield fleet
     fleet.stop()
+
+
+@pytest.fixture(scope="session")
+def seen_from_outside(control_plane, clock):
+    """The cluster in the lab's time, as our functions see it."""
+    pair = control_plane.server_certificate("functions-see")
+    proxy = TimeProxy(control_plane.endpoint, control_plane.ca_file, *pair, clock=clock)
+    proxy.start()
+    yield proxy
+    proxy.stop()
+
+
+@pytest.fixture
+def enter(control_plane, seen_from_outside, lab) -> Callable[[str], Connection]:
+    apply_rbac(lab.kubernetes)
+    control_plane.authenticate_through(Functions())
+    account = "/api/v1/namespaces/lamplighter/serviceaccounts/default"
+    await_true(lambda: lab.kubernetes.find(account), "the namespace has its service account")
+    return lambda name: Connection(seen_from_outside.endpoint, control_plane.ca_pem, Token(name))
 
 
 @pytest.fixture(scope="session")

@@ -2,18 +2,17 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from importlib.resources import files
 from typing import Any
 
 import pytest
-import yaml
 
+from handlers.cluster_apply import apply_gpu_settings
 from handlers.cluster_at_stake import at_stake
 from handlers.cluster_drain import drain
 from handlers.cluster_run import Run
-from handlers.cluster_settings import apply_gpu_settings, await_gpus
+from handlers.cluster_settings import await_gpus
 from handlers.cluster_validate import validate
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.changes import Pause
@@ -21,38 +20,13 @@ from lamplighter.domain.drain import PATIENCE
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
+from lamplighter.domain.progress import Stage
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.lab import Lab as LabFile
-from local.kubernetes.api import KubernetesApi
-from local.kubernetes.token_webhook import User
+from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import POLICY, await_true
 
-KINDS = {
-    "Namespace": "/api/v1/namespaces/{name}",
-    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}",
-    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{name}",
-    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/roles/{name}",
-    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}/rolebindings/{name}",
-}
 LAB = LabFile.model_validate({"name": "lab"})
-
-
-class Functions:
-    """Whom our tokens stand for, as the access entries say: the function's name is its token."""
-
-    def user(self, token: str) -> User | None:
-        return User(token, (f"lamplighter:{token}",)) if token in {"cluster", "guard"} else None
-
-
-class Token:
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def value(self) -> str:
-        return self._value
-
-    def forget(self) -> None:
-        """It stays what it is."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +35,7 @@ class Told(Run):
 
     ledger: tuple[Lease, ...] = ()
     paused: tuple[Pause, ...] = ()
+    noted: list[tuple[str, int, int]] = field(default_factory=list)
 
     def leases(self) -> list[Lease]:
         return list(self.ledger)
@@ -68,20 +43,11 @@ class Told(Run):
     def pauses(self) -> list[Pause]:
         return list(self.paused)
 
+    def begin(self, stage: Stage, of: int) -> None:
+        self.note(stage, 0, of)
 
-def apply_rbac(kubernetes: KubernetesApi) -> None:
-    text = files("lamplighter.data").joinpath("rbac.yaml").read_text("utf-8")
-    for document in yaml.safe_load_all(text):
-        kubernetes.apply(KINDS[document["kind"]].format(**document["metadata"]), document, "cdk")
-
-
-@pytest.fixture
-def enter(control_plane, lab) -> Callable[[str], Connection]:
-    apply_rbac(lab.kubernetes)
-    control_plane.authenticate_through(Functions())
-    account = "/api/v1/namespaces/lamplighter/serviceaccounts/default"
-    await_true(lambda: lab.kubernetes.find(account), "the namespace has its service account")
-    return lambda name: Connection(control_plane.endpoint, control_plane.ca_pem, Token(name))
+    def note(self, stage: Stage, done: int, of: int) -> None:
+        self.noted.append((stage.value, done, of))
 
 
 @pytest.fixture
@@ -128,7 +94,8 @@ def poll(step: Callable[..., dict[str, object]], *arguments: object) -> dict[str
 
 
 def test_the_lab_s_settings_are_verified_by_path(lab, clock, connection):
-    assert apply_gpu_settings(run_for(lab, clock), LAB, connection) == {"state": "as-lab", "differs": []}
+    found = apply_gpu_settings(run_for(lab, clock), LAB, connection)
+    assert (found["state"], found["differs"], found["reason"]) == ("as-lab", [], "")
     other = LabFile.model_validate(
         {"name": "lab", "gpu_operator": {"values": {"dcgmExporter": {"enabled": False}}}}
     )
@@ -137,15 +104,20 @@ def test_the_lab_s_settings_are_verified_by_path(lab, clock, connection):
 
 
 def test_a_window_s_nodes_are_awaited_and_proven_and_no_pod_is_left(lab, clock, connection):
-    ready = poll(await_gpus, run_for(lab, clock), LAB, connection)
+    awaiting = run_for(lab, clock)
+    ready = poll(await_gpus, awaiting, LAB, connection)
     assert ready == {
         "nodes": [{"name": lab.gpu.node_name, "instance": lab.gpu.instance_id, "gpus": 1, "ready": True}],
         "not_ready": [],
+        "late": False,
     }
+    assert awaiting.noted[-1] == ("gpus", 1, 1)
     run = run_for(lab, clock, AwaitGpus=ready)
     proven = poll(validate, run, LAB, connection)
     assert proven["verdict"] == "passed", proven
-    assert [each["check"] for each in proven["verdicts"]] == ["allocatable", "nvidia-smi", "vectoradd"]
+    checks = [each["check"] for each in proven["verdicts"]]
+    assert checks == ["allocatable", "labels", "nvidia-smi", "vectoradd", "xid"]
+    assert (run.noted[0], run.noted[-1]) == (("checks", 0, 2), ("checks", 2, 2))
     pods = "/api/v1/namespaces/lamplighter/pods?labelSelector=lamplighter/lease%3Dcli-1"
     await_true(lambda: not lab.kubernetes.get(pods)["items"], "the check pods are gone")
 
@@ -233,7 +205,11 @@ def test_the_functions_may_do_their_work_and_no_more(enter):
             with pytest.raises(OutsideFailed, match="adopt --rbac"):
                 connection.ask("GET", path)
     with pytest.raises(OutsideFailed, match="forbidden"):
-        cluster.ask("PATCH", POLICY, body={"spec": {}}, content_type="application/merge-patch+json")
+        cluster.ask("PATCH", f"{POLICY}-2", body={"spec": {}}, content_type="application/merge-patch+json")
+    with pytest.raises(OutsideFailed, match="forbidden"):
+        guard.ask("PATCH", POLICY, body={"spec": {}}, content_type="application/merge-patch+json")
+    with pytest.raises(OutsideFailed, match="forbidden"):
+        cluster.ask("DELETE", POLICY)
     with pytest.raises(OutsideFailed, match="forbidden"):
         guard.ask("DELETE", "/api/v1/namespaces/default/pods/any")
 

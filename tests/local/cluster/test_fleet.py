@@ -2,7 +2,6 @@
 
 import pytest
 
-from local.fleet.machine import Behaviour
 from local.kubernetes.api import ApiError
 from tests.local.cluster.lab import await_true
 
@@ -142,7 +141,7 @@ def test_a_node_whose_machine_goes_is_removed_with_its_pods(lab):
 
 
 def test_a_machine_that_never_joins_is_no_node(lab):
-    lab.fleet.behave("never", Behaviour(joins=False))
+    lab.fleet.faults.on("node-not-joined", "never")
     absent = lab.gpu_node("never")
     late = lab.gpu_node()
     await_true(lambda: lab.ready(late), "a machine that started later is Ready")
@@ -152,7 +151,7 @@ def test_a_machine_that_never_joins_is_no_node(lab):
 
 
 def test_a_gpu_that_the_driver_does_not_see_is_missing_everywhere(lab):
-    lab.fleet.behave("short", Behaviour(gpus_lost=1))
+    lab.fleet.faults.on("gpu-count-short", "short")
     machine = lab.gpu_node("short", "g5.12xlarge")
     lab.await_gpus(machine)
     assert lab.allocatable(machine) == "3"
@@ -161,7 +160,7 @@ def test_a_gpu_that_the_driver_does_not_see_is_missing_everywhere(lab):
 
 
 def test_a_device_plugin_that_crashes_leaves_the_node_without_gpus(lab):
-    lab.fleet.behave("crashing", Behaviour(device_plugin_crashes=True))
+    lab.fleet.faults.on("device-plugin-missing", "crashing")
     machine = lab.gpu_node("crashing")
 
     def crashing() -> bool:

@@ -25,7 +25,7 @@ from tests.scenarios.misfortunes.pool import Pool, Story, Until
 LOOK_EVERY = timedelta(minutes=1)
 #: While functions are at it: what takes them a second takes the lab so many. Fewer on a machine that is
 #: busy with other things, by how many seconds a look takes: its slowness is no slowness of AWS.
-RATE, SLOWEST, QUICK_LOOK = 30.0, 5.0, 0.25
+RATE, SLOWEST, QUICK_LOOK = 12.0, 2.0, 0.25
 #: No story may wait longer, however long it says: the day must end.
 LONGEST = timedelta(hours=8)
 

@@ -178,7 +178,13 @@ class Pool:
         return self.until(f"{lease.id} is {names}", lambda: self.lease(lease.id).state in states, minutes)
 
     def opened(self, lease: Lease, minutes: float = 30) -> Until:
-        return self.state(lease, LeaseState.OPEN, minutes=minutes)
+        """Until it is open and this was said: what was proven is written down by then."""
+
+        def said() -> bool:
+            told = self.entries(lease.opens - timedelta(minutes=30), "announced")
+            return self.lease(lease.id).state is LeaseState.OPEN and any(e.lease == lease.id for e in told)
+
+        return self.until(f"{lease.id} is open and said to be", said, minutes)
 
     def closed(self, lease: Lease, minutes: float = 90) -> Until:
         return self.state(lease, LeaseState.CLOSED, minutes=minutes)

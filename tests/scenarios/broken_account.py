@@ -1,0 +1,231 @@
+"""What can be wrong with an account and a lab in it, broken on the embedded cloud one thing at a time, and mended.
+
+What no API can break (EKS takes no mode back to CONFIG_MAP) is broken in what the embedded AWS answers.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from lamplighter.adapters.doctor.bootstrap import VERSION
+from lamplighter.adapters.doctor.collect import Examination
+from lamplighter.domain.doctor.checks import examine
+from lamplighter.domain.doctor.line import Line, Outcome
+from lamplighter.lab import Lab
+from local.cloud import Cloud
+from local.kubernetes.api import ApiError
+from tests.scenarios.lab_day import LabDay
+
+TRAIL, BUCKET, SECRET = "everything", "trail-of-everything", "gpu-lab-slack"
+FILLED = {"signing_secret": "0" * 32, "bot_token": "xoxb-test"}
+NODEPOOLS = "/apis/karpenter.sh/v1/nodepools"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@dataclass
+class Account:
+    """A deployed lab, its account as one would have it, and the doctor's look at them."""
+
+    day: LabDay
+
+    @property
+    def cloud(self) -> Cloud:
+        return self.day.cloud
+
+    def call(self, service: str, operation: str, **request: object) -> Any:
+        return getattr(self.day.api(service), operation)(**request)
+
+    def look(self, lab: Lab | None = None, region: str = "ap-northeast-2") -> dict[str, Line]:
+        """The line of each check: of the deployed lab, or of one that is not deployed yet."""
+        examination = Examination(
+            lab or self.day.lab,
+            region=region,
+            ledger=None if lab else self.day.ledger,
+            slack_secret=SECRET,
+            courses=dict,
+        )
+        lines = examine(examination.facts(), lab or self.day.lab, self.day.now)
+        return {line.check: line for line in lines}
+
+
+def in_order(account: Account) -> None:
+    """The account as one would have it: bootstrapped, with a trail, the Slack app's secret filled in."""
+    account.call("ssm", "put_parameter", Name=VERSION, Value="30", Type="String", Overwrite=True)
+    here = {"LocationConstraint": "ap-northeast-2"}
+    account.call("s3", "create_bucket", Bucket=BUCKET, CreateBucketConfiguration=here)
+    trail = {"Name": TRAIL, "S3BucketName": BUCKET, "IsMultiRegionTrail": True}
+    account.call("cloudtrail", "create_trail", **trail)
+    account.call("cloudtrail", "start_logging", Name=TRAIL)
+    account.call("secretsmanager", "put_secret_value", SecretId=SECRET, SecretString=json.dumps(FILLED))
+
+
+@contextmanager
+def changed(where: dict[str, Any], **more: object) -> Iterator[None]:
+    before = {key: where[key] for key in more}
+    where.update(more)
+    yield
+    where.update(before)
+
+
+def cluster(account: Account, **more: object) -> AbstractContextManager[None]:
+    return changed(account.cloud.aws.behaviours.clusters.cluster("gpu-lab").document, **more)
+
+
+def network(account: Account, **more: object) -> AbstractContextManager[None]:
+    document = account.cloud.aws.behaviours.clusters.cluster("gpu-lab").document
+    return changed(document["resourcesVpcConfig"], **more)
+
+
+@contextmanager
+def nodegroup(account: Account, **more: object) -> Iterator[None]:
+    group = next(
+        one for one in account.cloud.aws.behaviours.nodegroups.known() if one.name == "gpu-lab-ng-gpu"
+    )
+    with changed(group.__dict__, **more):
+        yield
+
+
+@contextmanager
+def no_bootstrap(account: Account) -> Iterator[None]:
+    account.call("ssm", "delete_parameter", Name=VERSION)
+    yield
+    account.call("ssm", "put_parameter", Name=VERSION, Value="30", Type="String")
+
+
+@contextmanager
+def small_quota(account: Account) -> Iterator[None]:
+    faults = account.cloud.aws.behaviours.faults
+    faults.gpu_vcpu_quota = 4
+    yield
+    faults.gpu_vcpu_quota = None
+
+
+@contextmanager
+def another_labs_claim(account: Account) -> Iterator[None]:
+    claim = {"Name": "/lamplighter/claims/gpu-lab/gpu-lab-ng-gpu", "Type": "String", "Overwrite": True}
+    account.call("ssm", "put_parameter", **claim, Value="rival")
+    yield
+    account.call("ssm", "put_parameter", **claim, Value="gpu-lab")
+
+
+@contextmanager
+def no_trail(account: Account) -> Iterator[None]:
+    account.call("cloudtrail", "stop_logging", Name=TRAIL)
+    yield
+    account.call("cloudtrail", "start_logging", Name=TRAIL)
+
+
+@contextmanager
+def empty_secret(account: Account) -> Iterator[None]:
+    empty = json.dumps({**FILLED, "bot_token": ""})
+    account.call("secretsmanager", "put_secret_value", SecretId=SECRET, SecretString=empty)
+    yield
+    account.call("secretsmanager", "put_secret_value", SecretId=SECRET, SecretString=json.dumps(FILLED))
+
+
+@contextmanager
+def old_price(account: Account) -> Iterator[None]:
+    ledger, lab = account.day.ledger, account.day.lab
+    kept = ledger.price(lab.region, "g5.xlarge")
+    assert kept is not None
+    assert kept.at is not None
+    ledger.keep_price(lab.region, "g5.xlarge", replace(kept, at=kept.at - timedelta(days=10)))
+    yield
+    ledger.keep_price(lab.region, "g5.xlarge", kept)
+
+
+@contextmanager
+def running(account: Account, name: str, image: str) -> Iterator[None]:
+    """A deployment that is there, whoever runs it."""
+    admin, path = account.cloud.control_plane.admin(), "/apis/apps/v1/namespaces/kube-system/deployments"
+    labels = {"app": name}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": image}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": pod}
+    admin.create(path, {"metadata": {"name": name}, "spec": spec})
+    yield
+    admin.delete(f"{path}/{name}")
+
+
+@contextmanager
+def karpenter(account: Account) -> Iterator[None]:
+    """Karpenter with a NodePool that nothing keeps from GPUs."""
+    admin = account.cloud.control_plane.admin()
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    names = {"plural": "nodepools", "singular": "nodepool", "kind": "NodePool", "listKind": "NodePoolList"}
+    spec = {"group": "karpenter.sh", "scope": "Cluster", "names": names, "versions": [version]}
+    admin.create(CRDS, {"metadata": {"name": "nodepools.karpenter.sh"}, "spec": spec})
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}, "spec": {}}
+    for _ in range(100):
+        with suppress(ApiError):
+            admin.create(NODEPOOLS, pool)
+            break
+        account.cloud.clock.sleep(0.2)
+    with running(account, "karpenter", "public.ecr.aws/karpenter/controller:1.8.1"):
+        yield
+    admin.delete(f"{CRDS}/nodepools.karpenter.sh")
+
+
+@contextmanager
+def deaf(account: Account) -> Iterator[None]:
+    """Nobody listens where the cluster's endpoint is."""
+    clusters = account.cloud.aws.behaviours.clusters
+    endpoint = clusters._endpoint
+    clusters._endpoint = "https://127.0.0.1:9"
+    yield
+    clusters._endpoint = endpoint
+
+
+Break = Callable[[Account], AbstractContextManager[None]]
+AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0"
+NOT_OK, NOT_KNOWN = Outcome.NOT_OK, Outcome.NOT_KNOWN
+#: What is broken, what changes by it, and words of the line that says so.
+BROKEN: dict[str, tuple[Break, Mapping[str, Outcome], str]] = {
+    "no bootstrap": (no_bootstrap, {"bootstrap": NOT_OK}, "CDK is not bootstrapped"),
+    "small quota": (small_quota, {"quota-g-vt": NOT_OK}, "need 8 vCPUs, and the quota of G and VT"),
+    "config map": (
+        partial(cluster, accessConfig={"authenticationMode": "CONFIG_MAP"}),
+        {"authentication": NOT_OK},
+        "authentication mode CONFIG_MAP",
+    ),
+    "private endpoint": (
+        partial(network, endpointPublicAccess=False),
+        {"endpoint": NOT_OK, "autoscalers": NOT_KNOWN},
+        "is private",
+    ),
+    "closed endpoint": (
+        partial(network, publicAccessCidrs=["203.0.113.0/24"]),
+        {"endpoint": NOT_OK},
+        "lets in 203.0.113.0/24 only",
+    ),
+    "deaf endpoint": (deaf, {"endpoint": NOT_OK, "autoscalers": NOT_KNOWN}, "does not answer"),
+    "minimum": (
+        partial(nodegroup, sizes={"minSize": 1, "maxSize": 2, "desiredSize": 1}),
+        {"minimum": NOT_OK},
+        "has minimum 1",
+    ),
+    "another lab's claim": (another_labs_claim, {"claim": NOT_OK}, "guarded by lab rival"),
+    "cluster autoscaler": (
+        partial(running, name="cluster-autoscaler", image=AUTOSCALER),
+        {"autoscalers": NOT_OK},
+        "deployment kube-system/cluster-autoscaler may open node group gpu-lab-ng-gpu",
+    ),
+    "karpenter": (karpenter, {"autoscalers": NOT_OK}, "Karpenter's NodePool default may start GPU nodes"),
+    "no trail": (no_trail, {"trail": NOT_OK}, "trail everything is switched off"),
+    "empty secret": (empty_secret, {"slack": NOT_OK}, "bot_token of the Slack app"),
+    "expired version": (
+        partial(cluster, version="1.33"),
+        {"kubernetes-version": NOT_OK},
+        "standard support of Kubernetes 1.33 ended on 2026-07-29",
+    ),
+    "old image": (partial(nodegroup, released="20260101"), {"image": NOT_OK}, "1.35.4-20260101, is 334 days"),
+    "old price": (old_price, {"price": NOT_OK}, "the price list has not answered"),
+}

@@ -1,0 +1,43 @@
+"""A window that asks for more than smoke: the whole of the standard ladder passes on two nodes, and leaves nothing."""
+
+from tests.scenarios.misfortunes.pool import Pool, Story
+from tests.scenarios.misfortunes.story import story
+
+CHECKS = {
+    *("allocatable", "labels", "nvidia-smi", "vectoradd", "gpu-health"),
+    *("dcgm-1", "dcgm-2", "all_reduce", "xid"),
+}
+OURS = "labelSelector=lamplighter/pool%3Dproven"
+
+
+@story("proven")
+def test_a_standard_ladder_proves_two_nodes_in_a_window(pool: Pool) -> Story:
+    # given a window of two nodes that asks for the standard ladder
+    lease, begun = pool.lease("exam-2026-12-01"), pool.now
+    yield pool.opened(lease)
+
+    # then every check of it has passed on both, the one between them too, with what was measured and needed
+    proven = pool.entries(begun, "verdict")
+    assert {entry.what.partition(" ")[0] for entry in proven} == CHECKS
+    assert all(" passed on " in entry.what for entry in proven), [entry.what for entry in proven]
+    assert len(proven) == 2 * len(CHECKS)
+    reduced = [entry for entry in proven if entry.what.startswith("all_reduce")]
+    assert all("GB/s" in entry.why and "0.25 are needed" in entry.why for entry in reduced)
+
+    # and nothing of it is left
+    kubernetes = pool.day.cloud.control_plane.admin()
+    yield pool.until("its pods are gone", lambda: not kubernetes.get(_path("pods"))["items"], minutes=5)
+    assert kubernetes.get(_path("services"))["items"] == []
+    assert kubernetes.get(f"/apis/batch/v1/namespaces/lamplighter/jobs?{OURS}")["items"] == []
+
+    # and the receipt shows how long each ran, and the pull apart
+    yield pool.closed(lease)
+    yield pool.zero()
+    rows = [row for row in pool.receipt(lease.id)["verdicts"] if row["check"] == "all_reduce"]
+    assert [row["verdict"] for row in rows] == ["passed", "passed"]
+    assert all(row["pull_seconds"] > 60 for row in rows)
+    pool.verdicts(1, 2, 5, 7, 8)
+
+
+def _path(kind: str) -> str:
+    return f"/api/v1/namespaces/lamplighter/{kind}?{OURS}"

@@ -1,0 +1,75 @@
+"""A window shares its GPUs and changes the operator; its close dies at giving back, and all is as before even so."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from tests.scenarios.misfortunes.pool import Pool, Story
+from tests.scenarios.misfortunes.story import story
+
+POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
+#: As often as the workflow asks a step that fails.
+TRIES = 6
+
+
+@story("seats")
+def test_a_shared_window_has_seats_and_leaves_the_operator_as_it_was(pool: Pool) -> Story:
+    # given a window that shares each GPU by four and switches the exporter off
+    lease, before = pool.lease("class-2026-12-01"), policy(pool)
+    assert before["spec"]["dcgmExporter"]["enabled"] is True
+    # when it is open, then the nodes offer eight seats, and status says so
+    yield pool.opened(lease)
+    (seats,) = (row["seats"] for row in status(pool)["pools"])
+    assert (seats["count"], seats["replicas"], seats["strategy"], seats["seen"]) == (
+        8,
+        4,
+        "time-slicing",
+        True,
+    )
+    labels = [node["metadata"]["labels"] for node in nodes(pool)]
+    assert {each["nvidia.com/gpu.replicas"] for each in labels} == {"4"}
+    assert all(each["nvidia.com/gpu.product"].endswith("-SHARED") for each in labels)
+    assert policy(pool)["spec"]["dcgmExporter"]["enabled"] is False
+
+    # when the step that gives back dies, however often the workflow asks it
+    pool.day.cloud.faults.kill_step("GiveBack", pool.name, times=TRIES)
+    yield pool.closed(lease)
+    yield pool.zero()
+    # then the guard has it given back, and nothing of ours is left on it
+    yield pool.until("the operator is as before", lambda: policy(pool)["spec"] == before["spec"], minutes=30)
+    managers = {entry["manager"] for entry in policy(pool)["metadata"]["managedFields"]}
+    assert "lamplighter" not in managers
+    settings = pool.receipt(lease.id)["settings"]
+    assert settings["asked"] == "shared by 4 (time-slicing)"
+    assert settings["before"]["cluster_policy"] == {"dcgmExporter.enabled": True}
+    assert settings["during"]["cluster_policy"] == {"dcgmExporter.enabled": False}
+    pool.verdicts(1, 8)
+
+
+def policy(pool: Pool) -> dict[str, Any]:
+    return pool.day.cloud.control_plane.admin().get(POLICY)
+
+
+def nodes(pool: Pool) -> list[dict[str, Any]]:
+    group = pool.day.cloud.lab.nodegroup_name(pool.name)
+    path = f"/api/v1/nodes?labelSelector=eks.amazonaws.com/nodegroup%3D{group}"
+    found: list[dict[str, Any]] = pool.day.cloud.control_plane.admin().get(path)["items"]
+    return found
+
+
+def status(pool: Pool) -> Mapping[str, Any]:
+    """The command line's word, as a program of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "status", pool.name, "--json"],
+        env={**os.environ, **pool.day.cloud.endpoints().environment()},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    found: Mapping[str, Any] = json.loads(done.stdout)
+    return found

@@ -1,0 +1,151 @@
+"""A conversation with the lab as Slack carries it: forms and payloads with every field that Slack sends, signed.
+
+Shapes: https://docs.slack.dev/interactivity/implementing-slash-commands and
+https://docs.slack.dev/reference/interaction-payloads/block_actions-payload. Slack's own side, what it was told and
+shows, is the embedded cloud's (local/slack).
+"""
+
+import hashlib
+import hmac
+import itertools
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from local.cloud import Cloud
+from local.slack.workspace import PATH
+from tests.block_kit import faults
+
+TEAM, CHANNEL, APP = "T0123456789", "C0123456789", "A0123456789"
+NAMES = {"U0INSTRUCT": "sora", "U0STUDENT": "minji"}
+HEADERS = {
+    "Content-Type": "application/x-www-form-urlencoded",
+    "Accept": "application/json,*/*",
+    "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+}
+SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the lab answered at once."""
+
+    code: int
+    body: str
+
+    @property
+    def said(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = json.loads(self.body)
+        return found
+
+    @property
+    def text(self) -> str:
+        return str(self.said["text"])
+
+
+@dataclass
+class Talk:
+    """People in one channel; every answer is judged by Block Kit's limits."""
+
+    cloud: Cloud
+    sent: list[tuple[bytes, Mapping[str, str]]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    _numbers: Any = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        people = {user: {"name": name, "real_name": name, "tz": "UTC"} for user, name in NAMES.items()}
+        self.cloud.slack.people.update(people)
+
+    def types(self, who: str, text: str) -> Answer:
+        """Somebody types `/gpu` and these words."""
+        return self._posted(
+            {
+                "token": "XXYYZZ",
+                "team_id": TEAM,
+                "team_domain": "example",
+                "channel_id": CHANNEL,
+                "channel_name": "gpu-lab",
+                "user_id": who,
+                "user_name": NAMES[who],
+                "command": "/gpu",
+                "text": text,
+                "api_app_id": APP,
+                "is_enterprise_install": "false",
+                "response_url": self._response_url(),
+                "trigger_id": f"13345224609.738474920.{next(self._numbers)}",
+            }
+        )
+
+    def presses(self, who: str, element: Mapping[str, Any], ts: str, *, ephemeral: bool = False) -> Answer:
+        """Somebody presses a button of the message of that timestamp; its confirmation is Slack's own affair."""
+        container = {"type": "message", "message_ts": ts, "channel_id": CHANNEL, "is_ephemeral": ephemeral}
+        action = {
+            key: element[key] for key in ("type", "action_id", "text", "value", "style") if key in element
+        }
+        payload: dict[str, object] = {
+            "type": "block_actions",
+            "user": {"id": who, "username": NAMES[who], "name": NAMES[who], "team_id": TEAM},
+            "api_app_id": APP,
+            "token": "XXYYZZ",
+            "container": container,
+            "trigger_id": f"12321423423.333649436676.{next(self._numbers)}",
+            "team": {"id": TEAM, "domain": "example"},
+            "enterprise": None,
+            "is_enterprise_install": False,
+            "channel": {"id": CHANNEL, "name": "gpu-lab"},
+            "state": {"values": {}},
+            "response_url": self._response_url(),
+            "actions": [{**action, "block_id": "b1", "action_ts": f"{self.cloud.clock.time():.6f}"}],
+        }
+        return self._posted({"payload": json.dumps(payload)})
+
+    def again(self) -> Answer:
+        """Slack delivers the last request once more, word for word."""
+        return self._send(*self.sent[-1])
+
+    def forged(self, text: str) -> Answer:
+        """Somebody who does not know the secret."""
+        body = urlencode({"command": "/gpu", "text": text, "user_id": "U0INSTRUCT", "team_id": TEAM}).encode()
+        return self._send(body, self._signed(body, "not-the-secret"))
+
+    def _response_url(self) -> str:
+        return f"{self.cloud.aws.endpoint}{PATH}/reply/{TEAM}-{next(self._numbers)}"
+
+    def _posted(self, form: Mapping[str, str]) -> Answer:
+        body = urlencode(form).encode()
+        secret = self.cloud.endpoints().signing_secret
+        assert secret is not None
+        self.sent.append((body, self._signed(body, secret)))
+        answer = self._send(*self.sent[-1])
+        assert answer.code == 200, answer
+        if answer.said.get("text"):
+            assert faults(answer.said) == [], answer
+        self.answers.append(answer)
+        return answer
+
+    def _signed(self, body: bytes, secret: str) -> Mapping[str, str]:
+        stamp = str(int(self.cloud.clock.time()))
+        base = b"v0:" + stamp.encode() + b":" + body
+        signature = "v0=" + hmac.new(secret.encode(), base, hashlib.sha256).hexdigest()
+        return {**HEADERS, "X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": signature}
+
+    def _send(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+        url = self.cloud.endpoints().slack_url
+        assert url is not None
+        request = urllib.request.Request(url, data=body, headers=dict(headers), method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+                return Answer(answer.status, answer.read().decode())
+        except urllib.error.HTTPError as refused:
+            return Answer(refused.code, refused.read().decode())
+
+
+def button(said: Mapping[str, Any], action: str) -> Mapping[str, Any]:
+    """The button of a message, by what it does."""
+    rows = [block["elements"] for block in said.get("blocks", []) if block["type"] == "actions"]
+    found: Mapping[str, Any] = next(each for row in rows for each in row if each["action_id"] == action)
+    return found

@@ -1,0 +1,165 @@
+"""Experiments on the embedded cloud: what they show is found there, and whatever step dies, everything is as before.
+
+One lease all day; one experiment after the other, as a cluster has one at a time.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli import deployment, experiment, experiment_orders
+from lamplighter.adapters.aws.security_groups import SecurityGroups
+from lamplighter.domain.experiments.catalogue import CATALOGUE
+from lamplighter.domain.experiments.policy import MANAGER
+from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide
+from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.lease import Lease, LeaseState
+from local.cloud import Cloud
+
+LAB = Path(__file__).with_name("experiments.yaml")
+BEGINS = datetime(2026, 12, 1, 9, 58, tzinfo=UTC)
+POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
+RATE, LOOK_EVERY, WITHIN = 12.0, timedelta(seconds=10), timedelta(minutes=50)
+TRIES = 6
+"""A step of ours is tried so often before the workflow goes on without it."""
+
+
+class Lesson:
+    """A lab with one lease in force, and what stands in EC2 and Kubernetes."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self.cloud, self.found = cloud, deployment.find(None)
+        self.groups = SecurityGroups()
+        self.rules_at_first = self.rules()
+        self.settings_at_first = self.settings()
+
+    def rules(self) -> set[tuple[object, ...]]:
+        """The rules of the nodes' two groups."""
+        return {rule.key for rule in self._rules()}
+
+    def settings(self) -> tuple[Any, bool]:
+        """The operator's settings, and whether an experiment holds any of them."""
+        policy = self.cloud.control_plane.admin().get(POLICY)
+        managers = {entry["manager"] for entry in policy["metadata"]["managedFields"]}
+        return policy["spec"], MANAGER in managers
+
+    def has_pair(self) -> bool:
+        """Whether the two rules are there that the experiment takes."""
+        node, auxiliary = self._ids()
+        cidr = self.cloud.lab.cluster.vpc.cidr
+        return None not in (ephemeral(self._rules(), node), vpc_wide(self._rules(), auxiliary, cidr))
+
+    def lease(self) -> Lease | None:
+        """The lease, once its GPUs are proven."""
+        leases = self.found.ledger.leases("gpu")
+        return next((lease for lease in leases if lease.state is LeaseState.OPEN), None)
+
+    def begin(self, name: str) -> ExperimentRun:
+        """Somebody runs it, as the verb does."""
+        found = deployment.find(None)
+        begun = experiment_orders.run(found, experiment_orders.order(found, name, "gpu"))
+        assert begun.decision.outcome == "granted", begun.decision.reason
+        run = found.ledger.experiments()[0]
+        assert run.name == name
+        return run
+
+    def until(self, run: ExperimentRun, *phases: Phase) -> ExperimentRun:
+        """Let time pass until the run has come so far."""
+        deadline = self.cloud.clock.now() + WITHIN
+        while (now := self.found.ledger.experiment(run.id)) is None or now.phase not in phases:
+            assert self.cloud.clock.now() < deadline, f"{run.id} is {now.phase if now else 'not there'}"
+            self.pass_time(LOOK_EVERY)
+        return now
+
+    def pass_time(self, time: timedelta) -> None:
+        """As fast as it goes."""
+        clock = self.cloud.clock
+        clock.set_rate(RATE)
+        clock.hurry(True)
+        clock.sleep(time.total_seconds())
+        clock.hurry(False)
+        clock.set_rate(1)
+
+    def _ids(self) -> tuple[str, str]:
+        name = self.cloud.lab.name
+        names = (f"{name}-node", f"{name}-node-group-sg")
+        found = self.groups.named(name, names)
+        return found[names[0]], found[names[1]]
+
+    def _rules(self) -> tuple[Rule, ...]:
+        return self.groups.rules(self._ids())
+
+
+@pytest.fixture(scope="module")
+def lesson() -> Iterator[Lesson]:
+    with (
+        Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud,
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        cloud.up()
+        cloud.aws.functions.warm_up()
+        for name, value in cloud.endpoints().environment().items():
+            environment.setenv(name, value)
+        lesson = Lesson(cloud)
+        deadline = cloud.clock.now() + timedelta(minutes=30)
+        while lesson.lease() is None:
+            assert cloud.clock.now() < deadline
+            lesson.pass_time(timedelta(seconds=30))
+        yield lesson
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_what_is_expected_is_seen_and_everything_is_as_it_was(lesson: Lesson, name: str) -> None:
+    begun = lesson.begin(name)
+    if CATALOGUE[name].changes_cluster:
+        lesson.until(begun, Phase.CHANGED, Phase.OBSERVED)
+        pair, (_, borrowed) = lesson.has_pair(), lesson.settings()
+        assert (pair, borrowed) == ((False, False) if name == "nccl-blocked" else (True, True))
+
+    run = lesson.until(begun, Phase.PROVEN)
+
+    assert run.seen["as_expected"], run.seen
+    assert run.proof["verdict"] == "passed", run.proof
+    assert lesson.rules() == lesson.rules_at_first
+    assert lesson.settings() == lesson.settings_at_first
+
+
+@pytest.mark.parametrize("name", ["nccl-blocked", "device-plugin-off"])
+@pytest.mark.parametrize("step", ["Prepare", "Change", "Observe", "Restore"])
+def test_whatever_step_dies_everything_is_as_it_was_before_the_lease_ends(
+    lesson: Lesson, name: str, step: str
+) -> None:
+    lesson.cloud.faults.kill_step(step, "gpu", times=TRIES)
+    begun = lesson.begin(name)
+
+    run = lesson.until(begun, Phase.PROVEN)
+
+    lease = lesson.lease()
+    assert lease is not None
+    assert run.restored is not None
+    assert run.restored < lease.closes
+    assert lesson.rules() == lesson.rules_at_first
+    assert lesson.settings() == lesson.settings_at_first
+
+
+def test_the_command_runs_reports_and_finds_nothing_left_to_undo(lesson: Lesson) -> None:
+    def said(*words: str) -> str:
+        answer = CliRunner().invoke(experiment.app, list(words))
+        assert answer.exit_code == 0, (answer.output, answer.exception)
+        return answer.output
+
+    lesson.begin("driver-image-too-new")
+    run = lesson.until(lesson.found.ledger.experiments()[0], Phase.PROVEN)
+
+    listed = json.loads(said("list", "--json"))
+    assert {each["experiment"] for each in listed} == set(CATALOGUE)
+    assert all(each["possible"] for each in listed), listed
+    assert "## Hypothesis" in said("report")
+    assert json.loads(said("report", run.id, "--json"))["as_expected"] is True
+    assert "no experiment is under way" in said("restore")
+    assert "everything is as it was" in said("restore", run.id)

@@ -1,0 +1,104 @@
+"""The tutorial, typed as it stands in its pages: on the embedded cloud, all that does not need an account."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.tutorial import ROOT, blocks, commands
+
+FIRST, ON_AWS = "first-lab.md", "on-aws.md"
+UP = ".venv/bin/lamplighter local up"
+#: What is a scenario of its own.
+PLAYED_BY = {
+    "make demo": "test_day.py",
+    ".venv/bin/lamplighter local demo --act trouble": "test_trouble.py",
+}
+READY_SECONDS = 200.0
+COMMAND_SECONDS = 420.0
+#: Whoever runs the tests has set everything up.
+MAKE = "make -o .venv/.ready -o .build/layer/.ready "
+
+
+class Terminal:
+    """A shell in the checkout; its files are in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.before: list[str] = []
+        """Commands that changed the shell itself, said again before each."""
+
+    def here(self, command: str) -> str:
+        """The command, with the files that it writes in our folder."""
+        said = command.replace(".build/", f"{self.folder}/").replace(
+            "my-lab.yaml", f"{self.folder}/my-lab.yaml"
+        )
+        return said.replace("make ", MAKE, 1) if said.startswith("make ") else said
+
+    def start(self, command: str) -> subprocess.Popen[bytes]:
+        with (self.folder / "said").open("w") as said:
+            return subprocess.Popen(
+                ["/bin/bash", "-c", f"exec {self.here(command)}"],
+                cwd=ROOT,
+                stderr=said,
+                start_new_session=True,
+            )
+
+    def types(self, command: str) -> str:
+        """What it printed; fails where it does not end with 0."""
+        script = "\n".join(["set -euo pipefail", *self.before, self.here(command)])
+        done = subprocess.run(
+            ["/bin/bash", "-c", script],
+            cwd=ROOT,
+            env={**os.environ, "LAMPLIGHTER_NAMES": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COMMAND_SECONDS,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        if command.startswith("eval "):
+            self.before.append(self.here(command))
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    """A terminal beside the one in which the cloud of the first page runs."""
+    made = Terminal(tmp_path_factory.mktemp("tutorial"))
+    (starts,) = [line for line in commands(FIRST) if line.startswith(UP)]
+    process = made.start(starts)
+    deadline = time.monotonic() + READY_SECONDS
+    try:
+        while not (made.folder / "cloud.json").exists():
+            assert process.poll() is None, (made.folder / "said").read_text()
+            assert time.monotonic() < deadline, (made.folder / "said").read_text()
+            time.sleep(0.2)
+        (leads_there,) = [line for line in commands(FIRST) if line.startswith("eval ")]
+        made.types(leads_there)
+        yield made
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+
+
+def test_the_first_lab_can_be_typed(terminal: Terminal) -> None:
+    for command in commands(FIRST):
+        if command in PLAYED_BY:
+            assert (Path(__file__).parent / PLAYED_BY[command]).exists()
+        elif not command.startswith(UP):
+            terminal.types(command)
+
+
+def test_the_lab_on_aws_can_be_typed_but_for_what_says_so(terminal: Terminal) -> None:
+    (lab,) = [block for block in blocks(ON_AWS) if block.kind == "yaml"]
+    (terminal.folder / "my-lab.yaml").write_text("\n".join(lab.lines), "utf-8")
+
+    for command in commands(ON_AWS):
+        terminal.types(command)
+
+    assert (terminal.folder / "my-lab/my-lab-controller.template.json").exists()

@@ -1,0 +1,103 @@
+"""A lab without the GPU Operator: one pool by the device plugin's own chart, one by what its image brings along."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.lease import Lease, LeaseState
+from local.cloud import Cloud
+from tests.scenarios.lab_day import LabDay
+
+NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+LAB = """
+name: plain
+time_zone: UTC
+cluster: {node_monitoring: true}
+gpu_operator: {enabled: false}
+device_plugin: {enabled: true}
+pools:
+  gpu: {max_nodes: 1}
+  rocket: {max_nodes: 1, ami_type: BOTTLEROCKET_x86_64_NVIDIA}
+windows:
+  - {name: class, pool: gpu, dates: [2026-12-01], start: "12:05", end: "13:30", gpu: {share: 4}}
+"""
+CLASS = "class-2026-12-01"
+PROVEN = {"allocatable", "nvidia-smi", "vectoradd"}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
+    """The lab, deployed, with both pools open."""
+    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
+    path.write_text(LAB, "utf-8")
+    with Cloud(path, rate=1, start=NOON, progress=print) as cloud:
+        cloud.up()
+        cloud.aws.functions.warm_up()
+        yield LabDay(cloud)
+
+
+@pytest.fixture(scope="module")
+def leases(plain: LabDay) -> dict[str, Lease]:
+    """Of both pools, once each is open or has failed to be."""
+    said = plain.command("open", "rocket", "1", "for", "1h", "--json")
+    assert said.code == 0, said
+    names = {"gpu": CLASS, "rocket": str(said.document["lease"]["id"])}
+
+    def now() -> dict[str, Lease]:
+        found = {pool: plain.ledger.lease(pool, name) for pool, name in names.items()}
+        return {pool: lease for pool, lease in found.items() if lease is not None}
+
+    ended = {LeaseState.OPEN, LeaseState.CLOSED, LeaseState.REFUSED}
+    plain.until(
+        "both pools are open",
+        lambda _: len(now()) == len(names) and all(lease.state in ended for lease in now().values()),
+        timedelta(minutes=30),
+    )
+    return now()
+
+
+def test_both_pools_open_to_proven_gpus(plain: LabDay, leases: dict[str, Lease]) -> None:
+    for pool, lease in leases.items():
+        assert lease.state is LeaseState.OPEN, (pool, lease)
+        proven = [entry for entry in plain.ledger.audit(pool, NOON) if entry.kind == "verdict"]
+        passed = {entry.what.partition(" ")[0] for entry in proven if " passed on " in entry.what}
+        assert passed >= PROVEN, [entry.what for entry in proven]
+        assert len(passed) == len(proven), [(entry.what, entry.why) for entry in proven]
+
+    seats = {pool["pool"]: pool["seats"] for pool in plain.command("status", "--json").document["pools"]}
+    assert seats["gpu"]["count"] == 4
+
+
+def test_that_there_is_no_operator_is_no_finding(plain: LabDay, leases: dict[str, Lease]) -> None:
+    for pool in leases:
+        assert diagnosed(plain, pool)["findings"] == []
+
+
+def test_a_broken_gpu_is_said_by_the_monitoring_agent_and_found(
+    plain: LabDay, leases: dict[str, Lease]
+) -> None:
+    admin = plain.cloud.control_plane.admin()
+
+    def hardware() -> dict[str, str]:
+        nodes = admin.get("/api/v1/nodes?labelSelector=eks.amazonaws.com/nodegroup=plain-ng-rocket")["items"]
+        conditions = [condition for node in nodes for condition in node["status"]["conditions"]]
+        return next((one for one in conditions if one["type"] == "AcceleratedHardwareReady"), {})
+
+    assert hardware()["status"] == "True"
+    plain.cloud.fault_on("xid", "rocket")
+    plain.until("the agent says so", lambda _: hardware()["status"] == "False", timedelta(minutes=5))
+
+    assert hardware()["reason"] == "NvidiaXID79Error"
+    assert [each["cause"] for each in diagnosed(plain, "rocket")["findings"]] == ["xid"]
+    assert diagnosed(plain, "gpu")["findings"] == []
+
+
+def diagnosed(lab: LabDay, pool: str) -> dict[str, Any]:
+    """A live diagnosis by the command line."""
+    said = lab.command("diagnose", pool, "--json", "-")
+    assert said.code == 0, said
+    found: dict[str, Any] = json.loads(said.stdout)
+    return found

@@ -1,0 +1,242 @@
+"""An account in order as the doctor reads it, and what each of its facts may be instead: wrong, or not read."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from lamplighter.domain.adoption import Autoscalers, FoundCluster, FoundGroup
+from lamplighter.domain.doctor.checks import examine
+from lamplighter.domain.doctor.facts import Caller, Facts, Group, Inside, SlackSecret, Trail
+from lamplighter.domain.doctor.line import Line, Outcome, Unread
+from lamplighter.domain.price import Price, Source
+from lamplighter.lab import Lab
+
+NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+REFUSED = Unread("eks:DescribeCluster on lab failed: AccessDenied")
+WINDOWS = [
+    {"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00", "until": "2027-03-01"},
+]
+DOCUMENT: dict[str, Any] = {
+    "name": "lab",
+    "slack": {"secret_arn": "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:lab-slack-AbCdEf"},
+    "windows": WINDOWS,
+}
+CLUSTER = FoundCluster(
+    "lab", "ap-northeast-2", "1.35", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
+)
+TAG = {"k8s.io/cluster-autoscaler/enabled": "true"}
+GROUP = FoundGroup(
+    name="lab-ng-gpu",
+    status="ACTIVE",
+    instance_types=("g5.xlarge",),
+    ami_type="AL2023_x86_64_NVIDIA",
+    capacity_type="ON_DEMAND",
+    minimum=0,
+    maximum=2,
+    desired=0,
+    group_tags=TAG,
+    release="1.35.4-20260714",
+)
+FACTS = Facts(
+    caller=Caller("123456789012", "arn:aws:iam::123456789012:user/alice"),
+    region="ap-northeast-2",
+    deployed=True,
+    bootstrap=30,
+    quotas={"g_and_vt_vcpus": 8.0, "p_vcpus": 0.0},
+    offered={"g5.xlarge": frozenset({"ap-northeast-2a", "ap-northeast-2c"})},
+    cluster=CLUSTER,
+    groups={"gpu": Group(GROUP, ("ap-northeast-2a",))},
+    inside=Inside(Autoscalers(asked=True), "v26.3.1"),
+    claims={"lab-ng-gpu": "lab"},
+    trails=(Trail("all", logging=True, changes=True),),
+    slack=SlackSecret("lab-slack", ()),
+    prices={"gpu": Price(Decimal("1.237"), "USD", Source.PRICE_LIST, NOW - timedelta(hours=3))},
+    courses={},
+)
+#: Nothing deployed yet: what a lab that makes its own cluster finds.
+BEFORE = replace(
+    FACTS,
+    deployed=False,
+    cluster=None,
+    groups={"gpu": None},
+    inside=None,
+    claims={},
+    slack=None,
+    prices={},
+)
+
+
+def lab(**more: object) -> Lab:
+    return Lab.model_validate({**DOCUMENT, **more})
+
+
+def said(facts: Facts = FACTS, the_lab: Lab | None = None, now: datetime = NOW) -> dict[str, Line]:
+    """The line of each check; of a check with several the worst."""
+    order = [Outcome.OK, Outcome.NOT_KNOWN, Outcome.NOT_OK]
+    lines = examine(facts, the_lab or lab(), now)
+    return {line.check: line for line in sorted(lines, key=lambda line: order.index(line.outcome))}
+
+
+def group(**more: object) -> dict[str, Group]:
+    return {"gpu": Group(replace(GROUP, **more), ("ap-northeast-2a",))}  # type: ignore[arg-type]
+
+
+AUTOSCALER = Autoscalers(asked=True, found=("deployment kube-system/cluster-autoscaler",))
+KARPENTER = Autoscalers(asked=True, nodepools=("Karpenter's NodePool default",))
+SILENT = Autoscalers(asked=False, reachable=False, why_not="no answer")
+
+WRONG: list[tuple[str, Facts, str, str]] = [
+    ("region", replace(FACTS, region=None), "no AWS region is set", "AWS_REGION=ap-northeast-2"),
+    ("region", replace(FACTS, region="us-east-1"), "lead to us-east-1", "AWS_REGION=ap-northeast-2"),
+    ("bootstrap", replace(FACTS, bootstrap=None), "not bootstrapped", "bootstrap aws://123456789012/ap-nor"),
+    ("bootstrap", replace(FACTS, bootstrap=5), "version 5, the templates need 6", "bootstrap aws://"),
+    (
+        "quota-g-vt",
+        replace(FACTS, quotas={"g_and_vt_vcpus": 4.0, "p_vcpus": 0.0}),
+        "2 nodes g5.xlarge of pool gpu need 8 vCPUs, and the quota of G and VT instances in ap-northeast-2 is 4",
+        "--quota-code L-DB2E81BA --desired-value 8",
+    ),
+    (
+        "offering",
+        replace(FACTS, offered={"g5.xlarge": frozenset({"ap-northeast-2c"})}),
+        "g5.xlarge of pool gpu is not offered in ap-northeast-2a",
+        "zone_index: 2 for the pool, which is ap-northeast-2c",
+    ),
+    (
+        "offering",
+        replace(FACTS, offered={"g5.xlarge": frozenset({"ap-northeast-2d"})}),
+        "not offered in ap-northeast-2a",
+        "name one of ap-northeast-2d in cluster.zones",
+    ),
+    ("offering", replace(FACTS, offered={}), "not offered in", "EC2 offers no g5.xlarge in ap-northeast-2"),
+    (
+        "cluster",
+        replace(FACTS, cluster=replace(CLUSTER, status="FAILED")),
+        "cluster lab is FAILED",
+        "EKS console",
+    ),
+    (
+        "authentication",
+        replace(FACTS, cluster=replace(CLUSTER, authentication="CONFIG_MAP")),
+        "authentication mode CONFIG_MAP",
+        "authenticationMode=API_AND_CONFIG_MAP",
+    ),
+    (
+        "endpoint",
+        replace(FACTS, cluster=replace(CLUSTER, public_endpoint=False)),
+        "is private",
+        "switch public access on",
+    ),
+    (
+        "endpoint",
+        replace(FACTS, cluster=replace(CLUSTER, public_cidrs=("203.0.113.0/24",))),
+        "lets in 203.0.113.0/24 only",
+        "let in 0.0.0.0/0",
+    ),
+    ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set it to 0"),
+    ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "guarded by lab rival", "out of lab rival"),
+    (
+        "autoscalers",
+        replace(FACTS, inside=Inside(AUTOSCALER, "v26.3.1")),
+        "deployment kube-system/cluster-autoscaler may open node group lab-ng-gpu",
+        "take the tag k8s.io/cluster-autoscaler/enabled off",
+    ),
+    (
+        "autoscalers",
+        replace(FACTS, inside=Inside(KARPENTER, "v26.3.1")),
+        "Karpenter's NodePool default may start GPU nodes",
+        "instance-gpu-count with operator DoesNotExist",
+    ),
+    ("trail", replace(FACTS, trails=()), "no CloudTrail trail records ap-northeast-2", "create-trail"),
+    (
+        "trail",
+        replace(FACTS, trails=(Trail("all", logging=False, changes=True),)),
+        "trail all is switched off",
+        "start-logging --name all",
+    ),
+    (
+        "trail",
+        replace(FACTS, trails=(Trail("reads", logging=True, changes=False),)),
+        "trail reads records no changes",
+        "management events",
+    ),
+    (
+        "slack",
+        replace(FACTS, slack=SlackSecret("lab-slack", ("bot_token",))),
+        "bot_token of the Slack app are not in secret lab-slack",
+        "put-secret-value --secret-id lab-slack",
+    ),
+    (
+        "kubernetes-version",
+        replace(FACTS, cluster=replace(CLUSTER, version="1.34")),
+        (
+            "standard support of Kubernetes 1.34 ends on 2026-12-02: then the cluster costs 0.50 USD an hour more,"
+            " about 365 USD a month"
+        ),
+        "upgrade to Kubernetes 1.35",
+    ),
+    (
+        "kubernetes-version",
+        replace(FACTS, cluster=replace(CLUSTER, version="1.33")),
+        "standard support of Kubernetes 1.33 ended on 2026-07-29",
+        "upgrade to",
+    ),
+    (
+        "kubernetes-version",
+        replace(FACTS, cluster=replace(CLUSTER, version="1.34", support="STANDARD")),
+        "then EKS upgrades the cluster by itself",
+        "upgrade to",
+    ),
+    (
+        "operator",
+        replace(FACTS, inside=Inside(Autoscalers(asked=True), "v25.10.0")),
+        "GPU Operator v25.10.0 supports Kubernetes 1.29 to 1.34, and the cluster has 1.35",
+        "take GPU Operator v26.3.x",
+    ),
+    (
+        "operator",
+        replace(FACTS, inside=Inside(Autoscalers(asked=True), None)),
+        "no GPU Operator runs in cluster lab",
+        "gpu_operator: {enabled: false}",
+    ),
+    (
+        "image",
+        replace(FACTS, groups=group(release="1.35.1-20260101")),
+        "release 1.35.1-20260101, is 334 days old",
+        "update-nodegroup-version --cluster-name lab --nodegroup-name lab-ng-gpu",
+    ),
+    (
+        "price",
+        replace(FACTS, prices={"gpu": Price(Decimal(2), "USD", Source.PRICE_LIST, NOW - timedelta(days=8))}),
+        "from AWS's price list 8 days ago: since then the price list has not answered",
+        "pricing:GetProducts",
+    ),
+]
+
+
+UNKNOWN: list[tuple[Facts, set[str]]] = [
+    (replace(FACTS, caller=REFUSED), {"credentials"}),
+    (replace(FACTS, bootstrap=REFUSED), {"bootstrap"}),
+    (replace(FACTS, quotas={"g_and_vt_vcpus": REFUSED, "p_vcpus": REFUSED}), {"quota-g-vt"}),
+    (replace(FACTS, offered=REFUSED), {"offering"}),
+    (
+        replace(FACTS, cluster=REFUSED, groups={"gpu": REFUSED}, inside=REFUSED),
+        {
+            *("cluster", "authentication", "endpoint", "minimum", "autoscalers", "kubernetes-version"),
+            *("operator", "image", "offering"),
+        },
+    ),
+    (replace(FACTS, groups={"gpu": REFUSED}), {"minimum", "image", "offering"}),
+    (replace(FACTS, claims=REFUSED), {"claim"}),
+    (replace(FACTS, trails=REFUSED), {"trail"}),
+    (replace(FACTS, slack=REFUSED), {"slack"}),
+    (replace(FACTS, slack=None), {"slack"}),
+    (replace(FACTS, prices=REFUSED), {"price"}),
+    (replace(FACTS, cluster=replace(CLUSTER, version="1.99")), {"kubernetes-version", "operator"}),
+    (replace(FACTS, groups=group(release="1.20.3-5d9ac849")), {"image"}),
+    (
+        replace(FACTS, inside=Inside(Autoscalers(asked=False, why_not="403"), None)),
+        {"autoscalers"},
+    ),
+]

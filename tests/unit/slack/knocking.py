@@ -1,0 +1,286 @@
+"""Somebody knocks at Slack's door: requests as Slack sends and signs them, and a lab behind it that decides.
+
+The ledger is DynamoDB in memory; a workflow that is started decides at once, later, or never.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from handlers.slack import Door, Letter
+from handlers.slack_answering import answer
+from handlers.slack_patience import Patience
+from handlers.slack_visit import Office
+from lamplighter import clock
+from lamplighter.adapters.slack.secret import Secrets
+from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.domain.instant import clock_time
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.schedule import Start
+from lamplighter.domain.slack import signature
+from lamplighter.domain.slack.person import Person
+from lamplighter.domain.slack.understood import ends
+from tests.block_kit import faults
+from tests.unit.slack.recording import CHANNEL, LabInSlack, lab_in_slack
+
+SECRET = "8f742231b10e8888abcd99yyyzzz85a5"
+TEAM = "T0123456789"
+HOOK = "https://hooks.slack.com/commands/T0123456789/1/x"
+ARNS = {name: f"arn:{name}" for name in ("OpenLab", "CloseLab", "ExtendLease", "ChangeLab")}
+
+
+@dataclass
+class Keys:
+    """The secret as Secrets Manager has it, and how often it was asked for."""
+
+    secret: str = SECRET
+    renewed_to: str | None = None
+    fails: Exception | None = None
+    asked: int = 0
+
+    def get(self) -> Secrets:
+        self.asked += 1
+        if self.fails is not None:
+            raise self.fails
+        return Secrets(self.secret)
+
+    def renewed(self) -> Secrets | None:
+        if self.renewed_to is None:
+            return None
+        self.secret = self.renewed_to
+        return self.get()
+
+
+@dataclass
+class SlackKnows:
+    """Who people are, as Slack would say it."""
+
+    people: dict[str, Person] = field(default_factory=dict)
+    asked_about: frozenset[str] = frozenset()
+    """The groups of the last question."""
+
+    def person(self, user: str, name: str, groups: Collection[str], patience_seconds: float) -> Person:
+        assert patience_seconds <= 1
+        self.asked_about = frozenset(groups)
+        return self.people.get(user, Person(user, name, known=False))
+
+
+@dataclass
+class Deciding:
+    """The workflows: each name starts once; the decision is in the ledger as soon as `decide` has it."""
+
+    lab: LabInSlack
+    decide: Callable[["Deciding", Command], None]
+    starts: list[Start] = field(default_factory=list)
+    fails: Exception | None = None
+
+    def start(self, start: Start) -> bool:
+        if self.fails is not None:
+            raise self.fails
+        if any(start.name == before.name for before in self.starts):
+            return False
+        self.starts.append(start)
+        self.decide(self, start.command)
+        return True
+
+    @property
+    def commands(self) -> list[Command]:
+        return [start.command for start in self.starts]
+
+    def says(self, command: Command, outcome: str, reason: str, **more: Any) -> None:
+        """The lab's decision on a command."""
+        decision = Decision(command.id, outcome, reason, clock.now(), **more)
+        self.lab.ledger.decide(command.pool, decision)
+
+
+def agreeing(workflows: Deciding, command: Command) -> None:
+    """Whatever is asked for is granted."""
+    if command.verb is Verb.OPEN:
+        until = ends(command)
+        lease = Lease(
+            id=command.lease_id,
+            pool=command.pool,
+            nodes=command.nodes or 1,
+            owner=command.owner,
+            source="slack",
+            state=LeaseState.ADMITTED,
+            opens=command.opens or clock.now(),
+            closes=until,
+            hold=Money.of("1.24", "USD"),
+            by=command.by,
+            because=command.because,
+        )
+        workflows.lab.put(lease)
+        workflows.says(command, "granted", f"until {clock_time(until)}", lease=lease.id)
+        return
+    outcome = {Verb.EXTEND: "extended", Verb.CLOSE: "closing", Verb.KEEP: "kept"}.get(
+        command.verb, "unchanged"
+    )
+    workflows.says(command, outcome, f"{command.by} asked for it", lease=command.lease)
+
+
+def full(workflows: Deciding, command: Command) -> None:
+    """The pool has no room before 23:00 in Seoul."""
+    earliest = clock.now().replace(hour=14, minute=0)
+    workflows.says(command, "refused", "pool gpu is full", earliest=earliest)
+
+
+def silent(_workflows: Deciding, _command: Command) -> None:
+    """No decision comes."""
+
+
+@dataclass
+class Knocks:
+    """The door, whoever knocks, and everything that came of it."""
+
+    lab: LabInSlack
+    workflows: Deciding
+    door: Door
+    keys: Keys
+    slack: SlackKnows
+    sent: list[tuple[str, Mapping[str, object]]]
+    count: int = 0
+
+    def type(self, text: str, user: str = "U0INSTRUCT", **more: str) -> dict[str, Any]:
+        """What somebody who types is answered."""
+        return self.told(self.door.knock(signed(typed(text, user, self._trigger(), **more))))
+
+    def press(self, button: Mapping[str, Any], user: str = "U0INSTRUCT", **more: str) -> dict[str, Any]:
+        """What somebody who presses is answered; a choice is made of its first option."""
+        return self.told(self.door.knock(signed(pressed(button, user, self._trigger(), **more))))
+
+    def told(self, reply: Mapping[str, Any]) -> dict[str, Any]:
+        assert reply["statusCode"] == 200, reply
+        said: dict[str, Any] = json.loads(str(reply["body"]))
+        assert said["response_type"] == "ephemeral"
+        assert isinstance(said["text"], str)
+        judged = {name: value for name, value in said.items() if name in {"text", "blocks"}}
+        assert not faults(judged), faults(judged)
+        return said
+
+    def _trigger(self) -> str:
+        self.count += 1
+        return f"{self.count}.trigger"
+
+
+def knocks(
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    decide: Callable[[Deciding, Command], None] = agreeing,
+    **more: object,
+) -> Knocks:
+    """The lab at eight in the evening in Seoul, and its door."""
+    lab = lab_in_slack(monkeypatch, folder, **more)
+    workflows, keys, slack = Deciding(lab, decide), Keys(), SlackKnows()
+    for user, name in (("U0INSTRUCT", "jin"), ("U0STUDENT", "minji")):
+        slack.people[user] = Person(user, name, zone="Asia/Seoul")
+    sent: list[tuple[str, Mapping[str, object]]] = []
+    office = Office(
+        lab.lab, lab.ledger, workflows, slack, ARNS, reply=lambda url, said: sent.append((url, said))
+    )
+
+    def behind(letter: Letter, patience: Patience) -> Mapping[str, object]:
+        return answer(letter.request, letter.key, letter.made, patience, office)
+
+    return Knocks(lab, workflows, Door(keys, behind), keys, slack, sent)
+
+
+def buttons(said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What may be pressed under an answer, by its action."""
+    rows = [block["elements"] for block in said.get("blocks", []) if block["type"] == "actions"]
+    return {element["action_id"]: element for row in rows for element in row}
+
+
+def typed(text: str, user: str, trigger: str = "1.trigger", **more: str) -> bytes:
+    """A slash command's body, as Slack sends it."""
+    form = {
+        "token": "gIkuvaNzQIHg97ATvDxqgjtO",
+        "team_id": TEAM,
+        "team_domain": "example",
+        "channel_id": CHANNEL,
+        "channel_name": "gpu",
+        "user_id": user,
+        "user_name": "somebody",
+        "command": "/gpu",
+        "text": text,
+        "api_app_id": "A123456",
+        "is_enterprise_install": "false",
+        "response_url": HOOK,
+        "trigger_id": trigger,
+        **more,
+    }
+    return urlencode(form).encode()
+
+
+def pressed(button: Mapping[str, Any], user: str, trigger: str = "1.trigger", **more: str) -> bytes:
+    """A pressed button's body, as Slack sends it."""
+    action: dict[str, Any] = {"action_id": button["action_id"], "block_id": "x", "type": button["type"]}
+    if "options" in button:
+        action["selected_option"] = button["options"][0]
+    else:
+        action["value"] = button["value"]
+    payload = {
+        "type": "block_actions",
+        "user": {"id": user, "username": "somebody", "team_id": TEAM},
+        "team": {"id": TEAM, "domain": "example"},
+        "container": {"type": "message", "message_ts": "1795000000.000001", "channel_id": CHANNEL},
+        "channel": {"id": CHANNEL, "name": "gpu"},
+        "trigger_id": trigger,
+        "response_url": HOOK,
+        "actions": [action],
+        **more,
+    }
+    return urlencode({"payload": json.dumps(payload)}).encode()
+
+
+def signed(body: bytes, at: datetime | None = None, secret: str = SECRET) -> dict[str, Any]:
+    """The event of a request that Slack signed just now."""
+    stamp = str(int((at or clock.now()).timestamp()))
+    return event(
+        body,
+        {
+            "x-slack-request-timestamp": stamp,
+            "x-slack-signature": signature.signed(secret, stamp, body),
+        },
+    )
+
+
+def event(
+    body: bytes, headers: Mapping[str, str], method: str = "POST", path: str = "/slack"
+) -> dict[str, Any]:
+    """What API Gateway makes of a request (payload format 2.0): forms come in base64."""
+    return {
+        "version": "2.0",
+        "routeKey": f"{method} {path}",
+        "rawPath": path,
+        "rawQueryString": "",
+        "headers": {"content-type": "application/x-www-form-urlencoded", **headers},
+        "requestContext": {"http": {"method": method, "path": path, "sourceIp": "54.88.1.2"}},
+        "body": base64.b64encode(body).decode(),
+        "isBase64Encoded": True,
+    }
+
+
+def running(owner: str, closes: datetime, **more: Any) -> Lease:
+    """A lease on the pool that runs, of somebody."""
+    now = clock.now()
+    lease = Lease(
+        id="slack-1a2b3c4d",
+        pool="gpu",
+        nodes=1,
+        owner=owner,
+        source="slack",
+        state=LeaseState.OPEN,
+        opens=now - timedelta(minutes=10),
+        closes=closes,
+        hold=Money.of("1.24", "USD"),
+    )
+    return replace(lease, **more)

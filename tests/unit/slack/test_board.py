@@ -1,0 +1,310 @@
+"""What the lab says in Slack of a whole evening: one message in place, the rest in its thread, and few pings."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.progress import Stage
+from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, LabInSlack, evening, lab_in_slack
+
+ID = "evening-2026-11-20"
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> LabInSlack:
+    return lab_in_slack(monkeypatch, tmp_path)
+
+
+def opened(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + 6 * MINUTE))
+    for stage in Stage:
+        of = {Stage.NODES: 2, Stage.GPUS: 2, Stage.CHECKS: 6}.get(stage, 1)
+        lab.ledger.note_progress("gpu", ID, stage, of, of, EIGHT + 5 * MINUTE)
+    lab.at(6)
+    lab.tell()
+
+
+def receipt(lab: LabInSlack) -> None:
+    closed = EIGHT + 185 * MINUTE
+    lab.put(
+        evening(
+            LeaseState.CLOSED,
+            ordered=EIGHT,
+            ready=EIGHT + 6 * MINUTE,
+            closed=closed,
+            cost=Money.of("7.42", "USD"),
+        )
+    )
+    lab.ledger.put_receipt(
+        "gpu",
+        closed,
+        ID,
+        {
+            "lease": ID,
+            "pool": "gpu",
+            "owner": "evening-class",
+            "source": "window",
+            "opened": "2026-11-20T11:00:00Z",
+            "closed": "2026-11-20T14:05:00Z",
+            "nodes": 2,
+            "node_seconds": 21600,
+            "minutes_to_ready": 6.0,
+            "verdicts": [{"check": "nvidia-smi", "node": "a", "verdict": "passed", "reason": "r"}],
+            "cost": {"amount": "7.42", "currency": "USD"},
+            "proof_of_zero": {
+                "at": "2026-11-20T14:05:00Z",
+                "desired": 0,
+                "instances": [],
+                "kubernetes_nodes": [],
+            },
+        },
+    )
+    lab.at(186)
+    lab.tell()
+
+
+def test_a_planned_window_is_not_told_of_before_it_opens(lab: LabInSlack) -> None:
+    lab.at(-60)
+    lab.put(evening(LeaseState.PLANNED))
+    lab.tell()
+    assert not lab.slack.messages
+
+
+def test_one_message_follows_the_warm_up_stage_by_stage(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.ADMITTED))
+    lab.ledger.note_progress("gpu", ID, Stage.ARMED, 1, 1, EIGHT)
+    lab.tell()
+    [said] = lab.slack.messages
+    assert "✓ armed" in said.words
+    assert "○ nodes" in said.words
+
+    lab.put(evening(LeaseState.OPENING, ordered=EIGHT))
+    lab.ledger.note_progress("gpu", ID, Stage.NODES, 1, 2, EIGHT + MINUTE)
+    lab.at(1)
+    lab.tell()
+    assert "● nodes 1/2" in said.words
+    assert said.updates == 1
+
+    opened(lab)
+    [said] = lab.slack.messages
+    assert "Open until 23:00 (Asia/Seoul)" in said.words
+    assert "✓ nodes 2/2" in said.words
+    assert "✓ GPUs 2/2" in said.words
+    assert "✓ checks 6/6" in said.words
+    assert "0.25 USD so far" in said.words
+    assert said.buttons == ["extend", "close", "why"]
+
+
+def test_the_open_message_says_how_it_is_used_and_has_a_pod_to_start_from(lab: LabInSlack) -> None:
+    opened(lab)
+    [said] = lab.slack.messages
+    assert "ssh class@bastion &amp; kubectl &lt;apply&gt;" in said.words
+    assert "tolerations:\n    - {key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}" in said.words
+    assert 'limits: {"nvidia.com/gpu": 1}' in said.words
+    assert "eks.amazonaws.com/nodegroup: gpu-lab-ng-gpu" in said.words
+
+
+def test_warnings_and_findings_are_told_in_the_thread_in_their_order(lab: LabInSlack) -> None:
+    opened(lab)
+    lab.note(
+        "finding", "xid: a GPU fell off", 60, ID, cause="xid", summary="a GPU fell off", advice="Replace it."
+    )
+    lab.note("warned", "Pool gpu closes in 15 minutes", 165, ID, notice="warned")
+    lab.at(165)
+    lab.tell()
+    lab.note(
+        "finding", "xid: a GPU fell off", 170, ID, cause="xid", summary="a GPU fell off", advice="Replace it."
+    )
+    lab.at(170)
+    lab.tell()
+    [said] = lab.slack.in_channel
+    found, warned = lab.slack.thread_of(said)
+    assert "xid" in found
+    assert "closes in 15 minutes" in warned
+    assert not lab.slack.pings
+
+
+def test_the_receipt_comes_to_the_message_and_to_the_thread(lab: LabInSlack) -> None:
+    opened(lab)
+    lab.put(evening(LeaseState.CLOSING, ordered=EIGHT, ready=EIGHT + 6 * MINUTE))
+    lab.at(180)
+    lab.tell()
+    [said] = lab.slack.in_channel
+    assert "Closing" in said.words
+    receipt(lab)
+    assert "*Closed* at 23:05 (Asia/Seoul)" in said.words
+    assert "*7.42 USD*" in said.words
+    assert "Zero was proven at 23:05" in said.words
+    assert "<https://pages.example.com/gpu/evening-2026-11-20.html?X-Amz-Signature=abc&amp;x=1|" in said.words
+    assert said.buttons == ["why"]
+    assert "Receipt" in lab.slack.thread_of(said)[-1]
+
+
+def test_what_a_clock_alone_moves_is_told_every_five_minutes_at_most(lab: LabInSlack) -> None:
+    opened(lab)
+    [said] = lab.slack.messages
+    before = said.updates
+    for minute in (6.5, 7, 8, 9):
+        lab.at(minute)
+        lab.tell(("POOL#gpu", "STATE"))
+    assert said.updates == before
+    lab.at(11)
+    lab.tell(("POOL#gpu", "STATE"))
+    assert said.updates == before + 1
+
+
+def test_a_link_that_is_signed_anew_is_no_news(lab: LabInSlack) -> None:
+    opened(lab)
+    receipt(lab)
+    [said] = lab.slack.in_channel
+    before = said.updates
+    lab.board.page = lambda _pool, _lease: "https://pages.example.com/other"
+    lab.tell(("POOL#gpu", f"LEASE#{ID}"))
+    assert said.updates == before
+
+
+# --- pings: four things, and nothing else ----------------------------------------------------------
+
+
+def test_a_planned_window_that_is_refused_pings_and_has_no_other_message(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.REFUSED, because="held plus spent would pass the budget of 120 USD"))
+    lab.tell()
+    [said] = lab.slack.messages
+    assert f"<@{INSTRUCTOR}>" in said.words
+    assert "would pass the budget" in said.words
+
+
+def test_a_refused_lease_of_a_person_pings_nobody(lab: LabInSlack) -> None:
+    lab.put(replace(evening(LeaseState.REFUSED), window=None, source="slack"))
+    lab.tell()
+    assert not lab.slack.messages
+
+
+def test_a_window_that_was_refused_long_ago_is_not_told_of(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.REFUSED, because="no money"))
+    lab.at(24 * 60)
+    lab.tell()
+    assert not lab.slack.messages
+
+
+def test_a_degraded_opening_pings_once(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.OPENING, ordered=EIGHT, missing=1))
+    lab.note("announced", "Pool gpu is open with 1 of 2 nodes", 4, ID, notice="degraded")
+    lab.at(4)
+    lab.tell()
+    lab.tell(("POOL#gpu", "STATE"))
+    assert len(lab.slack.pings) == 1
+    assert "1 of 2 nodes" in lab.slack.pings[0]
+
+
+def test_a_late_opening_pings_once_and_names_the_stage(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.OPENING, ordered=EIGHT))
+    lab.ledger.note_progress("gpu", ID, Stage.NODES, 1, 2, EIGHT)
+    for minute in (20, 25, 30):
+        lab.at(minute)
+        lab.tell(("POOL#gpu", "STATE"))
+    [ping] = lab.slack.pings
+    assert "*late*, at stage nodes" in ping
+
+
+def test_a_stage_that_is_late_pings_nobody_while_the_promise_may_still_be_kept(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.OPENING, ordered=EIGHT))
+    lab.ledger.note_progress("gpu", ID, Stage.NODES, 1, 2, EIGHT)
+    lab.at(5)
+    lab.tell()
+    assert "⏰ nodes 1/2" in lab.slack.in_channel[0].words
+    assert not lab.slack.pings
+
+
+def test_what_the_guard_saw_long_ago_or_of_another_lease_is_not_now(lab: LabInSlack) -> None:
+    before, long_ago = (int((EIGHT + minutes * MINUTE).timestamp() * 1000) for minutes in (-10, 140))
+    lab.set_pool(gpus_in_use=2, gpus_seen=2, gpus_seen_at=before)
+    opened(lab)
+    assert "in use" not in lab.slack.in_channel[0].words
+    lab.set_pool(gpus_in_use=2, gpus_seen=2, gpus_seen_at=long_ago)
+    lab.note("warned", "Pool gpu closes in 15 minutes", 165, ID, notice="warned")
+    lab.at(165)
+    lab.tell()
+    assert not lab.slack.pings
+
+
+def test_a_message_that_comes_late_tells_no_old_news(lab: LabInSlack) -> None:
+    lab.put(evening(LeaseState.OPEN, ordered=EIGHT, ready=EIGHT + MINUTE))
+    lab.note("warned", "old news", 30, ID)
+    lab.note("warned", "fresh news", 55, ID)
+    lab.at(60)
+    lab.tell()
+    [told] = lab.slack.thread_of(lab.slack.in_channel[0])
+    assert "fresh news" in told
+
+
+def test_an_end_pings_only_while_gpus_are_in_use(lab: LabInSlack) -> None:
+    opened(lab)
+    seen_at = int((EIGHT + 160 * MINUTE).timestamp() * 1000)
+    lab.set_pool(gpus_in_use=0, gpus_seen=2, gpus_seen_at=seen_at)
+    lab.note("warned", "Pool gpu closes in 15 minutes", 165, ID, notice="warned")
+    lab.at(165)
+    lab.tell()
+    assert not lab.slack.pings
+    lab.set_pool(gpus_in_use=1, gpus_seen=2, gpus_seen_at=seen_at)
+    for minutes in (170, 175):
+        lab.note("warned", f"Pool gpu closes in {180 - minutes} minutes", minutes, ID, notice="warned")
+        lab.at(minutes)
+        lab.tell()
+    [ping] = lab.slack.pings
+    assert "closes in 10 minutes" in ping
+    assert "GPUs: 1 free, 1 in use" in lab.slack.in_channel[0].words
+
+
+def test_a_leaked_pool_pings_once_whoever_started_it(lab: LabInSlack) -> None:
+    lab.set_pool(
+        leaked_since=int(EIGHT.timestamp() * 1000), leaked_because="EC2 still has i-0abc", phase="leaked"
+    )
+    lab.tell()
+    lab.tell(("POOL#gpu", "STATE"))
+    [said] = lab.slack.messages
+    assert f"<@{INSTRUCTOR}>" in said.words
+    assert "EC2 still has i-0abc" in said.words
+
+
+def test_a_window_whose_time_went_by_pings_once(lab: LabInSlack) -> None:
+    lab.note("missed", "window evening did not open on 2026-11-20", 0, ID)
+    lab.tell()
+    lab.tell(("POOL#gpu", "STATE"))
+    [ping] = lab.slack.pings
+    assert "window evening did not open" in ping
+
+
+def test_people_are_pinged_themselves_where_they_are_in_slack(lab: LabInSlack) -> None:
+    mine = replace(
+        evening(LeaseState.OPENING, missing=1, ordered=EIGHT),
+        window=None,
+        source="slack",
+        owner="minji (U0MINJI)",
+    )
+    lab.put(mine)
+    lab.note("announced", "Pool gpu is open with 1 of 2 nodes", 4, ID, notice="degraded")
+    lab.at(4)
+    lab.tell()
+    assert lab.slack.pings[0].startswith("<@U0MINJI> *Pool gpu")
+    # Its message names them without a ping.
+    assert "<@" not in lab.slack.in_channel[0].words
+    assert "minji" in lab.slack.in_channel[0].words
+
+
+def test_a_lab_without_a_channel_says_nothing_in_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lab = lab_in_slack(monkeypatch, tmp_path, slack={"command": "gpu"})
+    opened(lab)
+    assert not lab.slack.messages
+
+
+def test_korean_is_said_where_the_lab_speaks_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lab = lab_in_slack(monkeypatch, tmp_path, notify={"language": "ko"})
+    opened(lab)
+    receipt(lab)
+    [said] = lab.slack.in_channel
+    assert "닫혔습니다" in said.words
+    assert "Closed" not in said.words

@@ -1,0 +1,296 @@
+"""Conversations at Slack's door: what is understood, allowed, ordered, answered, and what may be pressed next."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter import clock
+from lamplighter.domain.commands import Verb
+from lamplighter.domain.slack.person import Person
+from tests.unit.slack.knocking import (
+    HOOK,
+    Knocks,
+    agreeing,
+    buttons,
+    full,
+    knocks,
+    running,
+    signed,
+    silent,
+    typed,
+)
+from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, STUDENT
+
+HOUR = timedelta(hours=1)
+JIN, MINJI = f"jin ({INSTRUCTOR})", f"minji ({STUDENT})"
+
+
+@pytest.fixture
+def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
+    return knocks(monkeypatch, tmp_path)
+
+
+def small_print(said: Mapping[str, Any]) -> str:
+    return str(said["blocks"][-1]["elements"][0]["text"])
+
+
+def test_open_is_ordered_as_the_command_line_does_and_the_answer_shows_what_was_understood(
+    door: Knocks,
+) -> None:
+    said = door.type("open 1 for 90m because of the exam")
+    [command] = door.workflows.commands
+    assert door.workflows.starts[0].workflow == "arn:OpenLab"
+    assert command.id.startswith("slack-open-")
+    assert (command.verb, command.pool, command.nodes) == (Verb.OPEN, "gpu", 1)
+    assert (command.owner, command.by, command.source) == (JIN, JIN, "slack")
+    assert (command.lasting, command.because) == (1.5 * HOUR, "of the exam")
+    assert "Granted: 1 node on gpu until 21:30 (Asia/Seoul)" in said["text"]
+    assert small_print(said) == "Understood as: open 1 node on gpu now, until 21:30 (Asia/Seoul)"
+
+
+def test_times_are_the_askers_own(door: Knocks) -> None:
+    door.slack.people[INSTRUCTOR] = Person(INSTRUCTOR, "jin", zone="Europe/Berlin")
+    said = door.type("open until 13:30")  # 12:00 in Berlin
+    assert door.workflows.commands[0].closes == EIGHT + 1.5 * HOUR
+    assert "until 13:30 (Europe/Berlin)" in said["text"]
+
+
+def test_where_slack_names_no_zone_the_labs_own_counts(door: Knocks) -> None:
+    for person in (Person(INSTRUCTOR, "jin", known=False), Person(INSTRUCTOR, "jin", zone="Mars/Base")):
+        door.slack.people[INSTRUCTOR] = person
+        said = door.type("open until 21:30")
+        assert "(Asia/Seoul)" in said["text"]
+        assert "Slack did not say your time zone in time" in str(said["blocks"])
+
+
+def test_the_same_signed_request_again_changes_nothing_and_is_answered_the_same(door: Knocks) -> None:
+    request = signed(typed("open", INSTRUCTOR))
+    first = door.door.knock(request)
+    again = door.door.knock(request)
+    assert first == again
+    assert len(door.workflows.starts) == 1
+
+
+def test_a_request_that_did_nothing_does_nothing_later_either(door: Knocks) -> None:
+    lease = door.lab.put(running("evening-class", EIGHT + HOUR))
+    request = signed(typed("open", INSTRUCTOR))
+    first = door.told(door.door.knock(request))
+    assert "just use it" in first["text"]
+    door.lab.put(running("evening-class", EIGHT, opens=lease.opens))  # it is over by now
+    assert door.told(door.door.knock(request)) == first
+    assert not door.workflows.starts
+
+
+def test_a_pool_that_is_open_is_to_be_used_and_only_add_adds(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR, window="evening"))
+    said = door.type("open")
+    assert "gpu is open until 23:00 (Asia/Seoul) (evening)" in said["text"]
+    assert not door.workflows.starts
+    assert list(buttons(said)) == ["keep-until", "add"]
+
+    added = door.press(buttons(said)["add"])
+    [command] = door.workflows.commands
+    assert command.add
+    assert "Understood as: add 1 node to gpu" in added["text"]
+    assert door.sent[-1][0] == HOOK
+
+
+@pytest.mark.parametrize(
+    ("in_use", "minutes", "says"),
+    [
+        (0, -5, "1 GPU free: just use it"),
+        (1, -5, "all its GPUs are in use"),
+        (0, -15, "(evening-class): just use it"),
+    ],
+)
+def test_free_gpus_are_as_the_guard_saw_them_since_it_opened(
+    door: Knocks, in_use: int, minutes: int, says: str
+) -> None:
+    door.lab.put(running("evening-class", EIGHT + HOUR))
+    at = int((EIGHT + minutes * HOUR / 60).timestamp() * 1000)
+    door.lab.set_pool(gpus_in_use=in_use, gpus_seen=1, gpus_seen_at=at)
+    assert says in door.type("open")["text"]
+
+
+def test_keep_until_extends_what_runs(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR))
+    choice = buttons(door.type("open"))["keep-until"]
+    assert [option["text"]["text"] for option in choice["options"]] == [
+        "23:30",
+        "2026-11-21 00:00",
+        "2026-11-21 01:00",
+    ]
+    door.press(choice)
+    [command] = door.workflows.commands
+    assert (command.verb, command.lease) == (Verb.EXTEND, "slack-1a2b3c4d")
+    assert command.closes == EIGHT + 3.5 * HOUR
+
+
+def test_who_may_not_open_may_ask_and_the_receipt_names_both(door: Knocks) -> None:
+    refused = door.type("open 1 for 90m because homework", STUDENT)
+    assert "Not allowed: you are in none of the lab's roles" in refused["text"]
+    assert not door.workflows.starts
+
+    asked = door.press(buttons(refused)["ask"], STUDENT)
+    assert f"<#{CHANNEL}>" in asked["text"]
+    [ask_id] = [key.removeprefix("ASK#") for pk, key in door.lab.dynamodb.items if key.startswith("ASK#")]
+    ask = door.lab.ledger.ask(ask_id)
+    assert ask is not None
+    assert (ask.user, ask.owner, ask.state) == (STUDENT, MINJI, "asked")
+    assert ask.understood == "open 1 node on gpu now, until 21:30 (Asia/Seoul)"
+
+    approve = {"action_id": "approve", "type": "button", "value": f'{{"p":"gpu","a":"{ask_id}"}}'}
+    assert "none of the lab's roles" in door.press(approve, STUDENT)["text"]
+    assert not door.workflows.starts
+    said = door.press(approve, INSTRUCTOR)
+    [command] = door.workflows.commands
+    assert (command.owner, command.by) == (MINJI, JIN)
+    assert command.because == f"{MINJI} asked for it because homework, and {JIN} approved it"
+    assert f"for {MINJI}" in said["text"]
+
+    decline = approve | {"action_id": "decline"}
+    assert f"Approved by {JIN}" in door.press(decline, INSTRUCTOR)["text"]
+    assert f"Approved by {JIN}" in door.press(approve, INSTRUCTOR)["text"]
+    assert len(door.workflows.starts) == 1
+
+
+def test_a_declined_ask_opens_nothing(door: Knocks) -> None:
+    door.press(buttons(door.type("open", STUDENT))["ask"], STUDENT)
+    [ask_id] = [key.removeprefix("ASK#") for pk, key in door.lab.dynamodb.items if key.startswith("ASK#")]
+    decline = {"action_id": "decline", "type": "button", "value": f'{{"a":"{ask_id}"}}'}
+    assert "Declined" in door.press(decline, INSTRUCTOR)["text"]
+    door.lab.at(60 * 13)
+    assert "lapsed" in door.press(decline | {"action_id": "approve"}, INSTRUCTOR)["text"]
+    assert not door.workflows.starts
+
+
+def test_a_full_pool_names_when_there_is_room_and_holds_a_place(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    door = knocks(monkeypatch, tmp_path, full)
+    said = door.type("open 2")
+    assert "Refused: pool gpu is full" in said["text"]
+    assert "It would be granted at 23:00 (Asia/Seoul)" in said["text"]
+    told = door.press(buttons(said)["tell-me"])
+    assert "first in line for gpu" in told["text"]
+    assert "first in line for gpu" in door.press(buttons(said)["tell-me"])["text"]
+    [wish] = door.lab.ledger.wishes("gpu", EIGHT)
+    assert (wish.owner, wish.nodes, wish.lasting) == (JIN, 2, HOUR)
+    assert wish.until - wish.at == 24 * HOUR
+    assert len(door.workflows.starts) == 1
+
+
+def test_an_owner_extends_and_closes_their_own(door: Knocks) -> None:
+    door.lab.put(running(MINJI, EIGHT + HOUR))
+    extended = door.type("extend 1 h", STUDENT)
+    assert "Understood as: extend minji" in extended["text"]
+    assert "until 22:00 (Asia/Seoul)" in extended["text"]
+    closed = door.type("close", STUDENT)
+    assert "Closing" in closed["text"]
+    assert [command.verb for command in door.workflows.commands] == [Verb.EXTEND, Verb.CLOSE]
+    assert {command.owner for command in door.workflows.commands} == {MINJI}
+
+
+def test_closing_anothers_lease_names_the_owner_first(door: Knocks) -> None:
+    door.lab.put(running(MINJI, EIGHT + HOUR))
+    said = door.type("close")
+    assert f"is the lease of {MINJI}" in said["text"]
+    assert not door.workflows.starts
+    door.press(buttons(said)["confirm"])
+    assert door.workflows.commands[0].verb is Verb.CLOSE
+    door.type("close slack-1a2b3c4d yes")
+    assert len(door.workflows.starts) == 2
+
+
+def test_who_may_not_close_is_told_so(door: Knocks) -> None:
+    door.lab.put(running(JIN, EIGHT + HOUR))
+    said = door.type("close", STUDENT)
+    assert "Not allowed" in said["text"]
+    assert not buttons(said)
+    assert not door.workflows.starts
+
+
+def test_of_two_leases_ones_own_is_meant(door: Knocks) -> None:
+    door.lab.put(running(MINJI, EIGHT + HOUR))
+    door.lab.put(running(JIN, EIGHT + HOUR, id="slack-other"))
+    door.type("extend 30m", STUDENT)
+    assert door.workflows.commands[0].lease == "slack-1a2b3c4d"
+    door.slack.people["U0THIRD"] = Person("U0THIRD", "third")
+    assert "several leases run" in door.type("extend 30m", "U0THIRD")["text"]
+
+
+@pytest.mark.parametrize("word", ["status", "windows", "leases", "cost", "why", "help", "", "dance"])
+def test_everybody_sees_everything_and_nothing_is_written(door: Knocks, word: str) -> None:
+    door.lab.put(running(JIN, EIGHT + HOUR))
+    door.lab.moved.clear()
+    said = door.type(word, STUDENT)
+    assert said["text"]
+    assert "{" not in said["text"]
+    assert not door.workflows.starts
+    assert not door.lab.moved
+
+
+def test_status_says_until_when_and_what_is_next(door: Knocks) -> None:
+    door.lab.put(running(JIN, EIGHT + HOUR))
+    assert "is open until 21:00 (Asia/Seoul) with 1 node, for jin." in door.type("status")["text"]
+
+
+def test_help_prints_the_askers_own_id_and_the_nearest_word(door: Knocks) -> None:
+    assert f"Your Slack id is {STUDENT}" in door.type("help", STUDENT)["text"]
+    assert "did you mean 'open'?\n" in door.type("opne 2")["text"]
+
+
+def test_another_workspace_is_told_whose_lab_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    roles = {"all": {"members": [INSTRUCTOR], "may": ["open"]}}
+    door = knocks(monkeypatch, tmp_path, slack={"team": "T0OTHER", "roles": roles})
+    assert "belongs to the Slack workspace T0OTHER" in door.type("open")["text"]
+    assert not door.workflows.starts
+    door.type("open", team_id="T0OTHER")
+    assert len(door.workflows.starts) == 1
+
+
+def test_groups_are_asked_of_slack_as_the_roles_name_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    roles = {"class": {"members": ["S0CLASS"], "may": ["open"], "max_nodes": 1, "longest": "1h"}}
+    door = knocks(monkeypatch, tmp_path, slack={"roles": roles})
+    door.slack.people[STUDENT] = Person(STUDENT, "minji", frozenset({"S0CLASS"}), "Asia/Seoul")
+    door.type("open for 1h", STUDENT)
+    assert door.slack.asked_about == {"S0CLASS"}
+    assert len(door.workflows.starts) == 1
+    assert "may have nodes for 1h" in door.type("open gpu 1 at 23:00 for 2h", STUDENT)["text"]
+    # The lease that runs counts, also for one that is added.
+    add = {"action_id": "add", "type": "button", "value": '{"p":"gpu","n":1,"s":3600}'}
+    assert "1 node at once, and this would be 2" in door.press(add, STUDENT)["text"]
+    assert len(door.workflows.starts) == 1
+
+
+def test_the_calendar_is_changed_by_who_may(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    roles = {"staff": {"members": [INSTRUCTOR], "may": ["skip", "pause"]}}
+    door = knocks(monkeypatch, tmp_path, slack={"roles": roles})
+    for text in ("skip evening 2026-11-27 because of the exam", "unskip evening", "pause for 2h", "resume"):
+        assert "Understood as" in door.type(text)["text"]
+        assert "Not allowed" in door.type(text, STUDENT)["text"]
+    assert {start.workflow for start in door.workflows.starts} == {"arn:ChangeLab"}
+    assert [command.verb for command in door.workflows.commands] == [
+        Verb.SKIP,
+        Verb.UNSKIP,
+        Verb.PAUSE,
+        Verb.RESUME,
+    ]
+
+
+def test_what_was_decided_meanwhile_is_the_same_to_a_second_delivery(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    door = knocks(monkeypatch, tmp_path, silent)
+    request = signed(typed("open 1", INSTRUCTOR))
+    door.door.knock(request)
+    [command] = door.workflows.commands
+    agreeing(door.workflows, command)
+    door.door.knock(request)
+    assert len(door.workflows.starts) == 1
+    assert clock.now() == EIGHT

@@ -1,0 +1,214 @@
+"""The codes of Slack's door, in the contract's order; and that a signed request is answered whatever happens."""
+
+import base64
+import threading
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.slack import Door, Letter
+from handlers.slack_patience import Patience
+from lamplighter import clock
+from lamplighter.adapters.slack.secret import Secrets
+from lamplighter.domain.slack import signature
+from lamplighter.errors import OutsideFailed
+from tests.unit.slack.knocking import SECRET, Keys, Knocks, event, knocks, signed, silent, typed
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def at_the_door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
+    return knocks(monkeypatch, tmp_path)
+
+
+def code(knock: Knocks, event: Mapping[str, Any]) -> object:
+    return knock.door.knock(event)["statusCode"]
+
+
+def nothing_happened(knock: Knocks) -> bool:
+    return not (knock.workflows.starts or knock.lab.moved or knock.sent)
+
+
+def test_a_signed_command_is_answered_with_a_response_type_and_a_text(at_the_door: Knocks) -> None:
+    said = at_the_door.type("status")
+    assert "gpu" in said["text"]
+
+
+def test_an_unsigned_request_gets_401_and_nothing_happens(at_the_door: Knocks) -> None:
+    body = typed("open", "U0INSTRUCT")
+    stamp = str(int(clock.now().timestamp()))
+    forged = signature.signed("another secret", stamp, body)
+    for headers in (
+        {},
+        {"x-slack-request-timestamp": stamp},
+        {"x-slack-signature": signature.signed(SECRET, stamp, body)},
+        {"x-slack-request-timestamp": stamp, "x-slack-signature": forged},
+        {"x-slack-request-timestamp": stamp, "x-slack-signature": "v0=nonsense"},
+    ):
+        assert code(at_the_door, event(body, headers)) == 401
+    changed = signed(body) | {"body": base64.b64encode(body + b"&text=close").decode()}
+    assert code(at_the_door, changed) == 401
+    assert nothing_happened(at_the_door)
+
+
+@pytest.mark.parametrize(("away", "expected"), [(0, 200), (-300, 200), (-301, 401), (5, 401), (-86400, 401)])
+def test_a_signature_is_good_for_five_minutes_and_not_from_the_future(
+    at_the_door: Knocks, away: int, expected: int
+) -> None:
+    assert code(at_the_door, signed(typed("help", "U0STUDENT"), clock.now() + away * SECOND)) == expected
+
+
+def test_16_kib_are_read_and_no_byte_more_and_nothing_is_computed_of_more(at_the_door: Knocks) -> None:
+    body = typed("help", "U0STUDENT")
+    exactly = body + b"&x=" + b"y" * (16384 - len(body) - 3)
+    assert code(at_the_door, signed(exactly)) == 200
+    asked = at_the_door.keys.asked
+    assert code(at_the_door, signed(exactly + b"y")) == 413
+    assert code(at_the_door, event(b"z" * 10**6, {})) == 413
+    assert code(at_the_door, event(b"", {}) | {"body": "z" * 16385, "isBase64Encoded": False}) == 413
+    assert at_the_door.keys.asked == asked
+
+
+@pytest.mark.parametrize(
+    "body", [b"command=%2Fgpu&text=\xff", b"\xc3\x28", b"command=%2Fgpu&user_id=U1&text=%ff%fe"]
+)
+def test_what_is_not_utf_8_gets_400(at_the_door: Knocks, body: bytes) -> None:
+    assert code(at_the_door, signed(body)) == 400
+    assert code(at_the_door, event(body, {})) == 401
+    assert nothing_happened(at_the_door)
+
+
+def test_other_methods_and_paths_are_no_knock(at_the_door: Knocks) -> None:
+    good = signed(typed("open", "U0INSTRUCT"))
+    for method in ("GET", "PUT", "DELETE", "OPTIONS"):
+        assert code(at_the_door, good | {"requestContext": {"http": {"method": method}}}) == 405
+    assert code(at_the_door, good | {"rawPath": "/"}) == 404
+    assert code(at_the_door, {}) == 405
+    assert nothing_happened(at_the_door)
+
+
+def test_a_body_comes_as_text_or_in_base64_and_means_the_same(at_the_door: Knocks) -> None:
+    body = typed("help", "U0STUDENT")
+    plain = signed(body) | {"body": body.decode(), "isBase64Encoded": False}
+    assert at_the_door.door.knock(plain) == at_the_door.door.knock(signed(body))
+    assert code(at_the_door, signed(body) | {"body": "not base64!"}) == 400
+    assert code(at_the_door, signed(b"") | {"body": None, "isBase64Encoded": False}) == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"x",
+        b"payload=%7B",
+        b"payload=[]",
+        b"payload=%7B%22type%22:%22view_submission%22%7D",
+        b"command=%2Fgpu",
+        b"&" * 300,
+    ],
+)
+def test_signed_nonsense_is_answered_and_does_nothing(at_the_door: Knocks, body: bytes) -> None:
+    assert at_the_door.told(at_the_door.door.knock(signed(body)))["text"]
+    assert nothing_happened(at_the_door)
+
+
+def test_slack_may_look_whether_the_door_is_there(at_the_door: Knocks) -> None:
+    assert code(at_the_door, signed(b"ssl_check=1&token=x")) == 200
+
+
+def test_a_new_secret_is_used_without_a_deploy(at_the_door: Knocks) -> None:
+    at_the_door.keys.renewed_to = "rotated"
+    fresh = signed(typed("help", "U0STUDENT"), secret="rotated")
+    assert code(at_the_door, fresh) == 200
+    assert code(at_the_door, signed(typed("help", "U0STUDENT"))) == 401
+
+
+def test_an_unfilled_secret_lets_nobody_in(at_the_door: Knocks) -> None:
+    at_the_door.keys.secret = ""
+    assert code(at_the_door, signed(typed("open", "U0INSTRUCT"), secret="")) == 401
+
+
+def test_without_its_secret_the_door_says_so_and_does_nothing(at_the_door: Knocks) -> None:
+    at_the_door.keys.fails = OutsideFailed("secretsmanager:GetSecretValue failed")
+    said = at_the_door.type("open")
+    assert "secret" in said["text"]
+    assert nothing_happened(at_the_door)
+
+
+def test_whatever_breaks_inside_is_one_clear_line(
+    at_the_door: Knocks, caplog: pytest.LogCaptureFixture
+) -> None:
+    at_the_door.workflows.fails = ValueError("the text of open for the exam")
+    assert at_the_door.type("open gpu 1 because of the exam")["text"]
+    at_the_door.workflows.fails = OutsideFailed("states:StartExecution on arn:secret:place failed: x")
+    said = at_the_door.type("open gpu 1 because of the exam")
+    assert "states:StartExecution" in said["text"]
+    assert "arn:secret:place" not in said["text"]
+
+
+def test_a_lab_that_hangs_is_not_waited_for(at_the_door: Knocks) -> None:
+    let_go = threading.Event()
+
+    def hangs(*_: object) -> Mapping[str, object]:
+        let_go.wait(60)
+        return {}
+
+    begun = time.monotonic()
+    reply = Door(Keys(), hangs).knock(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
+    assert time.monotonic() - begun < 2
+    assert reply["statusCode"] == 200
+    assert "nothing more was started" in str(reply["body"])
+    let_go.set()
+
+
+def test_a_secret_that_does_not_come_is_not_waited_for(at_the_door: Knocks) -> None:
+    let_go = threading.Event()
+
+    class Hanging(Keys):
+        def get(self) -> Secrets:
+            let_go.wait(60)
+            return super().get()
+
+    reply = Door(Hanging(), at_the_door.door.answer).knock(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
+    assert reply["statusCode"] == 200
+    assert "cannot tell who asks" in str(reply["body"])
+    assert nothing_happened(at_the_door)
+    let_go.set()
+
+
+def test_what_was_given_up_begins_nothing(at_the_door: Knocks) -> None:
+    begun, let_go, over = threading.Event(), threading.Event(), threading.Event()
+
+    def late(letter: Letter, patience: Patience) -> Mapping[str, object]:
+        begun.set()
+        let_go.wait(60)
+        try:
+            return at_the_door.door.answer(letter, patience)
+        finally:
+            over.set()
+
+    Door(Keys(), late).knock(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
+    assert begun.wait(10)
+    let_go.set()
+    assert over.wait(10)
+    assert nothing_happened(at_the_door)
+
+
+def test_a_decision_that_takes_longer_is_left_to_the_board(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow = knocks(monkeypatch, tmp_path, silent)
+    begun = time.monotonic()
+    said = slow.type("open 1 for 90m")
+    assert time.monotonic() - begun < 2.5
+    assert "follows here" in said["text"]
+    [command] = slow.workflows.commands
+    owed = slow.lab.ledger.owed(command.id)
+    assert owed is not None
+    assert owed.ordered == command.to_json()
+    assert "until 21:30 (Asia/Seoul)" in owed.understood

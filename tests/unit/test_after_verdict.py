@@ -1,0 +1,65 @@
+"""What follows failed GPUs: kept, closed, or replaced once, and never for what is only not proven."""
+
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.after_verdict import Decision, Node, Then, decide
+from lamplighter.lab_checks import OnFailure
+
+FREE, OTHER, USED = (
+    Node("node-a", "i-a", used=False),
+    Node("node-b", "i-b", used=False),
+    Node("node-c", "i-c", True),
+)
+
+
+def row(node: str = "node-a", verdict: str = "failed", check: str = "nvidia-smi") -> dict[str, Any]:
+    return {"check": check, "node": node, "verdict": verdict, "reason": "ECC errors: 3; 0 allowed"}
+
+
+def decided(*rows: dict[str, Any], choice: OnFailure = "replace", replaceable: int = 2) -> Decision:
+    return decide(rows, [FREE, OTHER, USED], choice, replaceable=replaceable)
+
+
+@pytest.mark.parametrize("choice", ["keep", "close", "replace"])
+@pytest.mark.parametrize("found", [row(verdict="passed"), row(verdict="not-proven"), row(check="ready")])
+def test_only_a_check_that_failed_has_consequences(choice: OnFailure, found: dict[str, Any]) -> None:
+    assert decided(found, choice=choice) == Decision(Then.KEEP, "no check failed")
+
+
+@pytest.mark.parametrize(("choice", "then"), [("keep", Then.KEEP), ("close", Then.CLOSE)])
+def test_the_lab_says_what_follows_and_the_reason_names_check_node_and_rule(
+    choice: OnFailure, then: Then
+) -> None:
+    said = decided(row(), row("node-b", "passed"), choice=choice)
+
+    assert (said.then, said.nodes) == (then, ())
+    assert said.reason.startswith("nvidia-smi failed on node-a: ECC errors: 3; 0 allowed; the lab ")
+    assert f"checks.on_failure: {choice}" in said.reason
+
+
+def test_the_nodes_that_failed_are_replaced_and_no_others() -> None:
+    said = decided(row(), row(check="vector-add"), row("node-b", "not-proven"))
+
+    assert (said.then, said.nodes) == (Then.REPLACE, (FREE,))
+    assert said.reason.endswith("; node-a is replaced, once")
+    assert said.to_json()["replace"] == [{"name": "node-a", "instance": "i-a"}]
+
+
+def test_no_more_nodes_are_replaced_than_the_lease_has_itself() -> None:
+    assert decided(row(), row("node-b"), replaceable=1).nodes == (FREE,)
+    assert decided(row(), row("node-b")).reason.endswith("; node-a and node-b are replaced, once")
+
+
+def test_what_was_replaced_once_and_fails_again_is_kept() -> None:
+    said = decided(row(), replaceable=0)
+
+    assert (said.then, said.nodes) == (Then.KEEP, ())
+    assert "replaced once already" in said.reason
+
+
+def test_a_node_on_which_people_work_is_not_taken_from_them() -> None:
+    assert decided(row("node-c"), row()).nodes == (FREE,)
+    assert decided(row("node-c")).then is Then.KEEP
+    assert decided(row("node-c")).reason.endswith("the GPUs of node-c are in use, so it is kept")

@@ -1,0 +1,136 @@
+"""What a node says by itself: its GPUs, its labels, and whether one died."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from lamplighter.adapters.kubernetes.nodes import node_facts
+from lamplighter.domain.checks_node import allocatable, labels, xid
+from lamplighter.domain.gpus import GpuType, figures, gpu_type, types
+from lamplighter.domain.nodes import NodeFacts
+from lamplighter.domain.verdict import Outcome, Verdict
+
+NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
+LABELS = {
+    "nvidia.com/gpu.count": "4",
+    "nvidia.com/gpu.replicas": "1",
+    "nvidia.com/gpu.product": "NVIDIA-A10G",
+    "nvidia.com/cuda.driver-version.full": "580.159.03",
+}
+PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
+
+
+def kind(name: str = "g5.12xlarge") -> GpuType:
+    found = gpu_type(name)
+    assert found is not None
+    return found
+
+
+def node(gpus: int = 4, without: str = "", **more: str) -> NodeFacts:
+    found = {**LABELS, **{key.replace("__", "."): value for key, value in more.items()}}
+    shown = {key: value for key, value in found.items() if key != without}
+    return NodeFacts("a", "i-1", NOW, ready=True, labels=shown, allocatable={"nvidia.com/gpu": gpus})
+
+
+def told(gpus: int = 4, without: str = "", **labelled: str) -> NodeFacts:
+    changes = {f"nvidia.com/gpu.{key}": value for key, value in labelled.items()}
+    return node(gpus, without, **changes)
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [
+        (told(4), PASSED),
+        (told(3), FAILED),
+        (told(5), FAILED),
+        (told(16, replicas="4"), PASSED),
+        (told(4, replicas="4"), FAILED),
+        (told(4, replicas="four"), NOT_PROVEN),
+    ],
+)
+def test_every_gpu_of_the_type_can_be_had_in_all_its_parts(found: NodeFacts, outcome: Outcome) -> None:
+    assert allocatable(found, kind()).outcome is outcome
+
+
+def test_slices_are_counted_by_what_the_lab_asks_for() -> None:
+    assert allocatable(told(28, product="NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"), kind(), 7).passed
+    short = allocatable(told(27, product="NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"), kind(), 7)
+    assert (short.outcome, short.reason) == (FAILED, "27 of 28 GPUs can be allocated")
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome", "because"),
+    [
+        (told(), PASSED, "4 NVIDIA A10G"),
+        (told(product="NVIDIA-A10G-SHARED"), PASSED, ""),
+        (told(product="Tesla-T4"), FAILED, "discovery found a Tesla-T4"),
+        (told(count="3"), FAILED, "counts 3 GPUs where 4"),
+        (told(without="nvidia.com/cuda.driver-version.full"), NOT_PROVEN, "driver"),
+        (told(without="nvidia.com/gpu.count"), NOT_PROVEN, "has not labelled"),
+    ],
+)
+def test_discovery_found_what_the_type_has(found: NodeFacts, outcome: Outcome, because: str) -> None:
+    said = labels(found, kind(), discovery=True)
+    assert isinstance(said, Verdict)
+    assert said.outcome is outcome
+    assert because in said.reason
+
+
+def test_without_discovery_labels_are_not_judged() -> None:
+    assert labels(told(without="nvidia.com/gpu.count"), kind(), discovery=False) == (
+        "GPU feature discovery does not run here"
+    )
+
+
+class TestXids:
+    def watched(self, status: str, reason: str = "", message: str = "") -> NodeFacts:
+        condition = {
+            "type": "AcceleratedHardwareReady",
+            "status": status,
+            "reason": reason,
+            "message": message,
+        }
+        item: dict[str, Any] = {
+            "metadata": {"name": "a", "creationTimestamp": "2026-11-20T11:00:00Z"},
+            "status": {"conditions": [condition]},
+        }
+        return node_facts(item)
+
+    def judged(self, found: NodeFacts, printed: str | None) -> Verdict:
+        said = xid(found, printed, NOW)
+        assert isinstance(said, Verdict)
+        return said
+
+    def test_a_fatal_xid_in_the_device_plugin_s_log_fails(self) -> None:
+        line = "E1120 11:05:01.000000 1 health.go:135] XidCriticalError: Xid=79 on Device=GPU-1, unhealthy"
+        found = self.judged(told(), f"I1120 11:00:05 server.go] Registered\n{line}\n")
+        assert (found.outcome, found.measurements["xid"]) == (FAILED, 79)
+
+    def test_one_that_is_older_than_the_node_or_that_the_plugin_ignores_does_not(self) -> None:
+        old = "E1119 11:05:01.000000 1 health.go:135] XidCriticalError: Xid=79 on Device=GPU-1, unhealthy"
+        assert self.judged(told(), old).passed
+        assert self.judged(told(), "NVRM: Xid (PCI:0000:00:1e): 31, pid=1").passed
+
+    def test_the_monitoring_agent_s_word_fails_too(self) -> None:
+        found = self.judged(self.watched("False", "NvidiaXID79Error", "GPU has fallen off the bus"), None)
+        assert found.outcome is FAILED
+        assert "XID 79" in found.reason
+        assert self.judged(self.watched("True"), None).passed
+
+    def test_where_nobody_looks_nothing_is_judged(self) -> None:
+        assert isinstance(xid(told(), None, NOW), str)
+
+
+def test_the_table_has_every_family_and_says_where_each_figure_comes_from() -> None:
+    families = {name.partition(".")[0] for name in types()}
+    assert families >= {"g4dn", "g5", "g6", "g6e", "p4d", "p5"}
+    assert all(each.source and each.unit for each in figures().values())
+    assert "estimate" in figures()["bus_bandwidth"].source
+    assert all(each.busbw_floor > 0 and each.count > 0 and each.names for each in types().values())
+
+
+def test_where_nothing_labels_nodes_shares_are_counted_as_they_were_asked_for() -> None:
+    bare = NodeFacts("a", "i-1", NOW, ready=True, allocatable={"nvidia.com/gpu": 16})
+    assert allocatable(bare, kind(), replicas_asked=4).outcome is PASSED
+    assert allocatable(bare, kind()).outcome is FAILED

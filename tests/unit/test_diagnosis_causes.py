@@ -1,0 +1,73 @@
+"""Every cause has a case that shows it, a near miss and a healthy one; two independent ones are both found."""
+
+from itertools import combinations
+
+import pytest
+
+from lamplighter.domain.diagnosis.causes import CAUSES
+from tests.diagnosis_cases import Case, aws, kubernetes, nvidia
+from tests.snapshots import causes, healthy, judge
+
+CASES = {case.cause: case for case in (*aws.CASES, *kubernetes.CASES, *nvidia.CASES)}
+EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+LAYERS = ("aws", "kubernetes", "nvidia")
+
+
+def test_every_cause_has_its_three_cases() -> None:
+    assert CASES.keys() == CAUSES.keys()
+
+
+def test_every_cause_says_where_it_is_known_from() -> None:
+    assert [
+        name for name, cause in CAUSES.items() if not (cause.source and cause.advice and cause.summary)
+    ] == []
+
+
+@EVERY
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_cause_that_is_there_is_found_and_nothing_else(case: Case, number: int) -> None:
+    document = healthy()
+    case.shows(document, number)
+    assert causes(document) == [case.cause]
+
+
+@EVERY
+def test_what_only_looks_like_it_is_not_called_so(case: Case) -> None:
+    document = healthy()
+    case.near_miss(document)
+    found = judge(document)
+    assert case.cause not in [each.cause.name for each in found.findings]
+    # Something is the matter, or under way, or a full lab.
+    assert document != healthy()
+
+
+@EVERY
+def test_a_healthy_pool_with_traces_of_it_has_neither_finding_nor_stage(case: Case) -> None:
+    document = healthy()
+    case.well(document)
+    assert judge(document).to_json() == {"findings": [], "in_progress": []}
+
+
+# Where one is the cause of the other, it stands alone.
+ROOT = {
+    frozenset({"wrong-ami", "runtime-missing"}): "wrong-ami",
+    frozenset({"wrong-ami", "device-plugin-missing"}): "wrong-ami",
+    frozenset({"device-plugin-disabled", "device-plugin-missing"}): "device-plugin-disabled",
+    frozenset({"operator-not-ready", "device-plugin-missing"}): "operator-not-ready",
+}
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(CASES, 2)))
+def test_two_independent_causes_are_both_found_in_order(first: str, second: str) -> None:
+    if {first, second} == {"device-plugin-disabled", "runtime-missing"}:
+        pytest.skip("a plugin that is switched off has no pod for which a runtime could be missing")
+    root = ROOT.get(frozenset({first, second}))
+    for one, other in ((first, second), (second, first)):
+        document = healthy()
+        CASES[one].shows(document, 1)
+        CASES[other].shows(document, 0)
+        found = causes(document)
+        assert set(found) == ({root} if root else {first, second})
+        assert [LAYERS.index(CAUSES[name].layer) for name in found if name != "unknown"] == sorted(
+            LAYERS.index(CAUSES[name].layer) for name in found if name != "unknown"
+        )

@@ -1,0 +1,80 @@
+"""The doctor's function: what a visit leaves in the trail, and that it speaks once a day."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+from moto.sns.models import sns_backends
+
+from handlers import doctor
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.doctor import caller
+from lamplighter.domain.doctor.line import Line, Outcome
+from lamplighter.errors import OutsideFailed
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LEDGER, REGION, lab_on_moto
+
+LAB = Lab.model_validate({"name": "lab"})
+WELL = Line("trail", Outcome.OK, "trail all records changes", "")
+WRONG = Line("bootstrap", Outcome.NOT_OK, "CDK is not bootstrapped", "bootstrap it")
+UNKNOWN = Line("claim", Outcome.NOT_KNOWN, "ssm:GetParameters on /claims failed", "")
+
+
+@pytest.fixture
+def topic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    with lab_on_moto(monkeypatch, tmp_path):
+        arn = boto3.client("sns").create_topic(Name="lab-notices")["TopicArn"]
+        monkeypatch.setenv("NOTICES_TOPIC_ARN", arn)
+        yield arn
+
+
+def said(topic: str) -> list[tuple[str, str]]:
+    """Subject and text of every notice, and that its kind is ours."""
+    sent = sns_backends["123456789012"][REGION].topics[topic].sent_notifications
+    assert all((each[3] or {})["kind"]["Value"] == "doctor" for each in sent)
+    return [(str(each[2]), str(each[1])) for each in sent]
+
+
+def test_a_visit_says_what_is_to_be_done_once_a_day_and_keeps_it(topic: str) -> None:
+    ledger, lines = Ledger(LEDGER), [WELL, WRONG, UNKNOWN]
+
+    doctor._tell(LAB, ledger, lines, EIGHT)
+    doctor._tell(LAB, ledger, lines, EIGHT + timedelta(minutes=5))
+
+    [(subject, text)] = said(topic)
+    assert subject == "lab: The monthly check found 1 thing to do"
+    assert text.splitlines() == [
+        "bootstrap: CDK is not bootstrapped. What to do: bootstrap it",
+        "Not known: claim: ssm:GetParameters on /claims failed",
+        "1 ok, 1 not ok, 1 not known. `lamplighter doctor --deployed` says the same at any time.",
+    ]
+    [entry] = ledger.audit("*", EIGHT - timedelta(hours=1))
+    assert (entry.kind, entry.who, entry.what) == ("examined", "doctor", "looked the lab over")
+
+    doctor._tell(LAB, ledger, [WELL], EIGHT + timedelta(days=30))
+    assert said(topic)[1][0] == "lab: The monthly check found nothing to do"
+
+
+def test_a_visit_answers_how_it_came_out() -> None:
+    assert doctor._counted([WELL, WRONG, UNKNOWN]) == {
+        "ok": 1,
+        "not_ok": ["bootstrap"],
+        "not_known": ["claim"],
+    }
+
+
+def test_a_visit_to_which_aws_does_not_answer_fails_and_is_tried_again(
+    topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sts = boto3.client("sts")
+    monkeypatch.setattr(caller, "client", lambda _: sts)
+
+    with Stubber(sts) as stub:
+        stub.add_client_error("get_caller_identity", "InternalFailure", "sorry")
+        with pytest.raises(OutsideFailed, match="sts:GetCallerIdentity"):
+            doctor._examined(LAB, Ledger(LEDGER), EIGHT)
+
+    assert said(topic) == []

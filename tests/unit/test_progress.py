@@ -1,0 +1,125 @@
+"""How far a warm-up has come: noted once for each change, never in anybody's way."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.pool import SeenGpus
+from lamplighter.domain.progress import Noted, Stage, share
+from tests import ledger_table
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+
+@pytest.fixture
+def dynamodb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with mock_aws():
+        client = boto3.client("dynamodb")
+        ledger_table.create(client, "ledger")
+        yield client
+
+
+@pytest.fixture
+def ledger(dynamodb: Any) -> Ledger:
+    return Ledger("ledger", dynamodb)
+
+
+def writes(dynamodb: Any) -> list[str]:
+    """Fills as updates are asked for."""
+    seen: list[str] = []
+    dynamodb.meta.events.register("before-call.dynamodb.UpdateItem", lambda **_: seen.append("update"))
+    return seen
+
+
+def test_a_stage_says_how_much_is_done_since_when_and_when_that_changed(ledger: Ledger) -> None:
+    ledger.begin_stage("gpu", "cli-1", Stage.NODES, 2, EIGHT)
+    ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + MINUTE)
+    ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + 2 * MINUTE)
+
+    assert ledger.progress("gpu", "cli-1") == {Stage.NODES: Noted(1, 2, EIGHT, EIGHT + MINUTE)}
+    assert ledger.progress("gpu", "cli-2") == {}
+
+
+def test_a_later_round_does_not_begin_a_stage_anew(ledger: Ledger) -> None:
+    ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
+    ledger.begin_stage("gpu", "cli-1", Stage.NODES, 2, EIGHT + 5 * MINUTE)
+
+    assert ledger.progress("gpu", "cli-1")[Stage.NODES] == Noted(1, 2, EIGHT, EIGHT)
+
+
+def test_a_note_that_comes_late_takes_nothing_back(ledger: Ledger, dynamodb: Any) -> None:
+    ledger.note_progress("gpu", "cli-1", Stage.CHECKS, 5, 6, EIGHT + MINUTE)
+    Ledger("ledger", boto3.client("dynamodb")).note_progress("gpu", "cli-1", Stage.CHECKS, 4, 6, EIGHT)
+
+    assert ledger.progress("gpu", "cli-1")[Stage.CHECKS].done == 5
+
+
+def test_a_node_that_is_changed_for_a_fresh_one_is_counted_back(ledger: Ledger) -> None:
+    ledger.note_progress("gpu", "cli-1", Stage.NODES, 2, 2, EIGHT)
+    ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + MINUTE)
+
+    assert ledger.progress("gpu", "cli-1")[Stage.NODES] == Noted(1, 2, EIGHT, EIGHT + MINUTE)
+
+
+def test_polling_every_two_seconds_writes_nothing_while_nothing_changes(dynamodb: Any) -> None:
+    asked = writes(dynamodb)
+
+    for second in range(0, 50, 2):  # each call of a handler has a ledger of its own
+        Ledger("ledger", dynamodb).note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT + second * SECOND)
+
+    assert len(asked) == 1
+
+
+def test_a_stage_that_had_begun_already_is_still_counted_back_by_the_same_worker(ledger: Ledger) -> None:
+    ledger.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
+    ledger.begin_stage("gpu", "cli-1", Stage.NODES, 2, EIGHT + SECOND)
+    ledger.note_progress("gpu", "cli-1", Stage.NODES, 0, 2, EIGHT + 2 * SECOND)
+
+    assert ledger.progress("gpu", "cli-1")[Stage.NODES].done == 0
+
+
+def test_what_cannot_be_noted_fails_nothing(dynamodb: Any) -> None:
+    missing = Ledger("no-such-table", dynamodb)
+
+    missing.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
+    missing.begin_stage("gpu", "cli-1", Stage.GPUS, 2, EIGHT)
+
+
+@pytest.mark.parametrize(
+    ("lease_nodes", "there", "wanted", "mine"),
+    [
+        (2, 1, 2, 1),
+        (1, 1, 2, 0),  # the other lease's node was there before
+        (1, 2, 2, 1),
+        (2, 3, 2, 2),  # one that has yet to go is nobody's
+        (2, 0, 0, 0),
+    ],
+)
+def test_nodes_that_others_justify_are_not_counted_as_ones_own(
+    lease_nodes: int, there: int, wanted: int, mine: int
+) -> None:
+    assert share(lease_nodes, there, wanted) == mine
+
+
+def test_what_the_guard_saw_of_gpus_is_kept_and_written_again_only_when_it_changed_or_aged(
+    ledger: Ledger, dynamodb: Any
+) -> None:
+    asked = writes(dynamodb)
+    first = SeenGpus(1, 2, EIGHT)
+    ledger.note_gpus("gpu", first, None)
+    ledger.note_gpus("gpu", SeenGpus(1, 2, EIGHT + SECOND), first)
+    assert (ledger.pool("gpu").seen_gpus, len(asked)) == (first, 1)
+
+    ledger.note_gpus("gpu", SeenGpus(2, 2, EIGHT + SECOND), first)
+    ledger.note_gpus("gpu", SeenGpus(0, 2, EIGHT - MINUTE), first)  # of a slower sweep
+
+    assert ledger.pool("gpu").seen_gpus == SeenGpus(2, 2, EIGHT + SECOND)

@@ -1,0 +1,96 @@
+"""Proofs as history: what was last known of a node, what a busy one keeps of it, and how fast its link was."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.proof import Proof, carried_over, latest_by_node
+
+EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
+BORN = {"node-a": EIGHT - timedelta(minutes=5), "node-b": EIGHT - timedelta(minutes=5)}
+
+
+def row(node: str, check: str = "vector-add", verdict: str = "passed", **more: Any) -> dict[str, Any]:
+    return {
+        "check": check,
+        "node": node,
+        "verdict": verdict,
+        "reason": "Test PASSED",
+        "measurements": {},
+        **more,
+    }
+
+
+def proof(minutes: int, *rows: dict[str, Any], ready: int | None = None) -> Proof:
+    at = EIGHT + timedelta(minutes=minutes)
+    return Proof(at, "gpu", "evening", "g5.xlarge", "passed", rows, ready)
+
+
+def busy(node: str = "node-a", check: str = "vector-add") -> dict[str, Any]:
+    return row(node, check, "not-proven", busy=True) | {"reason": "its GPUs are in use by class/notebook"}
+
+
+def test_a_proof_reads_as_it_was_written() -> None:
+    found = proof(0, row("node-a", seconds=2.5), ready=312)
+
+    assert Proof.from_json(found.to_json()) == found
+
+
+def test_the_last_proof_of_a_node_is_what_is_known_of_it() -> None:
+    newer, older = proof(30, row("node-a")), proof(0, row("node-a"), row("node-b"))
+
+    assert latest_by_node([newer, older]) == {"node-a": newer, "node-b": older}
+
+
+@pytest.mark.parametrize("before", ["passed", "failed"])
+def test_a_busy_gpu_has_what_the_same_check_last_found_there_with_its_age(before: str) -> None:
+    earlier = proof(
+        0, row("node-a", verdict=before, measurements={"n": 50000}), row("node-b", verdict="failed")
+    )
+
+    (found,) = carried_over([busy()], [earlier], BORN, EIGHT + timedelta(minutes=45))
+
+    assert (found["verdict"], found["measurements"], found["busy"]) == (before, {"n": 50000}, True)
+    assert found["reason"] == (
+        "Test PASSED (seen at 20:00 UTC on 2026-11-20, 45 min ago; its GPUs are in use by class/notebook)"
+    )
+
+
+def test_what_was_not_proven_before_is_no_evidence() -> None:
+    for earlier in (row("node-a", verdict="not-proven"), row("node-a", "nvidia-smi"), row("node-b")):
+        assert carried_over([busy()], [proof(0, earlier)], BORN, EIGHT) == [busy()]
+    assert carried_over([busy()], [], BORN, EIGHT) == [busy()]
+
+
+def test_what_another_node_of_that_name_showed_is_no_evidence() -> None:
+    later = {"node-a": EIGHT + timedelta(minutes=5)}
+
+    assert carried_over([busy()], [proof(0, row("node-a"))], later, EIGHT) == [busy()]
+    assert carried_over([busy()], [proof(0, row("node-a"))], {}, EIGHT) == [busy()]
+
+
+def test_a_check_that_ran_keeps_its_own_verdict() -> None:
+    ran = row("node-a", verdict="failed")
+
+    assert carried_over([ran], [proof(0, row("node-a"))], BORN, EIGHT) == [ran]
+
+
+def test_the_age_is_that_of_the_first_proof_however_often_it_is_carried_over() -> None:
+    first = proof(0, row("node-a"))
+    (once,) = carried_over([busy()], [first], BORN, EIGHT + timedelta(minutes=30))
+    second = proof(30, dict(once))
+
+    (twice,) = carried_over([busy()], [second, first], BORN, EIGHT + timedelta(minutes=60))
+
+    assert "20:00 UTC on 2026-11-20, 60 min ago" in str(twice["reason"])
+    assert str(twice["reason"]).count("seen at") == 1
+
+
+def test_the_bandwidth_of_a_proof_is_its_slowest_link() -> None:
+    def link(node: str, said: object) -> dict[str, Any]:
+        return row(node, "all-reduce", measurements={"busbw_gb_per_second": said})
+
+    assert proof(0, link("node-a", "1.17"), link("node-b", "0.31")).bandwidth == Decimal("0.31")
+    assert proof(0, row("node-a"), link("node-b", "n/a"), link("node-c", None)).bandwidth is None

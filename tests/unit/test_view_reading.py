@@ -1,0 +1,193 @@
+"""What the ledger says of a lab, read into the one view that everything shows."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from lamplighter.adapters.aws.view_reading import read_lab, read_lease, read_pools, read_receipt
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.changes import Skip
+from lamplighter.domain.commands import Decision
+from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.pool import SeenGpus
+from lamplighter.domain.progress import Stage
+from lamplighter.domain.proof import Proof
+from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.views.lab_view import LabView, WindowState
+from lamplighter.domain.views.lease_view import Standing
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+
+MINUTE = timedelta(minutes=1)
+RECEIPT = {
+    "lease": "evening-2026-11-19",
+    "pool": "gpu",
+    "owner": "evening-class",
+    "source": "window",
+    "window": "evening",
+    "opened": "2026-11-19T20:00:00Z",
+    "closed": "2026-11-19T23:04:00Z",
+    "nodes": 2,
+    "node_seconds": 22080,
+    "minutes_to_ready": 6.5,
+    "verdicts": [
+        {
+            "check": "all_reduce",
+            "node": "a, b",
+            "verdict": "passed",
+            "reason": "2.1 GB/s",
+            "measurements": {"busbw_gb_per_second": "2.1"},
+        }
+    ],
+    "findings": [{"at": "2026-11-19T20:04:00Z", "cause": "no-capacity", "summary": "no g5.xlarge"}],
+    "node_lives": [
+        {"instance": "i-1", "from": "2026-11-19T20:00:10Z", "to": "2026-11-19T23:03:00Z"},
+        {"instance": "i-2", "from": "2026-11-19T20:05:10Z", "to": None},
+    ],
+    "cost": {"amount": "7.5869", "currency": "USD"},
+    "overrun": {"node_seconds": 480, "cost": {"amount": "0.1649", "currency": "USD"}},
+    "replaced": [],
+    "proof_of_zero": {"at": "2026-11-19T23:04:00Z", "desired": 0, "instances": [], "kubernetes_nodes": []},
+}
+CLOSED = datetime.fromisoformat("2026-11-19T23:04:00+00:00")
+EVENING = {"name": "evening", "days": "daily", "start": "20:00", "end": "23:00", "owner": "evening-class"}
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab.model_validate({"name": LAB, "time_zone": "UTC", "windows": [EVENING]})
+
+
+def shown(world: LabOnMoto, lab: Lab, minutes: float = 0) -> LabView:
+    return read_lab(world.capacity.ledger, lab, EIGHT + minutes * MINUTE)
+
+
+def test_a_lease_is_read_with_its_stages_its_verdicts_and_what_happened(world: LabOnMoto, lab: Lab) -> None:
+    ledger = world.capacity.ledger
+    lease = world.lease(nodes=2)
+    ledger.advance("gpu", lease.id, LeaseState.OPENING, EIGHT)
+    ledger.note_progress("gpu", lease.id, Stage.NODES, 1, 2, EIGHT + MINUTE)
+    ledger.keep_verdicts(
+        lease, [{"check": "nvidia-smi", "node": "a", "verdict": "passed", "reason": "there"}]
+    )
+    ledger.append_audit(Entry(EIGHT + MINUTE, "gpu", "warned", "notices", "closes soon", "Save.", lease.id))
+    ledger.append_audit(Entry(EIGHT + MINUTE, "gpu", "warned", "notices", "another's", "Save.", "cli-9"))
+
+    view = read_lease(ledger, lab, "gpu", lease.id, EIGHT + 15 * MINUTE)
+
+    assert view is not None
+    assert (view.standing, view.stages[1].count, view.verdict) == (Standing.OPENING, "1/2", Outcome.PASSED)
+    assert [warned.what for warned in view.warnings] == ["closes soon"]
+    assert view.cost_so_far == Money.of(lab.price("gpu") / 2, "USD")
+    assert view.seats is not None
+    assert (view.seats.count, view.seats.seen) == (2, False)
+    assert read_lease(ledger, lab, "gpu", "nobody's", EIGHT) is None
+
+
+def test_a_pool_is_read_with_what_runs_what_the_guard_saw_and_what_comes_next(
+    world: LabOnMoto, lab: Lab
+) -> None:
+    ledger = world.capacity.ledger
+    lease = world.lease(nodes=2)
+    ledger.plan(
+        replace(
+            lease,
+            id="evening-2026-11-21",
+            state=LeaseState.PLANNED,
+            opens=EIGHT + 1440 * MINUTE,
+            closes=EIGHT + 1620 * MINUTE,
+            window="evening",
+        )
+    )
+    ledger.note_gpus("gpu", SeenGpus(1, 2, EIGHT + 5 * MINUTE), None)
+
+    [pool] = read_pools(ledger, lab, EIGHT + 6 * MINUTE)
+
+    assert [each.id for each in pool.leases] == [lease.id]
+    assert (pool.gpus_free, pool.gpus_in_use, pool.gpus_per_node) == (1, 1, 1)
+    assert pool.next is not None
+    assert pool.next.id == "evening-2026-11-21"
+    assert [unmet.window.window for unmet in pool.unmet] == ["evening"]
+    assert pool.desired is None, "nobody asked AWS"
+
+
+def test_the_lab_is_read_with_its_windows_its_money_and_its_past(world: LabOnMoto, lab: Lab) -> None:
+    ledger = world.capacity.ledger
+    ledger.put_receipt("gpu", CLOSED, "evening-2026-11-19", RECEIPT)
+    proof = Proof(CLOSED, "gpu", "evening-2026-11-19", "g5.xlarge", "passed", ())
+    ledger.keep_proof(proof)
+    skip = Skip("evening", "2026-11-22", "alice", EIGHT, "nobody comes")
+    decision, said = Decision("skip-1", "skipped", "as asked", EIGHT), "skips the evening"
+    why = Entry(EIGHT, "gpu", "skipped", "alice", said, "nobody comes")
+    ledger.skip(skip, ("gpu", "evening-2026-11-22"), "gpu", decision, why)
+
+    view = shown(world, lab, minutes=-60)
+
+    windows = [(row.date, row.state) for row in view.windows[:3]]
+    assert windows == [
+        ("2026-11-20", WindowState.PLANNED),
+        ("2026-11-21", WindowState.PLANNED),
+        ("2026-11-22", WindowState.SKIPPED),
+    ]
+    assert view.windows[2].because == "evening on 2026-11-22 was skipped by alice because nobody comes"
+    assert len(view.windows) == 14, "two weeks ahead"
+    each = 6 * lab.price("gpu")
+    assert view.budget.planned == Money.of(10 * each, "USD"), "to the end of November, less one"
+    assert view.budget.forecast == view.budget.planned
+    [past] = view.past
+    assert (past.lease, past.minutes_to_ready, past.verdict) == ("evening-2026-11-19", 6.5, Outcome.PASSED)
+    assert view.proofs == (proof,)
+    assert view.findings == ()
+
+
+def test_a_receipt_is_read_with_its_times_bandwidth_and_proof(world: LabOnMoto, lab: Lab) -> None:
+    ledger = world.capacity.ledger
+    ledger.put_receipt("gpu", CLOSED, "evening-2026-11-19", RECEIPT)
+    opened = datetime.fromisoformat("2026-11-19T20:00:00+00:00")
+    ledger.begin_stage("gpu", "evening-2026-11-19", Stage.NODES, 2, opened)
+    ledger.note_progress("gpu", "evening-2026-11-19", Stage.NODES, 2, 2, opened + 6 * MINUTE)
+    for lease in ("evening-2026-11-19", "cli-9", None):
+        ledger.append_audit(Entry(opened, "gpu", "scaled", "nodegroups", f"for {lease}", "x", lease))
+
+    view = read_receipt(ledger, lab, "gpu", "evening-2026-11-19")
+
+    assert view is not None
+    assert (view.gpu_minutes, view.cost, view.overrun) == (
+        368,
+        Money.of("7.5869", "USD"),
+        Money.of("0.1649", "USD"),
+    )
+    assert [(bar.kind, bar.label, bar.state) for bar in view.bars] == [
+        ("lease", "evening-2026-11-19", ""),
+        ("node", "i-1", ""),
+        ("node", "i-2", "running"),
+        ("stage", "nodes", "done"),
+    ]
+    assert view.bars[3].length == 6 * MINUTE
+    assert (view.begins, view.ends) == (opened, CLOSED)
+    [bandwidth] = view.bandwidth
+    assert (bandwidth.measured, bandwidth.floor is not None) == (Decimal("2.1"), True)
+    assert view.proof_of_zero.zero
+    assert [entry.what for entry in view.audit] == ["for evening-2026-11-19", "for None"]
+    assert [finding.cause for finding in view.findings] == ["no-capacity"]
+    assert read_receipt(ledger, lab, "gpu", "nobody's") is None
+
+
+def test_a_lab_that_was_never_used_can_be_shown(world: LabOnMoto, lab: Lab) -> None:
+    view = shown(world, lab, minutes=-60)
+
+    assert (view.past, view.proofs) == ((), ())
+    assert view.budget.spent == Money.zero("USD")
+    [pool] = view.pools
+    assert (pool.leases, pool.next, pool.verdict, pool.until) == ((), None, None, None)
