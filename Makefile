@@ -13,7 +13,7 @@ PYTHON ?= $(shell for p in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python py
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 BIN := .venv/bin
 
-.PHONY: help demo test synth bench setup lint types unit scenarios docs lock clean
+.PHONY: help demo test test-browser synth bench setup lint types unit scenarios docs lock clean
 
 help:
 	@echo "make demo    a GPU lab day on this machine, from the first window to the receipt"
@@ -64,15 +64,31 @@ types: .venv/.ready
 	@$(BIN)/mypy app.py cli docs lambdas/lamplighter lambdas/handlers local stacks tests
 
 unit: setup control-plane
-	@$(BIN)/pytest -q -n 2 --dist worksteal tests/unit tests/properties tests/infra tests/local
+	@$(BIN)/pytest -q -n 2 --dist worksteal tests/unit tests/properties tests/infra tests/local \
+	  --ignore tests/local/cluster
+	@$(BIN)/pytest -q -n 2 --dist loadfile tests/local/cluster
 
 scenarios: setup control-plane
 	@$(BIN)/pytest -q -n 2 --dist loadscope --no-loadscope-reorder tests/scenarios
+
+# Chromium is the machine's own: not part of `make test`, which needs nothing but Python.
+test-browser: setup
+	@if ! command -v chromedriver > /dev/null; then echo "make test-browser needs Chromium and its driver: apt-get install chromium chromium-driver (Debian, Ubuntu)" >&2; exit 2; fi
+	$(BIN)/pytest -q -n 2 --dist loadscope tests/browser
 
 # --- what maintainers run ---------------------------------------------------------------------
 
 docs: setup
 	@$(BIN)/python -m docs.generate
+
+.PHONY: picture
+picture: setup control-plane
+	@$(BIN)/python -m docs.pictures
+
+.PHONY: site
+site: .venv/.ready
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	echo "The documentation is in .build/site; its search needs a server: $(BIN)/python -m http.server -d .build/site"
 
 .PHONY: mutations
 mutations: setup

@@ -33,8 +33,9 @@ RUNBOOK = {
 
 HEAD = """# What pages, and what to do
 
-Generated from the template of the default lab by `make docs`. All of it goes to the topic `<lab>-pages`, and by e-mail
-to `notify.email` of the lab. `<lab>` is the lab's name.
+Generated from the template of the default lab by `make docs`. All of it goes to the topic `<lab>-pages`, and from there
+to `notify.email` and `notify.pages` of the lab ([route notices](../how-to/route-notices.md)). `<lab>` is the lab's
+name. What has a runbook leads to it: what is true meanwhile, and what to do, step by step.
 """
 #: The same for what a sweep finds: what it means, what the guard does itself, what is left to do.
 FOUND = {
@@ -66,6 +67,11 @@ FOUND = {
         "A close never came to its end; it is started again, proves zero and settles. Look at `<lab>-close` in the"
         " console if it comes back."
     ),
+    Rule.EXPERIMENT_OVERDUE: (
+        "An experiment is not undone though its time is up: its workflow and its schedules came to nothing. It is being"
+        " undone again; `lamplighter experiment restore` does so too, and says what fails. For the security groups the"
+        " rules to give back stand in `lamplighter experiment report`."
+    ),
     Rule.SECOND_CLAIM: (
         "The parameter `/lamplighter/claims/CLUSTER/NODEGROUP` names another lab. This one only says what it finds"
         " until one of the two lets go: remove the pool from one lab and deploy that."
@@ -84,6 +90,11 @@ FOUND = {
 #: Put right without waking anybody.
 SILENT = {Rule.FAILSAFE_LEFT, Rule.NODE_UNPROTECTED}
 
+#: Where each alarm and paging rule has its steps; every one of them must.
+RUNBOOKS = "../how-to/answer-a-page.md"
+#: What a sweep finds and somebody has to act upon.
+WITH_RUNBOOK = {Rule.LEAKED, Rule.BUDGET_REACHED, Rule.EXPERIMENT_OVERDUE, Rule.SECOND_CLAIM}
+
 GUARD = """## The guard
 
 A sweep pages through the same topic, without an alarm, about what it finds and what it does about it; also when a
@@ -97,9 +108,13 @@ def page(controller: Template, lab: str) -> str:
         ["## Alarms\n", "| alarm | when | do |", "|---|---|---|", *_alarms(controller, lab), ""]
     )
     rules = "\n".join(["## Rules\n", "| rule | when | do |", "|---|---|---|", *_rules(controller, lab), ""])
-    found = [f"| `{rule.value}` | {FOUND[rule]} |" for rule in Rule if rule not in SILENT]
+    found = [f"| {_linked(rule)} | {FOUND[rule]} |" for rule in Rule if rule not in SILENT]
     guard = "\n".join([GUARD, "| found | what it means, and what to do |", "|---|---|", *found, ""])
     return f"{HEAD}\n{alarms}\n{rules}\n{guard}"
+
+
+def _linked(rule: Rule) -> str:
+    return f"[`{rule.value}`]({RUNBOOKS}#{rule.value})" if rule in WITH_RUNBOOK else f"`{rule.value}`"
 
 
 def _alarms(controller: Template, lab: str) -> Iterator[str]:
@@ -120,7 +135,7 @@ def _row(name: str, when: str, lab: str) -> str:
     kind = name.removeprefix(f"{lab}-")
     # A name in angle brackets is no tag of HTML only where it is code.
     said = re.sub(rf"{re.escape(lab)}-([a-z-]+)", r"`<lab>-\1`", when).replace(lab, "the lab")
-    return f"| `<lab>-{kind}` | {said} | {RUNBOOK[kind]} |"
+    return f"| [`<lab>-{kind}`]({RUNBOOKS}#{kind}) | {said} | {RUNBOOK[kind]} |"
 
 
 def _of_type(template: Template, kind: str) -> list[Mapping[str, Any]]:

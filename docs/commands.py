@@ -16,6 +16,11 @@ Generated from the program by `make docs`. Every verb says the same with `--help
 Exit codes of every verb: 0 done; 1 the answer is no; 2 bad input, one line on stderr for each problem; 3 the outside
 world failed, and which call on what. The verbs that work on a deployed lab use AWS's usual settings (profile, region,
 `AWS_ENDPOINT_URL`), find the lab by its tag, and take the time from AWS, never from the machine.
+
+What takes something away is shown first and asks, where a person can be asked; `--yes` has agreed. `lamplighter
+completion` prints what makes a shell complete verbs, options and names; the names are those that were last seen, kept
+in the user's cache folder (`LAMPLIGHTER_NAMES` names another file, or, empty, none). `LAMPLIGHTER_TRACEBACK=1` shows
+where a fault of the program's own came from.
 """
 #: Click keeps a paragraph's line breaks behind this mark; ours stands before the examples.
 KEEP_LINES = "\b"
@@ -44,7 +49,7 @@ def _verb(verb: TyperCommand, called: str) -> Iterator[str]:
     rows = [row for row in (_row(parameter, context) for parameter in verb.params) if row]
     if rows:
         yield "\n".join(["| argument or option | meaning |", "|---|---|", *rows, ""])
-    lines = [line.strip() for line in examples.splitlines() if line.strip().startswith("lamplighter")]
+    lines = [line.strip() for line in examples.splitlines() if line.strip() not in {"", "Examples:"}]
     if lines:
         yield "\n".join(["```console", *lines, "```", ""])
 

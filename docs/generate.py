@@ -11,28 +11,42 @@ from pathlib import Path
 from typing import Any
 
 from cli import reference
-from docs import alarms, commands, permissions
+from docs import alarms, causes, checks, commands, doctor, events, experiments, faults, notices, permissions
 from lamplighter.lab import Lab
 from stacks import cost
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = Path("docs/reference")
-#: The lab whose templates the pages are read from: the default one.
-LAB = Lab.model_validate({"name": "gpu-lab"})
+#: The lab whose templates the pages are read from: the default one, with Slack.
+LAB = Lab.model_validate({"name": "gpu-lab", "slack": {}})
 
 
 def of_the_programs() -> dict[Path, str]:
     """Pages that need no templates, by their path in the checkout."""
-    return {**reference.generated(), PAGES / "commands.md": commands.page()}
+    return {
+        **reference.generated(),
+        PAGES / "checks.md": checks.page(),
+        PAGES / "commands.md": commands.page(),
+        PAGES / "causes.md": causes.page(),
+        PAGES / "doctor.md": doctor.page(),
+        PAGES / "experiments.md": experiments.page(),
+        PAGES / "faults.md": faults.page(),
+        PAGES / "notices.md": notices.page(),
+    }
 
 
 def of_the_templates(assembly: Path) -> dict[Path, str]:
     """Pages that are read from the default lab's templates, by their path in the checkout."""
-    cluster, controller = (_template(assembly, name) for name in ("cluster", "controller"))
+    cluster, controller, slack = (_template(assembly, name) for name in ("cluster", "controller", "slack"))
     return {
         PAGES / "cost.md": cost.page(assembly, LAB),
-        PAGES / "permissions.md": permissions.page(cluster, controller, LAB.name, LAB.region),
+        PAGES / "permissions.md": permissions.page(
+            {"controller": controller, "Slack": slack, "cluster": cluster}, LAB.name, LAB.region
+        ),
         PAGES / "alarms.md": alarms.page(controller, LAB.name),
+        PAGES / "events.md": events.page(
+            (ROOT / PAGES / "events.md").read_text("utf-8"), [controller, slack, cluster], LAB.name
+        ),
     }
 
 

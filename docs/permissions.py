@@ -8,9 +8,9 @@ Template = Mapping[str, Any]
 
 HEAD = """# Permissions
 
-Generated from the templates of the default lab by `make docs`. Each function has a role of its own; what is not
-listed is not allowed. `ACCOUNT` is that of the deploy. In Kubernetes, the roles of `cluster` and `guard`
-belong to the groups `lamplighter:cluster` and `lamplighter:guard`, whose rights are in
+Generated from the templates of the default lab, with Slack, by `make docs`. Each function has a role of its own; what
+is not listed is not allowed. `ACCOUNT` is that of the deploy. In Kubernetes, the roles of `cluster`, `diagnosis`,
+`doctor`, `experiments` and `guard` belong to groups named after them, such as `lamplighter:guard`, whose rights are in
 [rbac.yaml](../../lambdas/lamplighter/data/rbac.yaml).
 """
 #: The properties in which AWS's resources have their names.
@@ -26,10 +26,10 @@ NAMES = (
 PSEUDO = {"AWS::Region": "REGION", "AWS::AccountId": "ACCOUNT", "AWS::Partition": "aws"}
 
 
-def page(cluster: Template, controller: Template, lab: str, region: str) -> str:
-    """The whole page: the controller's roles, those of functions and of AWS's services alike, then the cluster's."""
+def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
+    """The whole page, a stack after the other: roles of functions and of AWS's services alike."""
     parts = [HEAD]
-    for title, template in (("controller", controller), ("cluster", cluster)):
+    for title, template in stacks.items():
         resources = template["Resources"]
         roles = {
             logical: found["Properties"]
@@ -70,6 +70,8 @@ def _text(value: object, resources: Mapping[str, Any]) -> str:
     match value:
         case {"Ref": name} | {"Fn::GetAtt": [name, _]}:
             return PSEUDO.get(str(name)) or _called(resources[str(name)])
+        case {"Fn::GetStackOutput": {"OutputName": name}}:
+            return f"output {name}"
         case {"Fn::Join": [between, parts]}:
             return str(between).join(_text(part, resources) for part in parts)
         case _:

@@ -1,0 +1,66 @@
+"""The README's picture of a lab day: `make picture` plays the day and keeps what its terminal showed while open.
+
+A real run, at the moment in which the pool had just been announced; the pages' pictures are the browser tests'.
+"""
+
+import re
+import sys
+import time
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from rich.console import Console
+
+from local.demo.acts import ACTS
+from local.demo.view import Line, LiveView, Now
+
+PICTURE = Path(__file__).resolve().parent / "images/demo.svg"
+ZONE = ZoneInfo("Asia/Seoul")
+COLUMNS = 112
+RATE = 30
+#: After this event the pool's state is read once more, and that is the picture.
+MOMENT = "announced"
+#: rich names a font on somebody's server; a picture of ours fetches nothing.
+_FETCHED_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+
+
+class Photographer(LiveView):
+    """Shows the day as always, and keeps its picture at the moment."""
+
+    def __init__(self, zone: ZoneInfo, console: Console) -> None:
+        super().__init__(zone, console)
+        self._due = False
+        self.taken = False
+
+    def line(self, line: Line) -> None:
+        super().line(line)
+        self._due = self._due or (line.kind == MOMENT and not self.taken)
+
+    def now(self, now: Now) -> None:
+        super().now(now)
+        if self._due:
+            self._due, self.taken = False, True
+            PICTURE.parent.mkdir(exist_ok=True)
+            PICTURE.write_text(drawn(self), "utf-8")
+
+
+def drawn(view: LiveView) -> str:
+    """What the terminal shows now, as SVG."""
+    paper = Console(record=True, width=COLUMNS, force_terminal=True, file=Path("/dev/null").open("w"))  # noqa: SIM115
+    paper.print(view.picture())
+    svg = _FETCHED_FONT.sub("", paper.export_svg(title="make demo", unique_id="lamplighter"))
+    return svg.replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
+
+
+def main() -> None:
+    """Play the day, and say where its picture is."""
+    with Photographer(ZONE, Console()) as seen:
+        ACTS["day"](seen, RATE, time.monotonic()).play()
+    sys.stdout.write(
+        f"{PICTURE} is new\n" if seen.taken else "nothing was announced, so there is no picture\n"
+    )
+    raise SystemExit(0 if seen.taken else 1)
+
+
+if __name__ == "__main__":
+    main()
