@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from lamplighter.errors import BadInput, OutsideFailed
@@ -140,3 +141,12 @@ def _compile(go: Path, work: Path, output: Path, progress: Progress) -> None:
             f"go build of Kubernetes {VERSION} ended with {process.returncode}; "
             f"its last lines were: {' / '.join(tail[-6:])}"
         )
+
+
+if __name__ == "__main__":
+    import sys
+
+    try:
+        find_programs(partial(print, flush=True))
+    except (BadInput, OutsideFailed) as error:
+        sys.exit(str(error))

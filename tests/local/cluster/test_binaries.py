@@ -1,5 +1,8 @@
 """Where the control plane's programs are taken from, and what is said when they cannot be had."""
 
+import subprocess
+import sys
+
 import pytest
 
 from lamplighter.errors import BadInput, OutsideFailed
@@ -64,3 +67,17 @@ def test_a_build_that_fails_says_what_it_said(tmp_path, monkeypatch):
     with pytest.raises(OutsideFailed, match="no space left on device"):
         find_programs(lambda _: None)
     assert not (cache_folder() / VERSION).exists()
+
+
+def test_they_can_be_had_before_anything_needs_them(tmp_path, monkeypatch):
+    # as `make control-plane` does, so that no test waits for the build
+    fake_go(tmp_path / "bin", monkeypatch, 'while [ "$1" != -o ]; do shift; done; echo built > "$2"')
+    command = [sys.executable, "-m", "local.kubernetes.binaries"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "about four minutes" in done.stdout
+    assert (cache_folder() / VERSION / "kube-apiserver").read_text() == "built\n"
+
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"KUBEBUILDER_ASSETS={tmp_path}: etcd")
