@@ -99,7 +99,8 @@ def close(visit: Visit, wants: Understood) -> Answer:
     why = roles.refusal(visit.person, Wanted(Word.CLOSE, lease.pool, lease=lease), visit.office.roles)
     if why is not None:
         return answers.may_not(why, command, said, visit.voice)
-    if not roles.owns(visit.person, lease) and not wants.confirmed:
+    # A yes counts for the lease that it names: whoever names none may have another in mind.
+    if not roles.owns(visit.person, lease) and not (wants.confirmed and wants.what == lease.id):
         return answers.sure(lease, visit.office.word, said, visit.voice)
     return give(visit, command, lease)
 

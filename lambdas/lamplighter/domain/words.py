@@ -17,7 +17,8 @@ _DURATION = re.compile(
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MOST_NODES = 100  # what max_nodes of a pool may be at most
-_KEYWORDS = ("at", "for", "until", "because")
+CLAUSES = ("at", "for", "until", "because")
+"""The words that begin a clause of `open`."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class OpenWords:
     duration: timedelta | None = None
     closes: datetime | None = None
     because: str | None = None
+
+
+def is_duration(text: str) -> bool:
+    """Whether it reads like a duration."""
+    return bool(text) and _DURATION.fullmatch(text) is not None
 
 
 def duration(text: str) -> timedelta:
@@ -114,7 +120,7 @@ def _clauses(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     current = head
     for word in words:
         keyword = word.lower()
-        if keyword in _KEYWORDS and "because" not in clauses:
+        if keyword in CLAUSES and "because" not in clauses:
             if keyword in clauses:
                 raise BadInput(f"'{keyword}' is said twice; say it once")
             current = clauses[keyword] = []
@@ -155,7 +161,7 @@ def _pool_and_nodes(head: list[str], pools: list[str]) -> OpenWords:
 def _day_and_clock(words: list[str], after: datetime, zone: ZoneInfo) -> datetime:
     """The first instant after `after` that reads so on a clock in `zone`, or an RFC 3339 instant as it is."""
     text = " ".join(words).strip()
-    if "T" in text.upper() and len(words) == 1:
+    if text[:1].isdecimal() and "T" in text.upper() and len(words) == 1:
         return _instant(text)
     day, _, clock = text.lower().rpartition(" ")
     if clock == "24:00":

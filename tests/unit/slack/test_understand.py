@@ -48,6 +48,22 @@ def read(text: str, place: Place = TWO) -> Understood:
             OpenWords(nodes=1, because="it\u2019s \u201clate\u201d, for real"),
         ),
         ("open 1 because a &lt; b &amp; c", OpenWords(nodes=1, because="a < b & c")),
+        ("open 90m", OpenWords(duration=90 * MINUTE)),
+        ("open 2 90 m", OpenWords(nodes=2, duration=90 * MINUTE)),
+        (
+            "open 90m gpu 2 because of the exam",
+            OpenWords("gpu", 2, duration=90 * MINUTE, because="of the exam"),
+        ),
+        ("open two nodes for 1h30", OpenWords(nodes=2, duration=90 * MINUTE)),
+        ("open a node for 1 hour and 30 minutes", OpenWords(nodes=1, duration=90 * MINUTE)),
+        ("open until 22:30 tomorrow", OpenWords(closes=seoul(22, 30, day=2))),
+        ("open until midnight", OpenWords(closes=seoul(0, day=2))),
+        ("open at 20:00 on Friday for 3h", OpenWords(opens=seoul(20, day=4), duration=180 * MINUTE)),
+        ("open on friday at 8pm for 3h", OpenWords(opens=seoul(20, day=4), duration=180 * MINUTE)),
+        ("open fri 20:00 for 3h", OpenWords(opens=seoul(20, day=4), duration=180 * MINUTE)),
+        ("open at 20:00 until on friday 22:30", OpenWords(opens=seoul(20), closes=seoul(22, 30, day=4))),
+        ("open until friday at 22:30", OpenWords(closes=seoul(22, 30, day=4))),
+        ("open from 20:00 to 22:30", OpenWords(opens=seoul(20), closes=seoul(22, 30))),
     ],
 )
 def test_open_is_read_forgivingly(text: str, said: OpenWords) -> None:
@@ -65,6 +81,8 @@ def test_open_is_read_forgivingly(text: str, said: OpenWords) -> None:
         ("extend", None, OpenWords()),
         ("extend gpu", "gpu", OpenWords()),
         ("extend because slow", None, OpenWords(because="slow")),
+        ("extend to 23:00", None, OpenWords(closes=seoul(23))),
+        ("extend until 11 pm today", None, OpenWords(closes=seoul(23))),
     ],
 )
 def test_extend_names_a_pool_a_lease_or_nothing(text: str, what: str | None, said: OpenWords) -> None:
@@ -92,6 +110,9 @@ def test_extend_names_a_pool_a_lease_or_nothing(text: str, what: str | None, sai
         ("", Understood(Word.STATUS)),
         ("  Status ", Understood(Word.STATUS)),
         ("windows", Understood(Word.WINDOWS)),
+        ("window", Understood(Word.WINDOWS)),
+        ("Window?", Understood(Word.WINDOWS)),
+        ("skip window evening", Understood(Word.SKIP, window="evening")),
         ("leases", Understood(Word.LEASES)),
         ("cost?", Understood(Word.COST)),
         ("why gpu", Understood(Word.WHY, what="gpu")),
@@ -131,7 +152,7 @@ def test_what_only_buttons_do_cannot_be_typed(text: str) -> None:
         ("open 0", "cannot be opened"),
         ("open lots", "neither a pool nor a number"),
         ("open for ever", "is no duration"),
-        ("open at noon", "is no time"),
+        ("open at teatime", "is no time"),
         ("extend 1d", "is no duration"),
         ("skip", "say which window"),
         ("skip evening tomorrow", "is no date"),
@@ -142,6 +163,14 @@ def test_what_only_buttons_do_cannot_be_typed(text: str) -> None:
 def test_what_cannot_be_meant_says_what_would_be_right(text: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         read(text)
+
+
+def test_a_name_in_the_lab_is_no_other_word_for_a_number_or_a_time() -> None:
+    odd = Place(["two", "noon"], ["midnight", "monday"], NOW, ZoneInfo("Asia/Seoul"))
+    assert read("open two 3", odd).said == OpenWords(pool="two", nodes=3)
+    assert read("open noon", odd).said == OpenWords(pool="noon")
+    assert read("skip midnight", odd).window == "midnight"
+    assert read("skip monday 2026-12-07", odd).window == "monday"
 
 
 def test_until_is_by_the_askers_own_clock() -> None:

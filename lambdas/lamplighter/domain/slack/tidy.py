@@ -11,6 +11,10 @@ _SPACES = re.compile(r"[\s\u00a0\u2000-\u200b\u202f\u3000\ufeff]+")
 _QUOTES = re.compile("[\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u00ab\u00bb\"'`]")
 _ESCAPES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 _ENDS = ".,;!?…。"
+_DAY = (
+    r"(?:today|tonight|tomorrow|\d{4}-\d\d-\d\d"
+    r"|mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs?(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
+)
 _TWELVE = re.compile(r"\b(1[0-2]|0?[1-9])(?::([0-5]\d))?\s*([ap])\.?m\b\.?", re.IGNORECASE)
 _DOTTED = re.compile(r"\b(until|at)\s+((?:\w+\s+)?)([01]?\d|2[0-3])[.h]([0-5]\d)\b", re.IGNORECASE)
 _BARE = re.compile(
@@ -22,10 +26,35 @@ _SAID_SO = (
     (re.compile(r"\ban hour and a half\b", re.IGNORECASE), "1h30m"),
     (re.compile(r"\b(?:an|one) hour\b", re.IGNORECASE), "1h"),
     (re.compile(r"\btill?\b|\buntill\b", re.IGNORECASE), "until"),
+    (re.compile(r"\b(until|at)\s+noon\b", re.IGNORECASE), r"\1 12:00"),
+    (re.compile(r"\b(until|at)\s+midnight\b", re.IGNORECASE), r"\1 24:00"),
+    (re.compile(r"\ba (?:node|machine)\b", re.IGNORECASE), "1"),
     (re.compile(r"(\d)\s*(?:nodes?|machines?)\b", re.IGNORECASE), r"\1"),
 )
-_NOTHING = frozenset({"please", "now", "the", "by", "more", "longer", "on", "pool", "window", "lab"})
-"""Words that say nothing here, unless something in the lab is called so."""
+_LENGTHS = (
+    (
+        re.compile(r"\b(\d{1,3})\s*h(?:ours?|rs?)?\s+and\s+(\d{1,2})\s*m(?:in(?:ute)?s?)?\b", re.IGNORECASE),
+        r"\1h\2m",
+    ),
+    (re.compile(r"\b(\d{1,3})h([0-5]\d)\b", re.IGNORECASE), r"\1h\2m"),
+    (re.compile(r"\b(\d{1,5})\s+(h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?)\b", re.IGNORECASE), r"\1\2"),
+)
+_TIMES = (
+    (re.compile(rf"\bon\s+(?={_DAY}\b)", re.IGNORECASE), ""),
+    (re.compile(rf"\b(\d{{1,2}}:\d\d)\s+({_DAY})\b", re.IGNORECASE), r"\2 \1"),
+    (re.compile(rf"\b((?:until|to)\s+{_DAY})\s+at\s+(?=\d{{1,2}}:)", re.IGNORECASE), r"\1 "),
+    (re.compile(rf"\b({_DAY})\s+at\s+(?=\d{{1,2}}:)", re.IGNORECASE), r"at \1 "),
+    (re.compile(rf"\bfrom\s+(?=(?:{_DAY}\s+)?\d{{1,2}}:)", re.IGNORECASE), "at "),
+    (re.compile(rf"\bto\s+(?=(?:{_DAY}\s+)?\d{{1,2}}:)", re.IGNORECASE), "until "),
+    (re.compile(rf"(?<!at )(?<!until )\b({_DAY}\s+\d{{1,2}}:\d\d)\b", re.IGNORECASE), r"at \1"),
+)
+"""Days before their times, and a beginning and an end as our grammar calls them."""
+_COUNTED = dict(
+    zip(("one", "two", "three", "four", "five", "six", "seven", "eight"), "12345678", strict=True)
+)
+_OF_NODES = frozenset({"node", "nodes", "machine", "machines"})
+_NOTHING = frozenset({"please", "now", "the", "a", "by", "more", "longer", "on", "pool", "window", "lab"})
+"""Words that say nothing here, unless something in the lab is called so, or they are all that is said."""
 _LOWERED = frozenset({"at", "for", "until", "because"})
 
 
@@ -44,7 +73,11 @@ def words(text: str, names: Iterable[str]) -> list[str]:
             said.append(known[small])
         elif small in _LOWERED:
             said.append(small)
-        elif bare and small not in _NOTHING:
+        elif small in _COUNTED:
+            said.append(_COUNTED[small])
+        elif small in _OF_NODES and said and said[-1].isdecimal():
+            continue
+        elif bare and (small not in _NOTHING or plain.lower().strip(_ENDS) == small):
             said.append(bare)
     return [*said, *(["because", *because.split()] if because else [])]
 
@@ -65,7 +98,10 @@ def _spoken(head: str) -> str:
     plain = _FRACTION.sub(_minutes, plain)
     plain = _TWELVE.sub(_of_24, plain)
     plain = _DOTTED.sub(r"\1 \2\3:\4", plain)
-    return _BARE.sub(r"\1 \2\3:00", plain)
+    plain = _BARE.sub(r"\1 \2\3:00", plain)
+    for pattern, ours in (*_LENGTHS, *_TIMES):
+        plain = pattern.sub(ours, plain)
+    return plain
 
 
 def _minutes(found: re.Match[str]) -> str:

@@ -14,7 +14,16 @@ from zoneinfo import ZoneInfo
 
 from lamplighter.domain.slack import tidy
 from lamplighter.domain.slack.buttons import Action, Carried
-from lamplighter.domain.words import OpenWords, date_and_reason, extend_words, open_words, pause_words, reason
+from lamplighter.domain.words import (
+    CLAUSES,
+    OpenWords,
+    date_and_reason,
+    extend_words,
+    is_duration,
+    open_words,
+    pause_words,
+    reason,
+)
 from lamplighter.errors import BadInput
 
 
@@ -152,7 +161,16 @@ def pressed(action: str, carried: Carried) -> Understood:
 
 
 def _open(rest: list[str], place: Place) -> Understood:
-    return Understood(Word.OPEN, open_words(rest, list(place.pools), place.now, place.zone))
+    return Understood(Word.OPEN, open_words(_with_for(rest), list(place.pools), place.now, place.zone))
+
+
+def _with_for(rest: list[str]) -> list[str]:
+    """`2 90m` means `2 for 90m`: no pool and no number of nodes reads like a length."""
+    ends = next((at for at, word in enumerate(rest) if word in CLAUSES), len(rest))
+    lengths = [word for word in rest[:ends] if is_duration(word)]
+    if len(lengths) != 1:
+        return rest
+    return [*(word for word in rest[:ends] if word != lengths[0]), "for", lengths[0], *rest[ends:]]
 
 
 def _extend(rest: list[str], place: Place) -> Understood:

@@ -1,0 +1,31 @@
+"""Another's lease is closed only by somebody who was told whose it is, or who named that very lease."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.unit.slack.knocking import Knocks, knocks, running
+from tests.unit.slack.recording import EIGHT, INSTRUCTOR, STUDENT
+
+HOUR = timedelta(hours=1)
+JIN, MINJI = f"jin ({INSTRUCTOR})", f"minji ({STUDENT})"
+
+
+@pytest.fixture
+def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
+    return knocks(monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["close yes", "close gpu yes"])
+def test_a_yes_to_no_lease_in_particular_closes_nobody_elses(door: Knocks, text: str) -> None:
+    door.lab.put(running(MINJI, EIGHT + HOUR))
+    assert f"is the lease of {MINJI}" in door.type(text)["text"]
+    assert not door.workflows.starts
+
+
+@pytest.mark.parametrize("text", ["close yes", "close gpu yes", "close slack-1a2b3c4d yes"])
+def test_ones_own_is_closed_however_it_is_said(door: Knocks, text: str) -> None:
+    door.lab.put(running(JIN, EIGHT + HOUR))
+    assert "Closing" in door.type(text)["text"]
+    assert len(door.workflows.starts) == 1
