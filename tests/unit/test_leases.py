@@ -186,6 +186,15 @@ def test_an_open_pool_says_until_when_and_adds_nodes_only_on_request(lab: LabOnM
     assert added["outcome"] == "granted"
 
 
+def test_why_a_person_asked_stands_in_the_trail_and_on_the_receipt(lab: LabOnMoto) -> None:
+    opened(lab, nodes=1)
+    added = opened(lab, name="open-2", nodes=1, add=True, owner="bob", because="of the exam")
+
+    granted = [each for each in ledger(lab).audit("gpu", EIGHT) if each.lease == added.id]
+    assert "for bob because of the exam" in granted[0].why
+    assert closed(lab, lab.command("close", lease=added.id))["because"] == "of the exam"
+
+
 def test_a_full_pool_refuses_and_says_when_it_would_grant(lab: LabOnMoto) -> None:
     opened(lab)
 

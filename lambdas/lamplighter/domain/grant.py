@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain import spending
 from lamplighter.domain.budget import Budget
-from lamplighter.domain.changes import Changes, paused_at
+from lamplighter.domain.changes import Changes, paused_at, said_because
 from lamplighter.domain.commands import Command
 from lamplighter.domain.counted import write_duration
 from lamplighter.domain.curfew import KEPT_FREE
@@ -172,8 +172,8 @@ def _judge(
         return Answer("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
     return Answer(
         "granted",
-        f"{lease.nodes} of {terms.max_nodes} nodes until {terms.until(lease.closes)}, for {lease.owner}; "
-        f"{lease.hold} is held",
+        f"{lease.nodes} of {terms.max_nodes} nodes until {terms.until(lease.closes)}, for {lease.owner}"
+        f"{said_because(lease.because)}; {lease.hold} is held",
         lease,
     )
 

@@ -98,6 +98,30 @@ def test_a_pool_that_is_open_is_to_be_used_and_only_add_adds(door: Knocks) -> No
     assert door.sent[-1][0] == HOOK
 
 
+def test_the_reason_for_asking_goes_with_the_added_node(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR, window="evening"))
+    said = door.type("open 1 for 90m because of the exam")
+    door.press(buttons(said)["add"])
+    [command] = door.workflows.commands
+    assert (command.add, command.because) == (True, "of the exam")
+
+
+@pytest.mark.parametrize(
+    "reason",
+    ["of the exam " * 400, 'of "it" ' * 400, "of \u0001 " * 900, "시험 때문에 " * 300],
+    ids=["words", "quotes", "escapes", "korean"],
+)
+def test_a_reason_too_long_for_a_button_goes_as_far_as_it_fits(door: Knocks, reason: str) -> None:
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR, window="evening"))
+    add = buttons(door.type(f"open 1 for 90m because {reason}"))["add"]
+    assert 1900 < len(add["value"]) <= 2000
+    door.press(add)
+    [command] = door.workflows.commands
+    assert command.because is not None
+    assert command.because.endswith("…")
+    assert reason.startswith(command.because.removesuffix("…"))
+
+
 @pytest.mark.parametrize(
     ("in_use", "minutes", "says"),
     [

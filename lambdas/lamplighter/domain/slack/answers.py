@@ -6,7 +6,7 @@ own messages in message.py.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain.commands import Command, Decision, Verb
@@ -99,12 +99,8 @@ def decided(
     if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
         return plainly(text, said)
     earliest = voice.texts.say("slack.earliest", at=voice.times.with_zone(decision.earliest))
-    lasting = command.lasting or ends(command) - (command.opens or command.issued)
-    wish = Carried(pool=command.pool, nodes=command.nodes, lasting=lasting, closes=decision.earliest)
     return Answer(
-        blocks.joined([plain(text), plain(earliest)]),
-        said,
-        (voice.button(Action.TELL_ME, "slack.button.tell-me", wish),),
+        blocks.joined([plain(text), plain(earliest)]), said, (_tell_me(command, decision.earliest, voice),)
     )
 
 
@@ -115,10 +111,19 @@ def follows(understood: str, voice: Voice, *, here: bool, word: str) -> Answer:
 
 
 def just_use_it(
-    running: Sequence[Lease], free: int | None, command: Command, understood: str, voice: Voice
+    running: Sequence[Lease],
+    free: int | None,
+    command: Command,
+    understood: str,
+    voice: Voice,
+    *,
+    full_until: datetime | None = None,
 ) -> Answer:
-    """The pool is open already: nothing is added unless somebody says so. `free` GPUs, where that is known."""
-    last = max(running, key=lambda lease: lease.closes)
+    """The pool is open already: nothing is added unless somebody says so. `free` GPUs, where that is known.
+
+    To a pool that is full until some instant nothing can be added: they may be told when there is room.
+    """
+    last, said = max(running, key=lambda lease: lease.closes), voice.understood(understood)
     busy = "" if free is None else ".free" if free else ".busy"
     text = voice.texts.say(
         f"slack.open-already{busy}",
@@ -127,11 +132,19 @@ def just_use_it(
         whose=last.window or named(last.owner),
         gpus=free or 0,
     )
-    more = Carried(pool=last.pool, nodes=command.nodes, lasting=command.lasting, closes=command.closes)
+    if full_until is not None:
+        full = voice.texts.say("slack.open-full", pool=last.pool, at=voice.times.with_zone(full_until))
+        buttons = (_keep_until(last, voice), _tell_me(command, full_until, voice))
+        return Answer(blocks.joined([plain(text), plain(full)]), said, buttons)
+    more = Carried(
+        pool=last.pool,
+        nodes=command.nodes,
+        lasting=command.lasting,
+        closes=command.closes,
+        because=command.because,
+    )
     return Answer(
-        plain(text),
-        voice.understood(understood),
-        (_keep_until(last, voice), voice.button(Action.ADD, "slack.button.add", more)),
+        plain(text), said, (_keep_until(last, voice), voice.button(Action.ADD, "slack.button.add", more))
     )
 
 
@@ -198,6 +211,19 @@ HELP: Sequence[tuple[str, str]] = (
     ("pause", "pause until mon 08:00"),
 )
 """What help shows: the key of its explanation, and an example that can be typed."""
+
+
+def _tell_me(command: Command, earliest: datetime, voice: Voice) -> Mapping[str, object]:
+    """A place in the waiting list for what a command asks for."""
+    lasting = command.lasting or ends(command) - (command.opens or command.issued)
+    wish = Carried(
+        pool=command.pool,
+        nodes=command.nodes,
+        lasting=lasting,
+        closes=earliest,
+        because=command.because,
+    )
+    return voice.button(Action.TELL_ME, "slack.button.tell-me", wish)
 
 
 def _keep_until(lease: Lease, voice: Voice) -> Mapping[str, object]:

@@ -5,6 +5,7 @@ Slack allows it 2,000 characters.
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,8 @@ from enum import StrEnum
 from lamplighter.errors import BadInput
 
 LONGEST_VALUE = 2000
+LONGEST_NAME = 300
+CUT = "…"
 
 
 class Action(StrEnum):
@@ -31,6 +34,8 @@ class Action(StrEnum):
     APPROVE = "approve"
     DECLINE = "decline"
     TELL_ME = "tell-me"
+    TAKE = "take"
+    """Open what the waiting list offers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +52,21 @@ class Carried:
     verb: str | None = None
     """Of `ask`: what is asked for, open, add or extend."""
     ask: str | None = None
-    """Of `approve` and `decline`."""
+    """Of `approve` and `decline`; of `take` the wish."""
     confirmed: bool = False
     """Of `close`: the button's own dialog has named the owner."""
 
     def written(self) -> str:
-        """The button's value."""
+        """The button's value; of a reason that is too long for it, as much as fits."""
+        value, because = self._with(self.because), self.because or ""
+        if len(value) <= LONGEST_VALUE:
+            return value
+        kept = bisect_right(
+            range(len(because)), LONGEST_VALUE, key=lambda length: len(self._with(because[:length] + CUT))
+        )
+        return self._with(because[: max(0, kept - 1)] + CUT)
+
+    def _with(self, because: str | None) -> str:
         said = {
             "p": self.pool,
             "l": self.lease,
@@ -60,7 +74,7 @@ class Carried:
             "s": None if self.lasting is None else int(self.lasting.total_seconds()),
             "o": _seconds(self.opens),
             "u": _seconds(self.closes),
-            "b": None if self.because is None else self.because[:300],
+            "b": because,
             "v": self.verb,
             "a": self.ask,
             "c": 1 if self.confirmed else None,
@@ -85,7 +99,7 @@ def read(value: str) -> Carried:
         lasting=None if seconds is None else timedelta(seconds=seconds),
         opens=_instant(said, "o"),
         closes=_instant(said, "u"),
-        because=_text(said, "b"),
+        because=_text(said, "b", LONGEST_VALUE),
         verb=_text(said, "v"),
         ask=_text(said, "a"),
         confirmed=said.get("c") == 1,
@@ -96,9 +110,9 @@ def _seconds(at: datetime | None) -> int | None:
     return None if at is None else int(at.timestamp())
 
 
-def _text(said: Mapping[str, object], key: str) -> str | None:
+def _text(said: Mapping[str, object], key: str, longest: int = LONGEST_NAME) -> str | None:
     value = said.get(key)
-    return value[:300] if isinstance(value, str) and value else None
+    return value[:longest] if isinstance(value, str) and value else None
 
 
 def _whole(said: Mapping[str, object], key: str) -> int | None:
