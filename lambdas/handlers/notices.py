@@ -166,6 +166,7 @@ def warn(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
         voice.zone,
         furthest=_furthest(lease, voice),
         at_stake=AtStake.from_json(_at_stake(run, voice)),
+        word=voice.lab.slack.command if voice.lab.slack else None,
         texts=voice.texts,
     )
     return _say(pool, said, lease.id, voice)

@@ -22,6 +22,7 @@ from lamplighter.domain.schedule import Doors, close_command, open_schedule, war
 from lamplighter.domain.terms import terms
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab import Lab
+from lamplighter.lab_channels import Slack
 from lamplighter.labfile import parse
 from tests.unit.lab_on_moto import lab_on_moto
 
@@ -88,9 +89,15 @@ def test_a_warning_says_what_to_do() -> None:
 
     assert said.subject == "Pool gpu closes in 15 minutes"
     assert said.text == (
-        f"{ENDS} Save your work, or extend it until 08:00 (Asia/Seoul) at most: "
-        "lamplighter extend gpu 1h, or /gpu extend 1h."
+        f"{ENDS} Save your work, or extend it until 08:00 (Asia/Seoul) at most: lamplighter extend gpu 1h."
     )
+
+
+def test_a_warning_names_the_slash_command_that_the_lab_has() -> None:
+    one = lease()
+    said = of_warning(one, one.closes - 15 * MINUTE, SEOUL, word="lab")
+
+    assert said.text == f"{ENDS} Save your work, or extend it: lamplighter extend gpu 1h, or /lab extend 1h."
 
 
 def test_nobody_is_told_to_extend_what_cannot_be_extended() -> None:
@@ -154,12 +161,14 @@ def test_a_warning_is_said_whether_or_not_the_cluster_answers(
         topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
         run = {"command": close_command(one).to_json(), "results": {}}
 
-        done = warn(run, Voice(lab.lab, lab.capacity.ledger, Notices(topic), cluster))
+        in_slack = lab.lab.model_copy(update={"slack": Slack(command="lab")})
+        done = warn(run, Voice(in_slack, lab.capacity.ledger, Notices(topic), cluster))
 
         (said,) = [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "warned"]
     assert done == {"announced": True, "kind": "warned"}
     assert [event["step"] for event in asked] == ["AtStake"]
     assert ("alice/train-0" in said.why) is answers
+    assert "or /lab extend 1h" in said.why
 
 
 def test_a_lease_granted_ahead_is_announced_with_its_date() -> None:

@@ -111,11 +111,13 @@ def of_warning(
     *,
     furthest: datetime | None = None,
     at_stake: AtStake = NOTHING,
+    word: str | None = None,
     texts: Texts = ENGLISH,
 ) -> Announcement:
     """That a lease ends soon, whose work goes with it, and what to do about it.
 
-    `furthest` is the latest end that an extension may have, where it is known.
+    `furthest` is the latest end that an extension may have, where it is known; `word` the slash command, where
+    the lab has Slack.
     """
     minutes = max(1, round((lease.closes - now) / timedelta(minutes=1)))
     nodes = len(at_stake.nodes)
@@ -133,17 +135,22 @@ def of_warning(
 
     at = clock(texts, zone)(lease.closes)
     ends = begun(texts, texts.say("notice.warned.ends", lease=called(texts, lease), at=at))
-    advice = _advice(lease, zone, furthest, texts)
+    advice = _advice(lease, zone, furthest, word, texts)
     return notice("warned", texts, subject, together(ends, at_stake.said(texts), advice))
 
 
-def _advice(lease: Lease, zone: ZoneInfo, furthest: datetime | None, texts: Texts) -> str:
+def _advice(lease: Lease, zone: ZoneInfo, furthest: datetime | None, word: str | None, texts: Texts) -> str:
     """What somebody can do who wants to go on."""
-    if furthest is None:
-        return texts.say("notice.warned.advice", pool=lease.pool)
-    if furthest <= lease.closes:
+    if furthest is not None and furthest <= lease.closes:
         return texts.say("notice.warned.advice.last")
-    return texts.say("notice.warned.advice.bounded", pool=lease.pool, at=clock(texts, zone)(furthest))
+    how = (
+        texts.say("notice.warned.how.slack", pool=lease.pool, word=f"/{word}")
+        if word
+        else texts.say("notice.warned.how", pool=lease.pool)
+    )
+    if furthest is None:
+        return texts.say("notice.warned.advice", how=how)
+    return texts.say("notice.warned.advice.bounded", how=how, at=clock(texts, zone)(furthest))
 
 
 def together(*sentences: str) -> str:
