@@ -74,7 +74,7 @@ def _answered(
     try:
         meant = _meant(visit)
     except NotUnderstood as error:
-        said = visit.voice.texts.say("slack.not-understood", why=ended(str(error)))
+        said = visit.voice.texts.say("slack.not-understood", why=error.said(visit.voice.texts))
         return slack_shows.help_(visit, Understood(Word.HELP), said).to_json()
     if meant.word in SEEING:
         return _DOES[meant.word](visit, meant).to_json()

@@ -17,7 +17,7 @@ from lamplighter.domain.slack import answers, roles
 from lamplighter.domain.slack.answers import Answer
 from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.kept import ASK_GOOD_FOR, WISH_GOOD_FOR, Ask, Wish
-from lamplighter.domain.slack.roles import Wanted
+from lamplighter.domain.slack.roles import No, Wanted
 from lamplighter.domain.slack.understand import Understood, Word
 from lamplighter.domain.slack.understood import ends, extended, sentence
 from lamplighter.errors import Refused
@@ -113,7 +113,7 @@ def tell_me(visit: Visit, wants: Understood) -> Answer:
     return answers.plainly(visit.voice.texts.say("slack.told-when", place=place, pool=pool, hours=hours))
 
 
-def _why_not(visit: Visit, base: Command, lease: Lease | None) -> str | None:
+def _why_not(visit: Visit, base: Command, lease: Lease | None) -> No | None:
     """Whether whoever says yes might do it themselves: nobody lets in more than they may have."""
     if lease is not None:
         length = extended(base, lease) - lease.begins

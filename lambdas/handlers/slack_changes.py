@@ -16,7 +16,7 @@ from lamplighter.domain.slack import answers, roles
 from lamplighter.domain.slack.answers import Answer
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
 from lamplighter.domain.slack.request import Press
-from lamplighter.domain.slack.roles import Wanted
+from lamplighter.domain.slack.roles import No, Wanted
 from lamplighter.domain.slack.understand import Understood, Word
 from lamplighter.domain.slack.understood import ends, extended, sentence
 
@@ -46,7 +46,7 @@ def opening(visit: Visit, wants: Understood) -> Command:
     return orders.opening(given, wants.said, lab.guard.default_lease, add=wants.add)
 
 
-def why_not_open(visit: Visit, command: Command) -> str | None:
+def why_not_open(visit: Visit, command: Command) -> No | None:
     """Why the roles do not allow it; their own nodes count together."""
     begins, until = command.opens or command.issued, ends(command)
     theirs = sum(
@@ -84,7 +84,7 @@ def extending(visit: Visit, wants: Understood) -> tuple[Command, Lease]:
     return command, lease
 
 
-def why_not_extend(visit: Visit, command: Command, lease: Lease) -> str | None:
+def why_not_extend(visit: Visit, command: Command, lease: Lease) -> No | None:
     """Why the roles do not allow it; its whole length counts."""
     length = extended(command, lease) - lease.begins
     wanted = Wanted(Word.EXTEND, lease.pool, length=length, lease=lease)

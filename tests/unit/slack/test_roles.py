@@ -1,13 +1,16 @@
 """Who may do what: everybody sees, nobody opens unless a role says so, an owner may extend and close their own."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
+from lamplighter.domain.slack import roles
 from lamplighter.domain.slack.person import Person, id_in
-from lamplighter.domain.slack.roles import Wanted, groups_named, owns, refusal
+from lamplighter.domain.slack.roles import Wanted, groups_named, owns
 from lamplighter.domain.slack.understand import Word
 from lamplighter.lab_channels import Role
 
@@ -21,6 +24,12 @@ ROLES = {
     ),
 }
 STUDENT = Person("U0KIM", "kim", frozenset({"S0CLASS"}))
+
+
+def refusal(person: Person, wants: Wanted, given: Mapping[str, Role]) -> str | None:
+    """Why they may not, in words."""
+    no = roles.refusal(person, wants, given)
+    return no.said(ENGLISH) if no else None
 
 
 def lease(owner: str) -> Lease:
@@ -70,6 +79,13 @@ def test_a_role_bounds_nodes_and_time(more: dict[str, object], says: str | None)
 def test_a_role_bounds_the_pools() -> None:
     why = refusal(STUDENT, Wanted(Word.OPEN, "big", 1, HOUR), ROLES)
     assert why == "the role students may open on gpu, not on big"
+
+
+def test_a_role_may_be_on_no_pool_and_only_see() -> None:
+    nowhere = {"guests": Role(members=["U0KIM"], may=["open"], pools=[])}
+    only_sees = {"guests": Role(members=["U0KIM"], may=[])}
+    assert refusal(STUDENT, wanted(Word.OPEN), nowhere) == "the role guests may open on no pool, not on gpu"
+    assert refusal(STUDENT, wanted(Word.OPEN), only_sees) == "the role guests may not open, it may only see"
 
 
 def test_a_role_bounds_what_may_be_done() -> None:

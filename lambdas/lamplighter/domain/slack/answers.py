@@ -15,6 +15,7 @@ from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
 from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.domain.slack.look import named
+from lamplighter.domain.slack.roles import No
 from lamplighter.domain.slack.times import Times
 from lamplighter.domain.slack.understood import ends
 
@@ -148,9 +149,9 @@ def just_use_it(
     )
 
 
-def may_not(reason: str, command: Command | None, understood: str, voice: Voice) -> Answer:
+def may_not(why: No, command: Command | None, understood: str, voice: Voice) -> Answer:
     """A no by the lab's roles; with [Ask] where somebody who may can say yes."""
-    text = plain(voice.texts.say("slack.may-not", reason=reason))
+    text = plain(voice.texts.say("slack.may-not", reason=why.said(voice.texts)))
     if command is None or command.verb not in (Verb.OPEN, Verb.EXTEND):
         return Answer(text, voice.understood(understood))
     carried = Carried(

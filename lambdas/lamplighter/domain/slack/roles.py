@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.domain.counted import counted, write_duration
+from lamplighter.data.texts import Texts
+from lamplighter.domain.counted import write_duration
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.slack.person import Person, id_in
 from lamplighter.domain.slack.understand import Word
@@ -42,6 +43,18 @@ class Wanted:
     lease: Lease | None = None
 
 
+@dataclass(frozen=True)
+class No:
+    """Why somebody may not: one of the catalogue's sentences, and what it names."""
+
+    kind: str
+    names: Mapping[str, object]
+
+    def said(self, texts: Texts) -> str:
+        """The reason, without its full stop."""
+        return texts.say(f"slack.role.{self.kind}", **self.names)
+
+
 def owns(person: Person, lease: Lease | None) -> bool:
     """Whether a lease is theirs."""
     return lease is not None and id_in(lease.owner) == person.id
@@ -52,45 +65,42 @@ def groups_named(roles: Mapping[str, "Role"]) -> frozenset[str]:
     return frozenset(member for role in roles.values() for member in role.members if member.startswith("S"))
 
 
-def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> str | None:
-    """Why they may not, as a sentence; None where they may."""
+def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> No | None:
+    """Why they may not; None where they may."""
     action = _ACTIONS[wanted.word]
     held = {name: role for name, role in roles.items() if _in(person, role)}
     own = wanted.word in OF_AN_OWNER and owns(person, wanted.lease)
     if own and (wanted.word is not Word.EXTEND or not any("open" in role.may for role in held.values())):
         return None
     if not held and not person.known and groups_named(roles):
-        return f"Slack did not say in time which groups you are in, so nobody knows whether you may {action}"
+        return No("groups-unknown", {"action": action})
     if not held:
-        return f"you are in none of the lab's roles: everybody may see, and you may not {action}"
+        return No("none", {"action": action})
     # Whoever may open is bound by the same length when they extend their own.
     named = "open" if own and not any(action in role.may for role in held.values()) else action
     reasons = [_why_not(name, role, named, wanted) for name, role in held.items()]
-    return None if None in reasons else max(filter(None, reasons))[1]
+    return None if None in reasons else max(filter(None, reasons), key=lambda each: each[0])[1]
 
 
 def _in(person: Person, role: "Role") -> bool:
     return person.id in role.members or not person.groups.isdisjoint(role.members)
 
 
-def _why_not(name: str, role: "Role", action: str, wanted: Wanted) -> tuple[int, str] | None:
+def _why_not(name: str, role: "Role", action: str, wanted: Wanted) -> tuple[int, No] | None:
     """The first rule of a role that is in the way, and how far it got; None where none is."""
     if action not in role.may:
-        allowed = ", ".join(role.may) or "only see"
-        return 0, f"the role {name} may not {action}, it may {allowed}"
+        return 0, No(
+            "action" if role.may else "only-sees",
+            {"role": name, "action": action, "allowed": ", ".join(role.may)},
+        )
     if role.pools is not None and wanted.pool is not None and wanted.pool not in role.pools:
-        return (
-            1,
-            f"the role {name} may {action} on {', '.join(role.pools) or 'no pool'}, not on {wanted.pool}",
+        return 1, No(
+            "pool" if role.pools else "no-pool",
+            {"role": name, "action": action, "pools": ", ".join(role.pools), "pool": wanted.pool},
         )
     if role.max_nodes is not None and wanted.nodes is not None and wanted.nodes > role.max_nodes:
-        return 2, (
-            f"the role {name} may have {counted(role.max_nodes, 'node')} at once, "
-            f"and this would be {wanted.nodes}"
-        )
+        return 2, No("nodes", {"role": name, "most": role.max_nodes, "nodes": wanted.nodes})
     if role.longest is not None and wanted.length is not None and wanted.length > role.longest:
-        return 3, (
-            f"the role {name} may have nodes for {write_duration(role.longest)}, "
-            f"and this would be {write_duration(wanted.length)}"
-        )
+        longest, length = write_duration(role.longest), write_duration(wanted.length)
+        return 3, No("length", {"role": name, "longest": longest, "length": length})
     return None

@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import partial
 from zoneinfo import ZoneInfo
 
+from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.slack import tidy
 from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.domain.words import (
@@ -107,9 +108,14 @@ class NotUnderstood(BadInput):
     """A word that is none of ours; `nearest` is the one that it looks like."""
 
     def __init__(self, word: str, nearest: Word | None) -> None:
-        self.nearest = nearest
-        meant = f", did you mean '{nearest.value}'?" if nearest else ""
-        super().__init__(f"'{word[:80]}' is no word that I know{meant}")
+        self.word, self.nearest = word[:80], nearest
+        super().__init__(self.said(ENGLISH))
+
+    def said(self, texts: Texts) -> str:
+        """It as a sentence, which asks whether the nearest word was meant."""
+        if self.nearest is None:
+            return texts.say("slack.unknown-word", word=self.word)
+        return texts.say("slack.unknown-word.nearest", word=self.word, nearest=self.nearest.value)
 
 
 def typed(text: str, place: Place) -> Understood:
