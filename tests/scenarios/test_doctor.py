@@ -75,7 +75,8 @@ def test_each_failure_is_told_apart(account: Account, name: str) -> None:
     with break_it(account):
         found = account.look()
 
-    assert differing(before, found) == expected
+    changed = {check: found[check] for check in differing(before, found)}
+    assert {check: line.outcome for check, line in changed.items()} == expected, changed
     (wrong,) = [line for line in found.values() if line.outcome is NOT_OK]
     assert words in wrong.said
     assert wrong.advice
