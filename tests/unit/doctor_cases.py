@@ -165,6 +165,12 @@ WRONG: list[tuple[str, Facts, str, str]] = [
         "slack",
         replace(FACTS, slack=SlackSecret("lab-slack", ("bot_token",))),
         "bot_token of the Slack app are not in secret lab-slack",
+        "lamplighter slack secret",
+    ),
+    (
+        "slack",
+        replace(BEFORE, slack=SlackSecret("lab-slack", ("signing_secret", "bot_token"))),
+        "signing_secret and bot_token of the Slack app are not in secret lab-slack",
         "put-secret-value --secret-id lab-slack",
     ),
     (

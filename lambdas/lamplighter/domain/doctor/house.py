@@ -30,10 +30,15 @@ def slack(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         yield well("the Slack stack makes the secret; it is filled in after the deploy")
     elif secret.missing:
         parts = " and ".join(secret.missing)
+        # Before the deploy there is no Slack stack whose secret the verb would find.
+        advice = (
+            "lamplighter slack secret, which asks for both and shows neither"
+            if facts.deployed
+            else f"aws secretsmanager put-secret-value --secret-id {secret.name} --secret-string file://slack.json,"
+            ' with {"signing_secret": …, "bot_token": …}'
+        )
         yield unwell(
-            f"{parts} of the Slack app are not in secret {secret.name}: every request is refused",
-            f"aws secretsmanager put-secret-value --secret-id {secret.name} --secret-string file://slack.json,"
-            ' with {"signing_secret": …, "bot_token": …}',
+            f"{parts} of the Slack app are not in secret {secret.name}: every request is refused", advice
         )
     else:
         yield well("the Slack app's signing_secret and bot_token are filled in")

@@ -1,0 +1,52 @@
+"""What `status` shows in Slack: until when, GPUs free and in use, and what opens next."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from lamplighter.domain.lease import LeaseState
+from tests.unit.slack.knocking import Knocks, knocks, running
+from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, evening
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
+    return knocks(monkeypatch, tmp_path)
+
+
+def seen(door: Knocks, in_use: int, minutes: int) -> None:
+    """What the guard saw so many minutes ago."""
+    at = int((EIGHT - minutes * MINUTE).timestamp() * 1000)
+    door.lab.set_pool(gpus_in_use=in_use, gpus_seen=4, gpus_seen_at=at)
+
+
+def test_status_says_until_when_which_gpus_are_free_and_what_is_next(door: Knocks) -> None:
+    door.lab.put(running(f"jin ({INSTRUCTOR})", EIGHT + HOUR))
+    tomorrow = EIGHT + 24 * HOUR
+    door.lab.put(
+        evening(LeaseState.PLANNED, id="evening-2026-11-21", opens=tomorrow, closes=tomorrow + 3 * HOUR)
+    )
+    seen(door, in_use=1, minutes=3)
+
+    until, gpus, following = door.type("status")["text"].splitlines()
+
+    assert until == "*gpu* is open until 21:00 (Asia/Seoul) with 1 node, for jin."
+    assert gpus == "GPUs: 3 free, 1 in use (seen at 19:57)."
+    assert following == "Next: evening at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."
+
+
+def test_what_was_seen_before_the_pool_opened_is_not_told(door: Knocks) -> None:
+    door.lab.put(running(f"jin ({INSTRUCTOR})", EIGHT + HOUR))
+    seen(door, in_use=1, minutes=30)
+
+    assert "GPUs" not in door.type("status")["text"]
+
+
+def test_a_closed_pool_says_so_and_when_nothing_is_planned(door: Knocks) -> None:
+    assert door.type("status")["text"].splitlines() == [
+        "*gpu* is closed.",
+        "No window opens in the next 36 hours.",
+    ]
