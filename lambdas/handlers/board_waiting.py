@@ -5,22 +5,17 @@ An offer is noted before it is made, so that nobody is offered one twice; one th
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.adapters.aws.view_reading import Reading
+from handlers.outlook import outlook
 from lamplighter.adapters.slack.web_api import Declined, Unanswered
-from lamplighter.domain import grant
-from lamplighter.domain.changes import Changes
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.slack import waiting
-from lamplighter.domain.slack.kept import Wish
+from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, Wish
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
     from handlers.board_desk import Board
-
-GOOD_FOR = timedelta(minutes=10)
 
 
 def look_after(pool: str, board: "Board") -> None:
@@ -32,8 +27,9 @@ def look_after(pool: str, board: "Board") -> None:
     for wish in found.drop:
         board.conversation.unwish(wish)
     for wish in found.offer:
-        if board.conversation.offer(wish, board.now()):
-            _offer(wish, board)
+        at = board.now()
+        if board.conversation.offer(wish, at):
+            _offer(replace(wish, offered=at), board)
 
 
 def _offer(wish: Wish, board: "Board") -> None:
@@ -52,35 +48,25 @@ def _offer(wish: Wish, board: "Board") -> None:
 
 
 def _grants(pool: str, board: "Board") -> Callable[[Wish, int], bool]:
-    """Whether an open command would be granted now: by the very rule, on what the ledger says now."""
-    now, ledger = board.now(), board.ledger
-    terms = Reading(ledger, board.lab, now).terms.get(pool)
-    if terms is None:
-        return lambda _wish, _beside: False
-    leases, generation = ledger.leases(pool), ledger.pool(pool).generation
-    changes = Changes(pauses=tuple(ledger.pauses()))
-    period, currency = terms.period(now), terms.budget.currency
-    keys = (period.key, terms.period(period.ends).key)
-    budgets = {key: ledger.budget(key, currency) for key in keys}
+    """Whether an open command would be granted now."""
+    now = board.now()
+    answer = outlook(pool, board.ledger, board.lab, now)
 
     def granted(wish: Wish, beside: int) -> bool:
         command = Command(
-            id=f"wish-{wish.at.timestamp()}-{wish.user}",
+            id=f"wish-{wish.id}",
             verb=Verb.OPEN,
             pool=pool,
             owner=wish.owner,
             by=wish.owner,
             source="slack",
             issued=now,
-            expires=now + GOOD_FOR,
+            expires=now + OFFER_GOOD_FOR,
             # Together with what others are offered: one node is not offered to two.
             nodes=wish.nodes + beside,
             lasting=wish.lasting,
             add=True,
         )
-        answer = grant.decide(
-            command, terms, leases, budgets, now=now, generation=generation, changes=changes
-        )
-        return answer.outcome == "granted"
+        return answer(command).outcome == "granted"
 
     return granted

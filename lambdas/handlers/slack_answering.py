@@ -7,7 +7,7 @@ what only shows something in slack_shows.py.
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from handlers import slack_asks, slack_changes, slack_log, slack_shows
+from handlers import slack_asks, slack_changes, slack_line, slack_log, slack_shows
 from handlers.slack_patience import GaveUp, Patience
 from handlers.slack_visit import Office, Visit
 from lamplighter.adapters.slack import reply
@@ -36,7 +36,8 @@ _DOES: Mapping[Word, Callable[[Visit, Understood], Answer]] = {
     Word.ASK: slack_asks.ask,
     Word.APPROVE: slack_asks.settle,
     Word.DECLINE: slack_asks.settle,
-    Word.TELL_ME: slack_asks.tell_me,
+    Word.TELL_ME: slack_line.tell_me,
+    Word.TAKE: slack_line.take,
     Word.STATUS: slack_shows.status,
     Word.WINDOWS: slack_shows.windows,
     Word.LEASES: slack_shows.leases,

@@ -1,28 +1,25 @@
-"""What people ask of each other in Slack: to be let in, a yes or a no to that, and to be told when there is room.
+"""What people ask of each other in Slack: to be let in, and a yes or a no to that.
 
 Filed here; the board shows it to those whom it is about. A yes gives the command that was asked for, with the
 asker as its owner and whoever said yes as its giver, so that the receipt names both.
 """
 
 from dataclasses import replace
-from datetime import timedelta
 
 from handlers import slack_changes
 from handlers.slack_visit import Visit
 from lamplighter.adapters.slack import reply
-from lamplighter.domain import meant, orders
+from lamplighter.domain import orders
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.slack import answers, roles
 from lamplighter.domain.slack.answers import Answer
 from lamplighter.domain.slack.blocks import Marked
-from lamplighter.domain.slack.kept import ASK_GOOD_FOR, WISH_GOOD_FOR, Ask, Wish
+from lamplighter.domain.slack.kept import ASK_GOOD_FOR, Ask
 from lamplighter.domain.slack.roles import No, Wanted
 from lamplighter.domain.slack.understand import Understood, Word
 from lamplighter.domain.slack.understood import ends, extended, sentence
 from lamplighter.errors import Refused
-
-HOUR = timedelta(hours=1)
 
 
 def ask(visit: Visit, wants: Understood) -> Answer:
@@ -80,37 +77,6 @@ def settle(visit: Visit, wants: Understood) -> Answer:
     if state == "declined":
         return answers.plainly(say("slack.ask.you-declined", owner=asked.owner), said)
     return slack_changes.give(visit, _approved(visit, base, asked), lease, said)
-
-
-def tell_me(visit: Visit, wants: Understood) -> Answer:
-    """Put somebody on the waiting list of a full pool, once; it holds nothing."""
-    pool = meant.pool_meant(wants.said.pool, list(visit.office.lab.pools))
-    unnamed = replace(wants.said, closes=None, opens=None)
-    command = slack_changes.opening(visit, replace(wants, said=unnamed))
-    why = slack_changes.why_not_open(visit, command)
-    if why is not None:
-        said = sentence(command, None, visit.voice.times, visit.voice.texts)
-        return answers.may_not(why, command, said, visit.voice)
-    wish = Wish(
-        pool=pool,
-        at=visit.made,
-        user=visit.person.id,
-        owner=visit.person.written,
-        channel=visit.request.channel,
-        nodes=command.nodes or 1,
-        lasting=command.lasting,
-        until=visit.made + WISH_GOOD_FOR,
-        zone=visit.voice.times.zone.key,
-        earliest=wants.said.closes,
-    )
-    waiting = visit.office.ledger.wishes(pool, visit.office.now())
-    users = [each.user for each in waiting]
-    if wish.user not in users:
-        visit.patience.check()
-        visit.office.ledger.wish(wish)
-        users.append(wish.user)
-    place, hours = users.index(wish.user) + 1, WISH_GOOD_FOR // HOUR
-    return answers.plainly(visit.voice.texts.say("slack.told-when", place=place, pool=pool, hours=hours))
 
 
 def _why_not(visit: Visit, base: Command, lease: Lease | None) -> No | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from handlers.slack_room import full_until
 from handlers.slack_visit import Visit
 from lamplighter.adapters.slack import reply
 from lamplighter.domain import meant, orders
@@ -31,7 +32,14 @@ def open_(visit: Visit, wants: Understood) -> Answer:
     command = opening(visit, wants)
     running = [lease for lease in visit.leases(command.pool) if lease.in_force(visit.office.now())]
     if running and command.opens is None and not command.add:
-        return answers.just_use_it(running, free(visit, running), command, _said(visit, command), visit.voice)
+        return answers.just_use_it(
+            running,
+            free(visit, running),
+            command,
+            _said(visit, command),
+            visit.voice,
+            full_until=full_until(visit, command),
+        )
     why = why_not_open(visit, command)
     if why is not None:
         return answers.may_not(why, command, _said(visit, command), visit.voice)

@@ -58,6 +58,7 @@ ACTIONS = [
     "ask",
     "approve",
     "tell-me",
+    "take",
     "x",
 ]
 JSON_VALUES = st.recursive(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lamplighter.adapters.slack.web_api import Declined
 from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.slack.kept import Wish
-from lamplighter.domain.slack.waiting import OFFER_GOOD_FOR, look_after
+from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, Wish
+from lamplighter.domain.slack.waiting import look_after
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, LabInSlack, evening, lab_in_slack
 
@@ -122,7 +122,7 @@ def test_a_full_pool_offers_nothing_and_a_place_that_comes_free_is_offered_once(
     lab.tell(("POOL#gpu", "STATE"))
     [offer] = [each for each in lab.slack.messages if each.channel == "U0MINJI"]
     assert "until 21:10 (Asia/Seoul)" in offer.words
-    assert offer.buttons == ["add"]
+    assert offer.buttons == ["take"]
     lab.at(71)
     lab.tell(("POOL#gpu", "STATE"))
     assert not lab.conversation.wishes("gpu", lab.at(71))

@@ -96,6 +96,7 @@ def wish_values(wish: Wish) -> Values:
         "lasting": None if wish.lasting is None else int(wish.lasting.total_seconds()),
         "until": sortable(wish.until),
         "zone": wish.zone,
+        "because": wish.because,
         "earliest": sortable(wish.earliest) if wish.earliest else None,
         "offered": sortable(wish.offered) if wish.offered else None,
     }
@@ -113,6 +114,7 @@ def wish(pool: str, kept: Kept) -> Wish:
         lasting=None if lasting is None else timedelta(seconds=int(str(lasting))),
         until=_at(kept, "until"),
         zone=str(kept["zone"]),
+        because=_text(kept, "because"),
         earliest=_maybe_at(kept, "earliest"),
         offered=_maybe_at(kept, "offered"),
     )

@@ -11,6 +11,7 @@ REPLY_GOOD_FOR = timedelta(minutes=30)
 """How long Slack takes answers at a response_url, five at most."""
 ASK_GOOD_FOR = timedelta(hours=12)
 WISH_GOOD_FOR = timedelta(hours=24)
+OFFER_GOOD_FOR = timedelta(minutes=10)
 SEEN_KEPT = timedelta(minutes=15)
 """Longer than a signature is good for."""
 
@@ -76,10 +77,25 @@ class Wish:
     lasting: timedelta | None
     until: datetime
     zone: str
+    because: str | None = None
     earliest: datetime | None = None
     """When it would be granted, as it looked when the wish was made."""
     offered: datetime | None = None
     """When the board offered a place."""
+
+    @property
+    def id(self) -> str:
+        """Names it, and the one command that takes what it is offered."""
+        return f"{self.user}-{int(self.at.timestamp())}"
+
+    @property
+    def offered_until(self) -> datetime | None:
+        """Until when they may take the place that was offered; None while none was."""
+        return None if self.offered is None else self.offered + OFFER_GOOD_FOR
+
+    def on_offer(self, at: datetime) -> bool:
+        """Whether a place is theirs to take at that instant."""
+        return self.offered_until is not None and at < self.offered_until
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,10 @@ class Word(StrEnum):
     APPROVE = "approve"
     DECLINE = "decline"
     TELL_ME = "tell-me"
+    TAKE = "take"
 
 
-ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME})
+ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE})
 SEEING = frozenset({Word.STATUS, Word.WINDOWS, Word.LEASES, Word.COST, Word.WHY, Word.HELP})
 """Changes nothing: everybody may."""
 ELSEWHERE = frozenset({"experiment", "arm", "ack", "adopt", "simulate", "check", "diagnose", "doctor"})
@@ -91,7 +92,7 @@ class Understood:
     asks: Word | None = None
     """Of `ask`: what for."""
     ask: str | None = None
-    """Of `approve` and `decline`."""
+    """Of `approve` and `decline`; of `take` the wish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +159,8 @@ def pressed(action: str, carried: Carried) -> Understood:
             return Understood(Word.ASK, said, what, add=carried.verb == Action.ADD, asks=wanted)
         case Action.APPROVE | Action.DECLINE:
             return Understood(Word(action), ask=carried.ask)
-        case Action.KEEP | Action.WHY | Action.TELL_ME:
-            return Understood(Word(action), said, what)
+        case Action.KEEP | Action.WHY | Action.TELL_ME | Action.TAKE:
+            return Understood(Word(action), said, what, ask=carried.ask)
         case _:
             raise BadInput(
                 f"the button '{action[:80]}' is not known any more; type words, for example status"

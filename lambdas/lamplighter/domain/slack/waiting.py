@@ -6,7 +6,7 @@ order of asking, one offer is good for ten minutes, and a wish lapses after a da
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.slack import blocks
@@ -16,7 +16,6 @@ from lamplighter.domain.slack.kept import Wish
 from lamplighter.domain.slack.look import Look
 from lamplighter.domain.slack.message import Message
 
-OFFER_GOOD_FOR = timedelta(minutes=10)
 Grants = Callable[[Wish, int], bool]
 """Whether a wish would be granted now, beside so many nodes that are offered to others."""
 
@@ -52,12 +51,12 @@ def look_after(wishes: Sequence[Wish], leases: Sequence[Lease], grants: Grants, 
 
 
 def offer_message(wish: Wish, look: Look) -> Message:
-    """The offer, as its asker alone reads it."""
-    until = plain(look.clock(look.now + OFFER_GOOD_FOR))
+    """The offer, as its asker alone reads it; it carries which wish it answers."""
+    until = plain(look.clock(wish.offered_until or look.now))
     said = look.say("waiting.offer", pool=plain(wish.pool), nodes=wish.nodes, until=until)
-    take = Carried(pool=wish.pool, nodes=wish.nodes, lasting=wish.lasting)
+    take = Carried(pool=wish.pool, nodes=wish.nodes, lasting=wish.lasting, because=wish.because, ask=wish.id)
     row = blocks.actions(
-        Button(Action.ADD, look.say("button.open-now"), take.written(), style="primary"),
+        Button(Action.TAKE, look.say("button.open-now"), take.written(), style="primary"),
     )
     return Message(said, [blocks.section(said), *row])
 
@@ -65,7 +64,7 @@ def offer_message(wish: Wish, look: Look) -> Message:
 def _over(wish: Wish, leases: Sequence[Lease], now: datetime) -> bool:
     if now >= wish.until:
         return True
-    if wish.offered is not None and now >= wish.offered + OFFER_GOOD_FOR:
+    if wish.offered is not None and not wish.on_offer(now):
         return True
     return any(
         lease.owner == wish.owner and lease.in_force(now) and lease.opens >= wish.at for lease in leases
