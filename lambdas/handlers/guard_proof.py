@@ -52,7 +52,8 @@ def prove_zero(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
         "reason": left or _proven(pool, target.nodes),
     }
     if left is None:
-        _note(watch, pool, run, now, target.nodes)
+        # Said at the end of the look: from here on, whoever looks sees it too.
+        _note(watch, pool, run, capacity.now(), target.nodes)
         return document
     ordered = result(run, "Scale").get("at")
     since = instant.read(str(ordered)) if ordered else instant.read(str(_command(run)["issued"]))

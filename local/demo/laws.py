@@ -183,7 +183,9 @@ def _closed_is_proven(day: Day) -> LawVerdict:
                 7, held=False, evidence=f"the receipt of {receipt['lease']} proves no zero: {proof}"
             )
         at = datetime.fromisoformat(str(proof["at"]))
-        seen = next((sample for sample in day.samples if sample.at >= at), None)
+        # A proof is dated when it begins to look; it is said when it has looked at everything.
+        said = min((e.at for e in day.entries if e.kind == "zero-proven" and e.at >= at), default=at)
+        seen = next((sample for sample in day.samples if sample.at >= said), None)
         if seen is None or seen.instances or seen.kubernetes_nodes or seen.desired:
             return LawVerdict(
                 7,

@@ -133,6 +133,18 @@ def test_zero_is_proven_when_nothing_is_left_anywhere(lab: LabOnMoto) -> None:
     }
 
 
+def test_what_is_proven_counts_from_the_first_look_and_is_said_after_the_last(lab: LabOnMoto) -> None:
+    def slowly() -> Connection:
+        lab.at(1)
+        return lab.watch.connect()
+
+    done = prove_zero({"command": lab.command("close")}, replace(lab.watch, connect=slowly))
+
+    assert done["at"] == "2026-11-20T20:00:00Z"
+    [said] = [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "zero-proven"]
+    assert said.at == EIGHT + timedelta(minutes=1)
+
+
 def test_a_node_that_is_left_in_kubernetes_speaks_against_zero(lab: LabOnMoto) -> None:
     lab.cluster.add_node("i-1")
 
