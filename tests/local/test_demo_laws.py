@@ -162,7 +162,8 @@ def test_law_7_is_broken_by_a_receipt_that_the_cloud_does_not_bear_out() -> None
 
 def test_law_7_asks_for_what_was_seen_after_the_proof_had_looked_at_everything() -> None:
     while_proving = [*GOOD.samples[:4], sample(65, ["b"]), sample(66)]
-    proven = Entry(OPENS + timedelta(minutes=65, seconds=20), "gpu", "zero-proven", "guard", "at zero", "none")
+    looked = OPENS + timedelta(minutes=65, seconds=20)
+    proven = Entry(looked, "gpu", "zero-proven", "guard", "at zero", "none")
     assert law(7, replace(GOOD, samples=while_proving, entries=[*GOOD.entries, proven])).held
     still_there = [*while_proving[:5], sample(66, ["b"])]
     assert not law(7, replace(GOOD, samples=still_there, entries=[*GOOD.entries, proven])).held
