@@ -1,4 +1,4 @@
-"""What `status` shows in Slack: until when, GPUs free and in use, and what opens next."""
+"""What people see in Slack before they do anything: until when, GPUs free and in use, and what opens next."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -50,3 +50,13 @@ def test_a_closed_pool_says_so_and_when_nothing_is_planned(door: Knocks) -> None
         "*gpu* is closed.",
         "No window opens in the next 36 hours.",
     ]
+
+
+def test_a_pool_that_still_opens_is_not_called_open(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + HOUR, state=LeaseState.OPENING, window="evening"))
+
+    said = door.type("open")["text"]
+
+    assert said.startswith(
+        "gpu is opening, until 21:00 (Asia/Seoul) (evening): use it as soon as its GPUs are proven."
+    )

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain.commands import Command, Decision, Verb
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
 from lamplighter.domain.slack.buttons import Action, Carried
@@ -125,7 +125,8 @@ def just_use_it(
     To a pool that is full until some instant nothing can be added: they may be told when there is room.
     """
     last, said = max(running, key=lambda lease: lease.closes), voice.understood(understood)
-    busy = "" if free is None else ".free" if free else ".busy"
+    opening = all(lease.state is not LeaseState.OPEN for lease in running)
+    busy = ".opening" if opening else "" if free is None else ".free" if free else ".busy"
     text = voice.texts.say(
         f"slack.open-already{busy}",
         pool=last.pool,
