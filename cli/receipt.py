@@ -77,6 +77,10 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
     when = words.stretch(view.opened, view.closed) if view.opened else words.moment(view.closed)
     who = f"for {view.owner}" if view.owner else "without a lease"
     printing.say(f"{view.lease or 'unleased'}: pool {view.pool}, {counted(view.nodes, 'node')} {who}, {when}")
+    # What a window opens it opens by itself.
+    if view.source != "window" and view.by and view.by != view.owner:
+        reason = f": {told_by(words.moment, view.because)}" if view.because else ""
+        printing.say(f"opened by {view.by}{reason}")
     zero = view.proof_of_zero
     rows = [
         ("cost", words.money(view.cost)),
