@@ -166,8 +166,9 @@ def test_what_cannot_be_meant_says_what_would_be_right(text: str, says: str) -> 
 
 
 def test_a_name_in_the_lab_is_no_other_word_for_a_number_or_a_time() -> None:
-    odd = Place(["two", "noon"], ["midnight", "monday"], NOW, ZoneInfo("Asia/Seoul"))
+    odd = Place(["two", "noon", "90m"], ["midnight", "monday"], NOW, ZoneInfo("Asia/Seoul"))
     assert read("open two 3", odd).said == OpenWords(pool="two", nodes=3)
+    assert read("open 90m 2h", odd).said == OpenWords(pool="90m", duration=120 * MINUTE)
     assert read("open noon", odd).said == OpenWords(pool="noon")
     assert read("skip midnight", odd).window == "midnight"
     assert read("skip monday 2026-12-07", odd).window == "monday"

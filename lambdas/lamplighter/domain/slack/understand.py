@@ -168,13 +168,13 @@ def pressed(action: str, carried: Carried) -> Understood:
 
 
 def _open(rest: list[str], place: Place) -> Understood:
-    return Understood(Word.OPEN, open_words(_with_for(rest), list(place.pools), place.now, place.zone))
+    return Understood(Word.OPEN, open_words(_with_for(rest, place), list(place.pools), place.now, place.zone))
 
 
-def _with_for(rest: list[str]) -> list[str]:
-    """`2 90m` means `2 for 90m`: no pool and no number of nodes reads like a length."""
+def _with_for(rest: list[str], place: Place) -> list[str]:
+    """`2 90m` means `2 for 90m`: no number of nodes reads like a length."""
     ends = next((at for at, word in enumerate(rest) if word in CLAUSES), len(rest))
-    lengths = [word for word in rest[:ends] if is_duration(word)]
+    lengths = [word for word in rest[:ends] if is_duration(word) and word not in place.pools]
     if len(lengths) != 1:
         return rest
     return [*(word for word in rest[:ends] if word != lengths[0]), "for", lengths[0], *rest[ends:]]
