@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.words import OpenWords, duration, open_words
+from lamplighter.domain.words import OpenWords, duration, extend_words, open_words
 from lamplighter.errors import BadInput
 
 SEOUL = ZoneInfo("Asia/Seoul")
@@ -92,3 +92,25 @@ def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
 def test_what_cannot_be_read_is_named(text: str, named: str) -> None:
     with pytest.raises(BadInput, match=named):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "minutes"),
+    [
+        ("30m", None, 30),
+        ("1 h", None, 60),
+        ("gpu 1 h 30 min", "gpu", 90),
+        ("4gpu 1h", "4gpu", 60),
+        ("2026-physics-2026-12-01 for 30m because slow", "2026-physics-2026-12-01", 30),
+    ],
+)
+def test_what_is_extended_may_begin_with_a_digit(text: str, what: str | None, minutes: int) -> None:
+    named, said = extend_words(text.split(), NOW, SEOUL)
+
+    assert (named, said.duration) == (what, timedelta(minutes=minutes))
+
+
+@pytest.mark.parametrize("text", ["30x", "30x because slow", "1:30"])
+def test_a_length_that_cannot_be_read_is_no_name(text: str) -> None:
+    with pytest.raises(BadInput, match="is no duration"):
+        extend_words(text.split(), NOW, SEOUL)

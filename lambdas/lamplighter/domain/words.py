@@ -70,8 +70,12 @@ def open_words(words: list[str], pools: list[str], now: datetime, zone: ZoneInfo
 
 
 def extend_words(words: list[str], now: datetime, zone: ZoneInfo) -> tuple[str | None, OpenWords]:
-    """`[POOL|LEASE] D|until T [because TEXT]`: a time begins with a digit, no pool and no lease does."""
-    what = words[0] if words and words[0].lower() not in ("until", "for") and words[0][:1].isalpha() else None
+    """`[POOL|LEASE] D|until T [because TEXT]`; names may begin with a digit, as lengths do."""
+    first = words[0] if words else ""
+    # Alone a digit begins a length, `1 h` is one in two words, and `1h` is no name of a lease.
+    follows = len(words) > 1 and words[1].lower() != "because"
+    named = first[:1].isalpha() or (follows and not first.isdecimal() and not is_duration(first))
+    what = first if named and first.lower() not in ("until", "for") else None
     rest = words[1:] if what else words
     if not rest:
         raise BadInput("say how much longer, or until when: extend 30m, or extend until 23:00")
