@@ -57,7 +57,7 @@ class EmbeddedAws:
         custom = CustomResources(self.server, self.functions)
         self.stacks = CloudFormation(self.around, custom, self.assets)
         self.server.own("cloudformation", self.stacks)
-        HttpApi(self.server, self.around)
+        HttpApi(self.server, self.around, self.functions)
         self.behaviours = Behaviours(self.server, self.around, seed=seed)
 
     @property

@@ -1,7 +1,8 @@
 """API Gateway's HTTP APIs in front of Lambda: routes as moto keeps them, events in payload format 2.0.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
-An API answers below /_apis/API-ID of the endpoint; `$default` is the only stage.
+An API answers below /_apis/API-ID of the endpoint; `$default` is the only stage. As API Gateway knows its own
+routes, they are moto's objects and no call is made to find them.
 """
 
 import base64
@@ -14,7 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from moto.apigatewayv2.models import apigatewayv2_backends
+from moto.awslambda.exceptions import UnknownFunctionException
+
 from local.aws.cloudformation.types_http import PAGE
+from local.aws.lambda_service import LambdaService
 from local.aws.server import Request, Response, Server
 from local.aws.surroundings import Surroundings
 
@@ -35,35 +40,30 @@ class _Match:
 class HttpApi:
     """All HTTP APIs of one embedded cloud."""
 
-    def __init__(self, server: Server, around: Surroundings) -> None:
+    def __init__(self, server: Server, around: Surroundings, functions: LambdaService) -> None:
         self._around = around
+        self._functions = functions
         server.page(PAGE, self._answer)
 
     def _answer(self, request: Request) -> Response:
-        api, _, rest = request.path.strip("/").partition("/")
+        api_id, _, rest = request.path.strip("/").partition("/")
         path = f"/{rest}"
         if len(request.body) > MOST_BYTES:
             return _message(413, "Request Too Long")
-        routes = self._around.call("apigatewayv2", "get_routes", {"ApiId": api}).get("Items", [])
-        match = _route(routes, request.method, path)
-        if match is None:
+        api = apigatewayv2_backends[self._around.account_id][self._around.region].apis.get(api_id)
+        match = _route(api.get_routes(), request.method, path) if api else None
+        if api is None or match is None:
             return _message(404, "Not Found")
-        integration = self._around.call(
-            "apigatewayv2",
-            "get_integration",
-            {"ApiId": api, "IntegrationId": match.target.rpartition("/")[2]},
-        )
-        event = self._event(api, path, request, match)
-        reply = self._around.call(
-            "lambda",
-            "invoke",
-            {"FunctionName": _function(integration["IntegrationUri"]), "Payload": json.dumps(event).encode()},
-        )
-        payload = reply["Payload"].read()
-        if "FunctionError" in reply:
+        integration = api.get_integration(match.target.rpartition("/")[2])
+        event = self._event(api_id, path, request, match)
+        try:
+            outcome = self._functions.run(_function(integration.integration_uri), json.dumps(event).encode())
+        except UnknownFunctionException:
+            return _message(500, "Internal Server Error")
+        if outcome.failed:
             return _message(500, "Internal Server Error")
         try:
-            return _response(json.loads(payload))
+            return _response(json.loads(outcome.payload))
         except (ValueError, TypeError, binascii.Error):
             return _message(500, "Internal Server Error")
 
@@ -120,20 +120,20 @@ def _is_text(request: Request) -> bool:
     return True
 
 
-def _route(routes: Iterable[Mapping[str, Any]], method: str, path: str) -> _Match | None:
+def _route(routes: Iterable[Any], method: str, path: str) -> _Match | None:
     """The most specific route: a path as written, then with {names}, then greedy {name+}, then $default."""
     found: list[tuple[tuple[int, int], _Match]] = []
     for route in routes:
-        key = route["RouteKey"]
+        key = route.route_key
         if key == "$default":
-            found.append(((3, 0), _Match(key, route["Target"], {})))
+            found.append(((3, 0), _Match(key, route.target, {})))
             continue
         wanted, _, template = key.partition(" ")
         matched = re.fullmatch(_pattern(template), path)
         if matched and wanted in {method, "ANY"}:
             looseness = 2 if "+}" in template else 1 if "{" in template else 0
             rank = (looseness, int(wanted == "ANY"))
-            found.append((rank, _Match(key, route["Target"], matched.groupdict())))
+            found.append((rank, _Match(key, route.target, matched.groupdict())))
     return min(found, key=lambda one: one[0])[1] if found else None
 
 

@@ -102,3 +102,13 @@ def test_an_answer_without_a_status_is_json(api):
 )
 def test_what_no_route_takes_or_a_function_fails_is_said(api, method, path, status):
     assert ask(api + path, method)[0] == status
+
+
+def test_a_function_that_is_gone_is_an_internal_error(aws, api):
+    aws.call("lambda", "delete_function", FunctionName="echo")
+    status, _, body = ask(f"{api}/plain")
+    assert (status, json.loads(body)) == (500, {"message": "Internal Server Error"})
+
+
+def test_there_is_nothing_at_an_address_of_no_api(api):
+    assert ask(f"{api.rpartition('/')[0]}/nothing/plain")[0] == 404
