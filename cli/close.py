@@ -9,11 +9,13 @@ from cli import agreed, close_all, deployment, known_names, meant, orders, print
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
 from lamplighter.domain.commands import Decision, Verb
-from lamplighter.domain.lease import OVER, Lease
+from lamplighter.domain.lease import OVER, Lease, LeaseState
 from lamplighter.domain.orders import closing
 from lamplighter.errors import Refused
 
 WAIT_POLL_SECONDS = 2
+RECEIPT_SECONDS = 60
+"""Closing ends with the receipt, moments after the lease is closed; zero is proven with or without it."""
 
 
 def command(
@@ -69,6 +71,11 @@ def _wait(found: Deployment, lease: Lease) -> None:
         seen = found.ledger.lease(lease.pool, lease.id)
         if found.ledger.pool(lease.pool).leaked_since is not None:
             raise Refused(f"pool {lease.pool} is leaked: {found.ledger.pool(lease.pool).leaked_because}")
+    if seen is None or seen.state is not LeaseState.CLOSED:
+        return
+    for _ in orders.waiting(RECEIPT_SECONDS, WAIT_POLL_SECONDS):
+        if found.ledger.receipt(lease.pool, lease.id, seen.closed or seen.closes) is not None:
+            return
 
 
 def _document(lease: Lease, decision: Decision) -> dict[str, object]:
