@@ -117,10 +117,18 @@ def lab(kubernetes, fleet, clock, helm, charts) -> Lab:
     installed = helm(
         *("upgrade", "--install", "gpu-operator", "gpu-operator", "--repo", charts.url),
         *("--version", "v26.3.1", "--namespace", "gpu-operator", "--create-namespace"),
-        *("--wait", "--timeout", "60s"),
+        *("--wait", "--timeout", "4m"),
         values=lab.OPERATOR_VALUES,
     )
     assert installed.returncode == 0, installed.stderr
     lab.gpu = lab.gpu_node()
     lab.await_gpus(lab.gpu)
     return lab
+
+
+@pytest.fixture(scope="module", autouse=True)
+def whole_at_first(request) -> None:
+    """Every file begins with the GPU node as it was installed, whatever the file before did to it."""
+    here = (item for item in request.session.items if item.path == request.path)
+    if any("lab" in item.fixturenames for item in here):
+        request.getfixturevalue("lab").await_whole()

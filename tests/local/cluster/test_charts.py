@@ -42,14 +42,17 @@ def test_the_runtime_class_and_the_operator_are_there(lab):
     await_true(
         lambda: lab.kubernetes.find("/apis/node.k8s.io/v1/runtimeclasses/nvidia"), "the runtime class exists"
     )
-    deployment = lab.kubernetes.get("/apis/apps/v1/namespaces/gpu-operator/deployments/gpu-operator")
-    assert deployment["status"]["availableReplicas"] == 1
+    deployment = "/apis/apps/v1/namespaces/gpu-operator/deployments/gpu-operator"
+    await_true(
+        lambda: lab.kubernetes.get(deployment)["status"].get("availableReplicas") == 1,
+        "the operator is there",
+    )
 
 
 def test_a_field_taken_from_helm_by_force_makes_the_next_upgrade_fail_until_it_is_released(lab, helm, charts):
     upgrade = (
         *("upgrade", "gpu-operator", "gpu-operator", "--repo", charts.url, "--version", "v26.3.1"),
-        *("--namespace", "gpu-operator", "--timeout", "30s"),
+        *("--namespace", "gpu-operator", "--timeout", "4m"),
     )
     mine = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}}
 

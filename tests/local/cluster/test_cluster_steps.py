@@ -24,7 +24,7 @@ from lamplighter.domain.progress import Stage
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.lab import Lab as LabFile
 from tests.local.cluster.functions import Token
-from tests.local.cluster.lab import POLICY, await_true
+from tests.local.cluster.lab import POLICY, WAIT_SECONDS, await_true
 
 LAB = LabFile.model_validate({"name": "lab"})
 
@@ -54,7 +54,6 @@ class Told(Run):
 def connection(enter, lab, clock, monkeypatch) -> Connection:
     monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(clock.path))
     found: Connection = enter("cluster")
-    await_true(lambda: found.ask("GET", "/api/v1/nodes").ok, "the rights act")
     # EKS gives this label to its nodes; a machine by itself has none.
     labels = {"eks.amazonaws.com/nodegroup": "lab-ng-gpu"}
     lab.kubernetes.merge(f"/api/v1/nodes/{lab.gpu.node_name}", {"metadata": {"labels": labels}})
@@ -84,7 +83,7 @@ def run_for(lab, clock, *leases: Lease, **results: object) -> Told:
 
 def poll(step: Callable[..., dict[str, object]], *arguments: object) -> dict[str, Any]:
     """Asks again while the step says later, as the workflow does."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             return step(*arguments)
@@ -199,7 +198,8 @@ def test_drain_respects_a_budget_for_a_while_then_forces_and_says_so(lab, clock,
 
 def test_the_functions_may_do_their_work_and_no_more(enter):
     cluster, guard = enter("cluster"), enter("guard")
-    await_true(lambda: guard.ask("GET", "/api/v1/nodes").ok, "the rights act")
+    assert cluster.ask("GET", "/api/v1/nodes").ok
+    assert guard.ask("GET", "/api/v1/nodes").ok
     for path in ("/api/v1/secrets", "/api/v1/configmaps", "/apis/apps/v1/deployments"):
         for connection in (cluster, guard):
             with pytest.raises(OutsideFailed, match="adopt --rbac"):

@@ -36,8 +36,11 @@ def waiting(lab, path):
 
 
 def await_waiting(lab, path, reason):
-    await_true(lambda: waiting(lab, path).get("reason") == reason, f"{path} waits with {reason}")
-    return waiting(lab, path).get("message", "")
+    def message():
+        found = waiting(lab, path)
+        return found.get("message") if found.get("reason") == reason else None
+
+    return await_true(message, f"{path} waits with {reason}")
 
 
 def test_a_network_plugin_that_is_gone_makes_the_node_not_ready_until_it_is_back(lab, machine, fault):

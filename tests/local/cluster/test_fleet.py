@@ -122,7 +122,8 @@ def test_a_drain_cordons_evicts_and_leaves_the_daemons(lab):
     lab.fleet.drain(machine.instance_id)
 
     assert lab.node(machine)["spec"]["unschedulable"]
-    assert lab.kubernetes.find(path) is None
+    # What has ended keeps no drain waiting; it is gone a moment later.
+    await_true(lambda: lab.kubernetes.find(path) is None, "the pod is gone")
     assert lab.pod_of("nvidia-device-plugin-daemonset", machine)
     lab.end(machine)
 

@@ -21,7 +21,7 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab as LabFile
-from tests.local.cluster.lab import POLICY, await_true
+from tests.local.cluster.lab import POLICY, WAIT_SECONDS, await_true
 
 CHANGE = {"dcgmExporter": {"enabled": False}}
 TIMES = {"days": "daily", "start": "10:00", "end": "11:00"}
@@ -70,12 +70,13 @@ def operator(lab, helm, charts) -> Iterator[None]:
         done = helm(
             *("upgrade", "gpu-operator", "gpu-operator", "--repo", charts.url, "--version", "v26.3.1"),
             # Tests before this one changed the policy by hand.
-            *("--namespace", "gpu-operator", "--timeout", "30s", "--force-conflicts"),
+            *("--namespace", "gpu-operator", "--timeout", "4m", "--force-conflicts"),
             values=values,
         )
         assert done.returncode == 0, done.stderr
 
     upgrade(chart_values(LAB))
+    lab.await_whole()
     yield
     # A class that is over leaves nothing that keeps Helm from going on.
     upgrade(lab.OPERATOR_VALUES)
@@ -107,7 +108,6 @@ def ledger(monkeypatch) -> Iterator[Ledger]:
 def connection(enter, lab, clock, monkeypatch) -> Connection:
     monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(clock.path))
     found: Connection = enter("cluster")
-    await_true(lambda: found.ask("GET", "/api/v1/nodes").ok, "the rights act")
     return found
 
 
@@ -151,7 +151,7 @@ def over(run: Told) -> Told:
 
 
 def poll(step: Callable[..., dict[str, object]], *arguments: object) -> dict[str, Any]:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             return step(*arguments)
@@ -228,16 +228,16 @@ def test_a_window_s_change_of_the_operator_holds_while_it_is_open(lab, connectio
     await_true(lambda: lab.kubernetes.find(exporter) is None, "the exporter is switched off")
 
     # Still open, nothing is given back, however often it is asked.
-    assert give_back_settings(run, LAB, connection)["state"] == "kept"
+    assert poll(give_back_settings, run, LAB, connection)["state"] == "kept"
     # Asked again in a later round it still knows what stood there at first.
     again = poll(apply_gpu_settings, run, LAB, connection)
     assert again["before"]["cluster_policy"] == {"dcgmExporter.enabled": True}
 
-    back = give_back_settings(over(run), LAB, connection)
+    back = poll(give_back_settings, over(run), LAB, connection)
     assert back["state"] == "given-back"
     assert back["after"] == {"dcgmExporter.enabled": True}
     assert lab.kubernetes.get(POLICY)["spec"] == before
-    assert give_back_settings(over(run), LAB, connection)["state"] == "given-back"
+    assert poll(give_back_settings, over(run), LAB, connection)["state"] == "given-back"
     loan = ledger.loan("cluster-policy")
     assert loan is not None
     assert loan.ended is not None
@@ -253,7 +253,7 @@ def test_two_windows_that_change_different_things_are_not_mixed(lab, clock, conn
         "quiet-1, which opened first, has changed dcgmExporter.enabled; that is kept while it is open"
     )
     assert not lab.kubernetes.get(POLICY)["spec"]["dcgm"].get("enabled")
-    give_back_settings(over(first), LAB, connection)
+    poll(give_back_settings, over(first), LAB, connection)
 
 
 def test_who_asks_for_the_same_joins_and_the_last_one_gives_back(lab, clock, connection, open_for):
@@ -262,10 +262,10 @@ def test_who_asks_for_the_same_joins_and_the_last_one_gives_back(lab, clock, con
     second = replace(first.told[0], id="quiet-2")
     poll(apply_gpu_settings, replace(first, lease="quiet-2", told=(*first.told, second)), LAB, connection)
     closing = replace(first, told=(*over(first).told, second))
-    assert give_back_settings(closing, LAB, connection)["holders"] == ["quiet-2"]
+    assert poll(give_back_settings, closing, LAB, connection)["holders"] == ["quiet-2"]
     assert lab.kubernetes.get(POLICY)["spec"]["dcgmExporter"]["enabled"] is False
     done = replace(closing, told=tuple(replace(each, state=LeaseState.CLOSED) for each in closing.told))
-    assert give_back_settings(done, LAB, connection)["state"] == "given-back"
+    assert poll(give_back_settings, done, LAB, connection)["state"] == "given-back"
     assert lab.kubernetes.get(POLICY)["spec"]["dcgmExporter"]["enabled"] is True
 
 

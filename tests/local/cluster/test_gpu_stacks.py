@@ -64,7 +64,7 @@ def chart(lab, helm, charts) -> Iterator[Callable[[LabFile], None]]:
         installed = helm(
             *("upgrade", "--install", device_plugin.RELEASE, device_plugin.CHART, "--repo", charts.url),
             *("--version", lab_file.device_plugin.version, *release[1:], "--create-namespace"),
-            *("--wait", "--timeout", "60s"),
+            *("--wait", "--timeout", "4m"),
             values=device_plugin.chart_values(lab_file),
         )
         assert installed.returncode == 0, installed.stderr

@@ -7,6 +7,7 @@ import pytest
 from handlers.cluster_validate import clean_up, validate
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab as LabFile
+from tests.local.cluster.functions import may
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.test_cluster_steps import Told, connection, lease, poll, run_for
 
@@ -155,6 +156,11 @@ def test_smoke_needs_no_more_rights_than_the_release_before(lab, clock, connecti
     cluster = lab.kubernetes.get(f"{roles}/clusterroles/lamplighter-cluster")
     older = [rule for rule in cluster["rules"] if "pods/log" not in rule["resources"]]
     lab.kubernetes.merge(f"{roles}/clusterroles/lamplighter-cluster", {"rules": older})
+    group = "lamplighter:cluster"
+    jobs = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list"]}
+    logs = {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
+    await_true(lambda: not may(lab.kubernetes, group, "lamplighter", jobs), "Jobs are out of reach")
+    await_true(lambda: not may(lab.kubernetes, group, "", logs), "others' logs are out of reach")
 
     proven = poll(validate, run_for(lab, clock, AwaitGpus=ready(lab.gpu)), lab_with(), connection)
 

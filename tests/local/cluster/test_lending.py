@@ -1,12 +1,14 @@
 """Settings are borrowed from Helm and given back so that its next upgrade passes: real helm, real API server."""
 
+import time
+
 import pytest
 
 from lamplighter.adapters.kubernetes import lending
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.lending import Before
 from lamplighter.errors import TryLater
-from tests.local.cluster.lab import POLICY, await_true
+from tests.local.cluster.lab import POLICY, WAIT_SECONDS
 
 CHANGE = {"spec": {"mig": {"strategy": "mixed"}, "daemonsets": {"tolerations": [{"operator": "Exists"}]}}}
 MINE = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}}
@@ -15,7 +17,6 @@ MINE = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"na
 @pytest.fixture
 def connection(enter) -> Connection:
     found: Connection = enter("cluster")
-    await_true(lambda: found.ask("GET", "/api/v1/nodes").ok, "the rights act")
     return found
 
 
@@ -24,7 +25,7 @@ def upgrade(lab, helm, charts):
     def run(values=None):
         return helm(
             *("upgrade", "gpu-operator", "gpu-operator", "--repo", charts.url, "--version", "v26.3.1"),
-            *("--namespace", "gpu-operator", "--timeout", "30s"),
+            *("--namespace", "gpu-operator", "--timeout", "4m"),
             values=values or lab.OPERATOR_VALUES,
         )
 
@@ -48,6 +49,16 @@ def borrow(connection: Connection, fields=CHANGE, kept: list[Before] | None = No
     return lending.borrow(connection, POLICY, fields, keep=keep)
 
 
+def give_back(connection: Connection, before: Before) -> Before | None:
+    """Asks again while the policy is being changed, as the workflow does: the operator writes its status into it."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return lending.give_back(connection, POLICY, before)
+        except TryLater:
+            assert time.monotonic() < deadline, "the policy never stood still"
+
+
 def managers(lab) -> set[str]:
     return {entry["manager"] for entry in lab.kubernetes.get(POLICY)["metadata"]["managedFields"]}
 
@@ -59,7 +70,7 @@ def test_change_restore_and_helm_upgrades_as_if_nothing_had_been(lab, connection
     assert policy()["daemonsets"]["tolerations"] == [{"operator": "Exists"}]
     assert policy()["daemonsets"]["updateStrategy"] == "RollingUpdate"
 
-    after = lending.give_back(connection, POLICY, before)
+    after = give_back(connection, before)
 
     assert after is not None
     assert after.values() == before.values()
@@ -79,7 +90,7 @@ def test_without_the_giving_back_the_upgrade_fails(connection, policy, upgrade):
     broken = upgrade()
     assert broken.returncode != 0
     assert "conflict" in broken.stderr
-    lending.give_back(connection, POLICY, before)
+    give_back(connection, before)
     assert upgrade().returncode == 0
 
 
@@ -100,8 +111,8 @@ def test_everything_may_run_twice(connection, policy):
     again = borrow(connection, kept=kept)
     assert again == kept[0]
     assert again.values()["mig.strategy"] == "single"
-    lending.give_back(connection, POLICY, again)
-    lending.give_back(connection, POLICY, again)
+    give_back(connection, again)
+    give_back(connection, again)
     assert policy() == spec
 
 
@@ -110,7 +121,7 @@ def test_a_field_that_nobody_had_is_gone_again(connection, policy):
     fields = {"spec": {"validator": {"cuda": {"env": [{"name": "WITH_WORKLOAD", "value": "true"}]}}}}
     before = borrow(connection, fields)
     assert policy()["validator"]["cuda"]["env"]
-    lending.give_back(connection, POLICY, before)
+    give_back(connection, before)
     assert "env" not in policy()["validator"].get("cuda", {})
 
 
@@ -129,15 +140,15 @@ def test_what_helm_took_back_by_force_is_left_to_it(connection, policy, helm, la
     before = borrow(connection)
     forced = helm(
         *("upgrade", "gpu-operator", "gpu-operator", "--repo", charts.url, "--version", "v26.3.1"),
-        *("--namespace", "gpu-operator", "--timeout", "30s", "--force-conflicts"),
+        *("--namespace", "gpu-operator", "--timeout", "4m", "--force-conflicts"),
         values={**lab.OPERATOR_VALUES, "mig": {"strategy": "none"}},
     )
     assert forced.returncode == 0, forced.stderr
-    lending.give_back(connection, POLICY, before)
+    give_back(connection, before)
     assert policy()["mig"] == {"strategy": "none"}
     done = helm(
         *("upgrade", "gpu-operator", "gpu-operator", "--repo", charts.url, "--version", "v26.3.1"),
-        *("--namespace", "gpu-operator", "--timeout", "30s"),
+        *("--namespace", "gpu-operator", "--timeout", "4m"),
         values=lab.OPERATOR_VALUES,
     )
     assert done.returncode == 0, done.stderr
@@ -164,5 +175,5 @@ def test_an_upgrade_at_the_same_moment_is_not_set_back(connection, policy, monke
     monkeypatch.setattr(connection, "ask", meanwhile)
     with pytest.raises(TryLater, match="changed by somebody else"):
         lending.give_back(connection, POLICY, before)
-    lending.give_back(connection, POLICY, before)
+    give_back(connection, before)
     assert policy()["mig"] == {"strategy": "single"}
