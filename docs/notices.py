@@ -17,8 +17,9 @@ the pool's name or `*` for the whole lab. Its subject is an English line of ASCI
 in a lab with another `notify.language` the text begins with the subject in that language. Reasons and findings inside
 a text are English sentences in every language: they are the ones that the ledger keeps and `lamplighter why` shows.
 
-*Pings* says when Slack gets a new message that mentions people; everything else changes the window's message in place
-or is told in its thread. *Unasked* marks what a route of `notify.notices` gets that names no kinds.
+*New in Slack* says when the channel gets a new message: one that *pings* mentions people, a *plain* one nobody;
+everything else changes the window's message in place or is told in its thread. *Unasked* marks what a route of
+`notify.notices` gets that names no kinds.
 """
 
 PAGES = """
@@ -44,12 +45,22 @@ def _lines() -> Iterator[str]:
 
 
 def _table(kinds: list[NoticeKind], *, unasked: bool) -> Iterator[str]:
-    yield f"| kind | when | pings in Slack |{' unasked |' if unasked else ''}"
+    yield f"| kind | when | new in Slack |{' unasked |' if unasked else ''}"
     yield f"|---|---|---|{'---|' if unasked else ''}"
     for kind in kinds:
-        pings = "" if kind.ping is Ping.NEVER else kind.ping.value
-        cells = [f"`{kind.name}`", kind.when, pings, *(["yes" if kind.routed else ""] if unasked else [])]
+        cells = [
+            f"`{kind.name}`",
+            kind.when,
+            _in_slack(kind),
+            *(["yes" if kind.routed else ""] if unasked else []),
+        ]
         yield f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|"
+
+
+def _in_slack(kind: NoticeKind) -> str:
+    if kind.ping is Ping.NEVER:
+        return "plain" if kind.in_channel else ""
+    return f"pings {kind.ping.value}{', else plain' if kind.in_channel else ''}"
 
 
 TAIL = """

@@ -6,7 +6,7 @@ batch comes again: what was done before is not done twice. No workflow ever wait
 
 from collections.abc import Callable, Iterable, Mapping
 
-from handlers import board_answers, board_leases, board_waiting
+from handlers import board_answers, board_channel, board_leases, board_waiting
 from handlers.board_desk import Board, board
 from handlers.board_events import moved
 from handlers.logs import logger
@@ -25,6 +25,7 @@ def show(event: Mapping[str, object], on: Board) -> Mapping[str, int]:
         # Whoever waits for an answer comes first.
         *_each(board_answers.answer, found.commands, on),
         *_each(board_leases.look_after, found.pools, on),
+        *_each(board_channel.look_after, found.pools, on),
         *_each(board_answers.show_ask, found.asks, on),
         *_each(board_waiting.look_after, found.pools, on),
     ]

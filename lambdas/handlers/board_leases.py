@@ -1,4 +1,4 @@
-"""The board's messages: every lease that runs, closes or is just over, and every pool that is leaked.
+"""The board's messages: every lease that runs, closes or is just over; what is told without one is board_channel.py's.
 
 All of a pool is looked at again whenever anything of it moves, so that no event has to be the right one.
 """
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from handlers.board_posting import TELLS_BACK, Wall
+from handlers.board_posting import Wall
 from lamplighter.adapters.aws.ledger_items import KEEP_CLOSED
 from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.adapters.aws.view_reading import Reading, receipt_of
 from lamplighter.domain.gpu_sharing import offer
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.slack import message, thread, using
+from lamplighter.domain.slack import message, post, thread, using
 from lamplighter.domain.slack.message import Beside
 from lamplighter.domain.slack.thread import Told
 from lamplighter.domain.views.lease_view import LeaseView, Standing
@@ -34,12 +34,11 @@ RECEIPTS = 20
 
 
 def look_after(pool: str, board: "Board") -> None:
-    """Bring every message about a pool up to date, and say what is to be said beside them."""
+    """Bring every lease's message up to date, and say what is to be said beside it."""
     if board.channel is None or pool not in board.lab.pools:
         return
     for lease in _shown(board.ledger.leases(pool), board.now()):
         _several_looks(pool, lease.id, board)
-    _pool(pool, board)
 
 
 def _several_looks(pool: str, lease_id: str, board: "Board") -> None:
@@ -79,10 +78,10 @@ def _lease(pool: str, lease_id: str, board: "Board", *, anyway: bool) -> None:
     told = Told(
         trail=board.ledger.audit(pool, view.opens - TRAIL) if view.standing is not Standing.PLANNED else (),
         pool=board.ledger.pool(pool),
-        mentioned=thread.mentioned([view.owner, view.by], slack, pool),
+        mentioned=post.mentioned([view.owner, view.by], slack, pool),
     )
-    for post in thread.posts(view, told, beside, look):
-        wall.says(post)
+    for each in thread.posts(view, told, beside, look):
+        wall.says(each)
 
 
 def _has_message(view: LeaseView, wall: Wall, now: datetime) -> bool:
@@ -111,23 +110,3 @@ def _receipt(view: LeaseView, board: "Board") -> ReceiptView | None:
         (each for each in board.ledger.receipts(view.pool, RECEIPTS) if each.get("lease") == view.id), None
     )
     return None if found is None else receipt_of(board.ledger, board.lab, found)
-
-
-def _pool(pool: str, board: "Board") -> None:
-    """What is said of the pool itself, whether a lease is there or not."""
-    state, now = board.ledger.pool(pool), board.now()
-    told = Told(
-        trail=board.ledger.audit(pool, now - TELLS_BACK),
-        mentioned=thread.mentioned(_owners(pool, board), board.lab.slack, pool),
-    )
-    posts = thread.pool_posts(state, told, board.look())
-    if not posts or board.channel is None:
-        return
-    wall = board.wall(pool, thread.OF_POOL, board.channel, now + KEEP_CLOSED)
-    for post in posts:
-        wall.says(post)
-
-
-def _owners(pool: str, board: "Board") -> list[str]:
-    """Whose leases are being closed: what is left may be theirs."""
-    return [lease.owner for lease in board.ledger.leases(pool) if lease.state is LeaseState.CLOSING]

@@ -14,7 +14,7 @@ from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.adapters.slack.web_api import MessageGone, Unanswered
 from lamplighter.domain.slack.kept import Shown
 from lamplighter.domain.slack.message import Message
-from lamplighter.domain.slack.thread import Post
+from lamplighter.domain.slack.post import Post
 from lamplighter.errors import LamplighterError, TryLater
 
 POSTING_LASTS = timedelta(seconds=60)
@@ -96,14 +96,14 @@ class Wall:
             self._keep(replace(self.shown, ts=ts, digest=message.digest))
 
     def says(self, post: Post) -> bool:
-        """Make a post that was not made yet: in the channel where it pings, else in the thread."""
-        loud = post.ping if post.ping_key not in self.shown.said else None
+        """Make a post that was not made yet: in the channel where it is for everybody, else in the thread."""
+        loud = post.aloud if post.aloud_key not in self.shown.said else None
         if post.key in self.shown.said or not (loud or self.shown.ts):
             return False
         if post.at is not None and self.shown.told is not None and post.at < self.shown.told:
             return False
         if loud is not None:
-            return self._post(post.key, loud, None, post.ping_key) is not None
+            return self._post(post.key, loud, None, post.aloud_key) is not None
         return self._post(post.key, post.message, self.shown.ts) is not None
 
     def tells(self, key: str, tell: Callable[[], None]) -> None:

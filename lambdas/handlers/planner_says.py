@@ -36,7 +36,8 @@ class Voice:
     def does_not_open(self, skipped: "SkippedWindow") -> None:
         """An exception of the lab, or a window of which a clock change leaves nothing."""
         what = f"window {skipped.window} does not open on {skipped.date}"
-        why = Entry(self._now, skipped.pool, "skipped", WHO, what, skipped.reason)
+        about = {"window": skipped.window, "date": f"{skipped.date}"}
+        why = Entry(self._now, skipped.pool, "skipped", WHO, what, skipped.reason, details=about)
         one = f"{skipped.date}-{skipped.event}" if skipped.event else f"{skipped.date}"
         said = _of_window("not-opening", "notice.not-opening.subject", skipped.window, skipped.date)
         self._once(f"skip-{skipped.window}-{one}", "skipped", why, said)

@@ -55,7 +55,7 @@ class Slack(Part):
     channel: str | None = Field(
         None,
         pattern=SLACK_CHANNEL,
-        description="Where openings, closings and findings are announced.",
+        description="Where leases, findings and changes of the calendar are announced.",
         examples=["C0123456789"],
         json_schema_extra=unit("Slack channel id"),
     )

@@ -198,6 +198,8 @@ def test_every_kind_has_one_row_and_a_sentence() -> None:
         ("refused", {"planned": True}, True),
         ("refused", {}, False),
         ("missed", {"planned": True}, True),
+        ("foreseen", {"planned": True, "not_opening": True}, True),
+        ("foreseen", {"planned": True}, False),
         ("open", {}, False),
         ("open", {"late": True}, True),
         ("degraded", {}, True),
@@ -218,10 +220,11 @@ def test_slack_pings_for_what_cannot_wait_and_nothing_else(
 
 
 def test_nothing_but_these_ever_pings() -> None:
-    everything = {"planned": True, "late": True, "in_use": True}
+    everything = {"planned": True, "not_opening": True, "late": True, "in_use": True}
 
     assert {kind for kind in notice_kinds.NAMES if pings(kind, **everything)} == {
         "refused",
+        "foreseen",
         "missed",
         "open",
         "degraded",

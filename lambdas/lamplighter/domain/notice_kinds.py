@@ -10,11 +10,12 @@ from typing import assert_never
 
 
 class Ping(StrEnum):
-    """When a new message that mentions people is worth it; else Slack updates in place or tells the thread."""
+    """When a new message that mentions people is worth it."""
 
     NEVER = "never"
     ALWAYS = "always"
     PLANNED = "where it was a planned window"
+    NOT_OPENING = "where the window will not open"
     LATE = "where it came late"
     IN_USE = "where GPUs are in use"
 
@@ -30,6 +31,8 @@ class NoticeKind:
     """Whether a route of lab.yaml that names no kinds gets it."""
     page: bool = False
     """Whether it needs a person: it goes to the pages' own place, not to the notices'."""
+    in_channel: bool = False
+    """Whether Slack has a plain message of it where it does not ping; else it shows in a lease's message or thread."""
 
 
 KINDS: tuple[NoticeKind, ...] = (
@@ -45,16 +48,23 @@ KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("warned", "A lease ends soon; whose work goes with it.", Ping.IN_USE),
     NoticeKind("ends-early", "The guard will end a lease before its time, and why.", Ping.IN_USE),
     NoticeKind("closing", "A pool is closing, and why."),
-    NoticeKind("not-opening", "A window does not open on a date: an exception, or a clock change."),
-    NoticeKind("foreseen", "A window will be refused as things stand, or opens after all."),
+    NoticeKind(
+        "not-opening", "A window does not open on a date: an exception, or a clock change.", in_channel=True
+    ),
+    NoticeKind(
+        "foreseen",
+        "A window will be refused as things stand, or opens after all.",
+        Ping.NOT_OPENING,
+        in_channel=True,
+    ),
     NoticeKind("missed", "A planned window went by without opening.", Ping.PLANNED),
     NoticeKind("calendar", "A course calendar changed what is planned, or cannot be read."),
     NoticeKind("experiment", "A fault is about to be put in on purpose, and who feels it."),
     NoticeKind("experiment-over", "An experiment is over and undone."),
-    NoticeKind("skip", "Somebody skips a window."),
-    NoticeKind("unskip", "Somebody lets a skipped window open after all."),
-    NoticeKind("pause", "Somebody paused the lab, or a pool."),
-    NoticeKind("resume", "Somebody resumed it."),
+    NoticeKind("skip", "Somebody skips a window.", in_channel=True),
+    NoticeKind("unskip", "Somebody lets a skipped window open after all.", in_channel=True),
+    NoticeKind("pause", "Somebody paused the lab, or a pool.", in_channel=True),
+    NoticeKind("resume", "Somebody resumed it.", in_channel=True),
     NoticeKind("arm", "Somebody let the guard enforce.", routed=False),
     NoticeKind("watch", "Somebody let the guard only watch.", routed=False),
     NoticeKind("ack", "Somebody silenced the pages of a pool for a while.", routed=False),
@@ -70,13 +80,22 @@ NOTICES = tuple(kind.name for kind in KINDS if not kind.page)
 PAGES = tuple(kind.name for kind in KINDS if kind.page)
 ROUTED = tuple(kind.name for kind in KINDS if kind.routed and not kind.page)
 """What a route gets that names no kinds."""
+IN_CHANNEL = frozenset(kind.name for kind in KINDS if kind.in_channel)
+"""What Slack's channel is told though no lease's message shows it."""
 
 
-def pings(kind: str, *, planned: bool = False, late: bool = False, in_use: bool = False) -> bool:
+def pings(
+    kind: str,
+    *,
+    planned: bool = False,
+    not_opening: bool = False,
+    late: bool = False,
+    in_use: bool = False,
+) -> bool:
     """Whether this notice is a new message in Slack that mentions people.
 
-    `planned`: it is about a window of the calendar; `late`: the pool was not open when its lease said;
-    `in_use`: pods hold GPUs on the nodes that go. A kind that nobody knows pings nobody.
+    `planned`: it is about a window of the calendar; `not_opening`: which will not open; `late`: the pool was not
+    open when its lease said; `in_use`: pods hold GPUs on the nodes that go. A kind that nobody knows pings nobody.
     """
     known = _BY_NAME.get(kind)
     match known.ping if known else Ping.NEVER:
@@ -86,6 +105,8 @@ def pings(kind: str, *, planned: bool = False, late: bool = False, in_use: bool 
             return True
         case Ping.PLANNED:
             return planned
+        case Ping.NOT_OPENING:
+            return not_opening
         case Ping.LATE:
             return late
         case Ping.IN_USE:

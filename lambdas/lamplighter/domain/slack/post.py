@@ -1,0 +1,73 @@
+"""One thing to say beside the messages, once: in a thread, or as a new message in the channel.
+
+Every post has a key, so that whoever posts can remember what was said. Who is in a position to read a ping is
+mentioned, by id; what is said when is thread.py's and channel.py's.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.instant import written
+from lamplighter.domain.slack import blocks
+from lamplighter.domain.slack.blocks import Marked, joined, mention
+from lamplighter.domain.slack.message import Message
+from lamplighter.domain.slack.person import id_in
+from lamplighter.lab_channels import Slack
+
+MOST_MENTIONED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One thing to say, once."""
+
+    key: str
+    message: Message
+    """In the thread, where it pings nobody."""
+    aloud: Message | None = None
+    """A new message in the channel, in place of the one in the thread; it pings whom it mentions."""
+    aloud_key: str = ""
+    """What it is about: of several posts about one thing only the first is a message in the channel."""
+    at: datetime | None = None
+    """When it happened; None for what follows from how things stand."""
+
+
+def plainly(said: Marked) -> Message:
+    """A message of one text."""
+    return Message(said, [blocks.section(said)])
+
+
+def pinging(said: Marked, people: Sequence[str]) -> Message:
+    """The same with a mention of these."""
+    return plainly(joined([joined([mention(each) for each in people], " "), said], " "))
+
+
+def in_channel(key: str, said: Marked, people: Sequence[str] = (), at: datetime | None = None) -> Post:
+    """A post that is a message in the channel; without people it pings nobody."""
+    return Post(key, plainly(said), pinging(said, people), f"ping-{key}", at)
+
+
+def mentioned(owners: Iterable[str | None], slack: Slack | None, pool: str) -> list[str]:
+    """Who is pinged: the people themselves where they are in Slack, else the roles that may do something."""
+    people = [known for owner in owners if (known := id_in(owner))]
+    if not people and slack is not None:
+        people = [
+            member
+            for role in slack.roles.values()
+            if {"open", "close"} & {*role.may} and (role.pools is None or pool in role.pools)
+            for member in role.members
+        ]
+    return list(dict.fromkeys(people))[:MOST_MENTIONED]
+
+
+def key_of(entry: Entry) -> str:
+    """The same thing said again at another instant is another thing; what it is follows from its words."""
+    return short(f"{written(entry.at)} {entry.kind} {entry.what} {entry.why}")
+
+
+def short(text: str) -> str:
+    """A key made of any words."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
