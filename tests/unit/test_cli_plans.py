@@ -14,6 +14,7 @@ from cli.deployment import Deployment
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain.commands import Command, Decision
+from lamplighter.domain.lease import LeaseState
 from lamplighter.errors import Refused
 from lamplighter.lab import Lab
 from tests.unit.aws_says import Says
@@ -36,7 +37,9 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Comm
         made.capacity.lab = Lab.model_validate({"name": "lab", "time_zone": "UTC", "windows": [EVENING]})
         topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
         plan_all(Office(made.watch.desk, made.watch.workflows, Notices(topic), extend_lease=made.close_lab))
-        made.lease(nodes=1, opens=-10, closes=50)
+        made.lease(nodes=1, opens=-10, closes=110)
+        # An experiment runs in a lease whose GPUs are proven.
+        made.capacity.ledger.advance("gpu", "cli-1", LeaseState.OPEN, EIGHT)
         found = Deployment("lab", {"LedgerTable": LEDGER}, Says(EIGHT))
         monkeypatch.setattr(deployment, "find", lambda _name: found)
         monkeypatch.setattr(orders, "give", give)
@@ -58,6 +61,7 @@ PLANS: list[Any] = [
     ("close", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
     ("close --all gpu", "would end cli-1: 1 node on gpu for alice", "nothing was closed"),
     ("arm gpu", "nothing on pool gpu would be touched now", "nothing was changed"),
+    ("experiment run device-plugin-off gpu --no-wait", "  undone by   ", "nothing was changed"),
 ]
 NAMES = [words for words, _, _ in PLANS]
 
