@@ -173,9 +173,9 @@ def handler(event: Mapping[str, object], context: object) -> Reply:
 def door() -> Door:
     """The door of the lab that this function belongs to."""
     from handlers.environment import ENVIRONMENT  # noqa: PLC0415
-    from lamplighter.adapters.slack.secret import SlackSecret  # noqa: PLC0415
+    from lamplighter.adapters.slack.secret import shared  # noqa: PLC0415
 
-    return Door(SlackSecret(ENVIRONMENT.slack_secret), _behind)
+    return Door(shared(ENVIRONMENT.slack_secret), _behind)
 
 
 def _behind(letter: Letter, patience: "Patience") -> Mapping[str, object]:

@@ -113,11 +113,11 @@ def office() -> Office:
     """What is behind the door of the lab that this function belongs to."""
     from lamplighter.adapters.aws.workflows import Workflows  # noqa: PLC0415 -- on the first visit
     from lamplighter.adapters.slack.people import SlackPeople  # noqa: PLC0415
-    from lamplighter.adapters.slack.secret import SlackSecret  # noqa: PLC0415
+    from lamplighter.adapters.slack.secret import shared  # noqa: PLC0415
     from lamplighter.adapters.slack.web_api import WebApi  # noqa: PLC0415
 
     ledger = Ledger(ENVIRONMENT.ledger_table)
-    people = SlackPeople(WebApi(SlackSecret(ENVIRONMENT.slack_secret)), ledger)
+    people = SlackPeople(WebApi(shared(ENVIRONMENT.slack_secret)), ledger)
     arns = {
         "OpenLab": ENVIRONMENT.open_lab,
         "CloseLab": ENVIRONMENT.close_lab,

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 from lamplighter import clock
@@ -61,6 +62,12 @@ class SlackSecret:
             text = self._client.get_secret_value(SecretId=self._arn).get("SecretString", "")
         self._known = _secrets(text)
         return self._known
+
+
+@cache
+def shared(arn: str) -> SlackSecret:
+    """The secret of that ARN as this worker has it, whoever of its parts asks: it is fetched once for all."""
+    return SlackSecret(arn)
 
 
 def _secrets(text: str) -> Secrets:
