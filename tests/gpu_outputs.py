@@ -137,6 +137,28 @@ def dcgm_v3(gpus: int = 1, status: str = "PASS") -> str:
     return json.dumps(document, indent="\t") + "\n"
 
 
+def dcgmi_v3(*statuses: str, deployment: str = "Pass") -> str:
+    """Version 3 as `dcgmi` writes it: software of the whole node without ids, then a test on each GPU.
+
+    A status left empty leaves null, as for a GPU on which the test did not run.
+    """
+    memory = [
+        {"gpu_ids": str(gpu), "status": status} if status else None for gpu, status in enumerate(statuses)
+    ]
+    document = {
+        "DCGM GPU Diagnostic": {
+            "test_categories": [
+                {
+                    "category": "Deployment",
+                    "tests": [{"name": "Denylist", "results": [{"status": deployment}]}],
+                },
+                {"category": "Hardware", "tests": [{"name": "GPU Memory", "results": memory}]},
+            ]
+        }
+    }
+    return json.dumps(document, indent="\t") + "\n"
+
+
 VECTOR_ADD = """\
 [Vector addition of 50000 elements]
 Copy input data from the host memory to the CUDA device

@@ -137,7 +137,7 @@ class TestNvidiaSmi:
 
 
 class TestDcgm:
-    @pytest.mark.parametrize("text", [said.dcgm_v4(), said.dcgm_v3()])
+    @pytest.mark.parametrize("text", [said.dcgm_v4(), said.dcgm_v3(), said.dcgmi_v3("Pass")])
     def test_a_healthy_gpu_passes(self, text: str) -> None:
         assert judge("dcgm", text).outcome is PASSED
         assert judge("dcgm", "Successfully ran.\r\n{banner}\r\n" + text + "bye\n").outcome is PASSED
@@ -173,6 +173,21 @@ class TestDcgm:
 
     def test_a_failure_in_version_3_fails(self) -> None:
         assert judge("dcgm", said.dcgm_v3(status="FAIL"), code=226).outcome is FAILED
+
+    def test_software_of_the_whole_node_in_version_3_proves_no_gpu_and_can_fail(self) -> None:
+        """`dcgmi` 3 names GPUs beside its tests on hardware alone."""
+        software_alone = json.loads(said.dcgmi_v3("Pass"))
+        del software_alone["DCGM GPU Diagnostic"]["test_categories"][1]
+        assert judge("dcgm", json.dumps(software_alone)).outcome is NOT_PROVEN
+        assert judge("dcgm", said.dcgmi_v3("Pass", deployment="Fail")).outcome is FAILED
+
+    def test_a_gpu_on_which_a_test_of_version_3_did_not_run_is_not_proven_by_its_neighbour(self) -> None:
+        one_of_two = said.dcgmi_v3("", "Pass")
+        assert judge("dcgm", one_of_two, kind="g5.12xlarge", gpus=2).outcome is NOT_PROVEN
+        assert judge("dcgm", one_of_two).outcome is PASSED
+
+    def test_a_test_on_hardware_that_names_no_gpu_is_not_proven(self) -> None:
+        assert judge("dcgm", said.dcgmi_v3("Pass").replace("gpu_ids", "ids")).outcome is NOT_PROVEN
 
     @pytest.mark.parametrize(
         "text",
@@ -251,6 +266,7 @@ class TestNccl:
             said.nccl().replace("maxBytes", "most"),
             said.nccl().replace("#wrong", "error"),
             said.nccl() + said.nccl(max_bytes=8),
+            said.nccl() + said.nccl([said.nccl_row(67108864)], bounds="#"),
             said.smi(),
         ],
     )

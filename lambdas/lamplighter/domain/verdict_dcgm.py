@@ -12,6 +12,7 @@ from lamplighter.domain.gpus import GpuType
 from lamplighter.domain.verdict import Measurement, Verdict, ended_badly, failed, not_proven, passed
 
 V4_ROOT, V3_ROOT = "DCGM Diagnostic", "DCGM GPU Diagnostic"
+DEPLOYMENT = "Deployment"
 SEVERITY_CONFIG = 5
 
 # Text may stand before the document and after it; its own first key says where it begins.
@@ -54,8 +55,8 @@ def dcgm(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:  # noq
     if isinstance(root, str):
         return not_proven(ended_badly(exit_code) or root, {"exit_code": exit_code})
     found = _Found()
-    for test in _tests(root, found):
-        _read_test(test, found)
+    for test, on_node in _tests(root, found):
+        _read_test(test, found, on_node=on_node)
     measured = _measured(found, exit_code)
     if found.failures:
         return failed("; ".join(found.failures[:5]), measured)
@@ -106,7 +107,8 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return document
 
 
-def _tests(root: Mapping[str, Json], found: _Found) -> Iterator[Mapping[str, Json]]:
+def _tests(root: Mapping[str, Json], found: _Found) -> Iterator[tuple[Mapping[str, Json], bool]]:
+    """Each test, and whether it is of the node's software rather than of a GPU."""
     categories = _list(root.get("test_categories"))
     if not categories:
         found.unread.append("DCGM ran no test")
@@ -115,13 +117,15 @@ def _tests(root: Mapping[str, Json], found: _Found) -> Iterator[Mapping[str, Jso
         tests = [test for test in _list(_map(category).get("tests")) if test is not None]
         if not tests:
             found.unread.append("a category of tests is empty")
-        yield from (_map(test) for test in tests)
+        on_node = _map(category).get("category") == DEPLOYMENT
+        yield from ((_map(test), on_node) for test in tests)
 
 
-def _read_test(test: Mapping[str, Json], found: _Found) -> None:
+def _read_test(test: Mapping[str, Json], found: _Found, *, on_node: bool) -> None:
     name = str(test.get("name", "a test without a name"))
-    results = [_map(result) for result in _list(test.get("results"))]
-    statuses = [_read_result(name, result, found) for result in results]
+    # Version 3 leaves null, too, for a GPU on which the test did not run.
+    results = [_map(result) for result in _list(test.get("results")) if result is not None]
+    statuses = [_read_result(name, result, found, on_node=on_node) for result in results]
     summary = test.get("test_summary")
     if summary is None:
         if not results:
@@ -134,14 +138,14 @@ def _read_test(test: Mapping[str, Json], found: _Found) -> None:
         found.unread.append(f"{name} has a summary and no result")
 
 
-def _read_result(name: str, result: Mapping[str, Json], found: _Found) -> str:
+def _read_result(name: str, result: Mapping[str, Json], found: _Found, *, on_node: bool) -> str:
     status = _status(result, name, found)
     found.tests[status] = found.tests.get(status, 0) + 1
     group = result.get("entity_group")
     gpus = _gpus(result)
     if group not in _GROUPS:
         found.unread.append(f"a result of {name} is about {str(group)[:40]!r}, which is not known")
-    elif group in {None, "GPU"} and not gpus and status != "skip":
+    elif group in {None, "GPU"} and not gpus and status != "skip" and not (on_node and _of_no_gpu(result)):
         found.unread.append(f"a result of {name} names no GPU")
     for gpu in gpus:
         found.passes[gpu] = found.passes.get(gpu, 0) + (status == "pass")
@@ -149,6 +153,11 @@ def _read_result(name: str, result: Mapping[str, Json], found: _Found) -> str:
         on = f" on GPU {', '.join(gpus)}" if gpus else f" on {group}" if group else ""
         _fault(name, on, result, found)
     return status
+
+
+def _of_no_gpu(result: Mapping[str, Json]) -> bool:
+    """Version 3 of dcgmi names no GPU beside what it says of the node's software (HelperJsonAddBasicTests)."""
+    return not {"entity_group", "gpu_ids", "gpu_id"} & set(result)
 
 
 def _gpus(result: Mapping[str, Json]) -> list[str]:

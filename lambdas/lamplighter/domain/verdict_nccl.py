@@ -44,7 +44,8 @@ class _Row:
 class _Found:
     """What rank 0 printed."""
 
-    plans: set[int] = field(default_factory=set)
+    plans: list[int] = field(default_factory=list)
+    """The largest size that each run announced; the evidence of two runs is that of neither."""
     ranks: set[int] = field(default_factory=set)
     starting: set[str] = field(default_factory=set)
     concluded: set[str] = field(default_factory=set)
@@ -98,7 +99,7 @@ def _missing(found: _Found, gpus: int) -> str | None:  # noqa: PLR0911 -- one a 
     if not found.rows:
         return "there is no row of figures"
     if not _largest(found):
-        return f"the row of {next(iter(found.plans))} bytes, the largest announced, is not there"
+        return f"the row of {found.plans[0]} bytes, the largest announced, is not there"
     if _bandwidth(found) is None:
         return "the largest size has no bus bandwidth"
     unchecked = [row.size for row in found.rows if not row.judged]
@@ -112,7 +113,7 @@ def _missing(found: _Found, gpus: int) -> str | None:  # noqa: PLR0911 -- one a 
 
 
 def _largest(found: _Found) -> list[_Row]:
-    return [row for row in found.rows if found.plans == {row.size}]
+    return [row for row in found.rows if set(found.plans) == {row.size}]
 
 
 def _bandwidth(found: _Found) -> Decimal | None:
@@ -138,7 +139,7 @@ def _read(printed: Iterable[Line]) -> _Found:
 
 def _remark(text: str, found: _Found, *, ended: bool) -> None:
     if match := _PLAN.match(text + " " * ended):
-        found.plans.add(int(match[1]))
+        found.plans.append(int(match[1]))
     elif match := _RANK.match(text):
         found.ranks.add(int(match[1]))
     elif match := _STARTING.fullmatch(text):
