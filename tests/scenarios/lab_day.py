@@ -88,13 +88,13 @@ class LabDay:
     def now(self) -> datetime:
         return self.clock.now()
 
-    def _pace(self, busy: timedelta) -> timedelta:
+    def _pace(self, busy: timedelta, fastest: float) -> timedelta:
         """As fast as what is under way allows: the machine's own time is nothing to hurry past.
 
         How long until the next look, `busy` where a workflow is at it.
         """
         steps = {self._step(execution) for execution in self.running()}
-        self.clock.set_rate(AMONG_PODS if steps & POD_STEPS else RATE)
+        self.clock.set_rate(min(fastest, AMONG_PODS if steps & POD_STEPS else RATE))
         self.clock.hurry(steps <= WAITS)
         return IDLE_LOOK if steps <= IDLE else busy
 
@@ -186,8 +186,12 @@ class LabDay:
         condition: Callable[[Sample], bool],
         within: timedelta,
         every: timedelta = LOOK_EVERY,
+        fastest: float = RATE,
     ) -> Sample:
-        """Let time pass until a look fulfils the condition; an hour of nothing takes a moment."""
+        """Let time pass until a look fulfils the condition; an hour of nothing takes a moment.
+
+        `fastest` is for what somebody has to answer before its time is over.
+        """
         deadline = self.now + within
         try:
             while True:
@@ -195,7 +199,7 @@ class LabDay:
                 if condition(sample):
                     return sample
                 assert sample.at < deadline, f"{what}: not within {within}\n{self.story(sample)}"
-                self.clock.sleep(self._pace(every).total_seconds())
+                self.clock.sleep(self._pace(every, fastest).total_seconds())
         finally:
             self.clock.hurry(False)
             self.clock.set_rate(1)

@@ -11,7 +11,7 @@ import itertools
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +21,10 @@ from local.slack.workspace import PATH
 from tests.block_kit import faults
 
 TEAM, CHANNEL, APP = "T0123456789", "C0123456789", "A0123456789"
-NAMES = {"U0INSTRUCT": "sora", "U0STUDENT": "minji"}
+NAMES = {"U0INSTRUCT": "sora", "U0STUDENT": "minji", "U0JUN": "jun", "U0HANA": "hana"}
+SHARED = {"id": CHANNEL, "name": "gpu-lab"}
+#: Where the app and one person are alone.
+ALONE = {"id": "D0123456789", "name": "directmessage"}
 HEADERS = {
     "Content-Type": "application/x-www-form-urlencoded",
     "Accept": "application/json,*/*",
@@ -54,6 +57,8 @@ class Talk:
     cloud: Cloud
     sent: list[tuple[bytes, Mapping[str, str]]] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
+    addresses: list[str] = field(default_factory=list)
+    """Where answers to each request may go later; the last one's is the last."""
     _numbers: Any = field(default_factory=itertools.count)
 
     def __post_init__(self) -> None:
@@ -80,9 +85,22 @@ class Talk:
             }
         )
 
-    def presses(self, who: str, element: Mapping[str, Any], ts: str, *, ephemeral: bool = False) -> Answer:
+    def presses(
+        self,
+        who: str,
+        element: Mapping[str, Any],
+        ts: str,
+        *,
+        ephemeral: bool = False,
+        channel: Mapping[str, str] = SHARED,
+    ) -> Answer:
         """Somebody presses a button of the message of that timestamp; its confirmation is Slack's own affair."""
-        container = {"type": "message", "message_ts": ts, "channel_id": CHANNEL, "is_ephemeral": ephemeral}
+        container = {
+            "type": "message",
+            "message_ts": ts,
+            "channel_id": channel["id"],
+            "is_ephemeral": ephemeral,
+        }
         action = {
             key: element[key] for key in ("type", "action_id", "text", "value", "style") if key in element
         }
@@ -96,7 +114,7 @@ class Talk:
             "team": {"id": TEAM, "domain": "example"},
             "enterprise": None,
             "is_enterprise_install": False,
-            "channel": {"id": CHANNEL, "name": "gpu-lab"},
+            "channel": channel,
             "state": {"values": {}},
             "response_url": self._response_url(),
             "actions": [{**action, "block_id": "b1", "action_ts": f"{self.cloud.clock.time():.6f}"}],
@@ -112,8 +130,13 @@ class Talk:
         body = urlencode({"command": "/gpu", "text": text, "user_id": "U0INSTRUCT", "team_id": TEAM}).encode()
         return self._send(body, self._signed(body, "not-the-secret"))
 
+    def heard(self) -> Sequence[Mapping[str, Any]]:
+        """What the last request was answered later, at its response_url."""
+        return self.cloud.slack.replies(self.addresses[-1])
+
     def _response_url(self) -> str:
-        return f"{self.cloud.aws.endpoint}{PATH}/reply/{TEAM}-{next(self._numbers)}"
+        self.addresses.append(f"{TEAM}-{next(self._numbers)}")
+        return f"{self.cloud.aws.endpoint}{PATH}/reply/{self.addresses[-1]}"
 
     def _posted(self, form: Mapping[str, str]) -> Answer:
         body = urlencode(form).encode()

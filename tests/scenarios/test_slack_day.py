@@ -1,10 +1,8 @@
 """A whole evening in Slack: people ask, press and read; the lab opens, extends and closes; Slack takes every word."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,6 +10,7 @@ from lamplighter.domain.lease import Lease, LeaseState
 from local.cloud import Cloud
 from tests.block_kit import faults
 from tests.scenarios.lab_day import LabDay
+from tests.scenarios.slack_channel import Channel, shown
 from tests.scenarios.slack_talk import CHANNEL, Talk, button
 
 LAB = Path(__file__).with_name("slack.yaml")
@@ -30,40 +29,6 @@ def day() -> Iterator[LabDay]:
         yield LabDay(cloud)
     finally:
         cloud.down()
-
-
-class Channel:
-    """What the channel shows now, as the played Slack has it."""
-
-    def __init__(self, day: LabDay) -> None:
-        self.day = day
-
-    @property
-    def messages(self) -> Sequence[Mapping[str, Any]]:
-        return self.day.cloud.slack.messages()
-
-    def showing(self, words: str, thread: str | None = None) -> list[Mapping[str, Any]]:
-        """The messages that hold these words, in the channel itself or in a thread."""
-        there = [each for each in self.messages if each.get("thread_ts") == thread]
-        return [each for each in there if words in shown(each)]
-
-    def until(
-        self, words: str, within: timedelta = 5 * MINUTE, *, thread: str | None = None
-    ) -> Mapping[str, Any]:
-        """Until one message says so: the board needs a second or two."""
-        self.day.until(
-            f"Slack shows {words!r}",
-            lambda _: bool(self.showing(words, thread)),
-            within,
-            timedelta(seconds=5),
-        )
-        [found] = self.showing(words, thread)
-        return found
-
-
-def shown(message: Mapping[str, Any]) -> str:
-    """Everything that a message says."""
-    return json.dumps([message["text"], message.get("blocks")], ensure_ascii=False)
 
 
 def test_an_evening_from_the_first_question_to_the_receipts(day: LabDay) -> None:
@@ -125,7 +90,7 @@ def test_an_evening_from_the_first_question_to_the_receipts(day: LabDay) -> None
     told = [each["said"] for each in day.cloud.slack.told if each["call"] != "users.info"]
     assert [each for each in told if "<@" in each["text"] or "<!" in each["text"]] == []
     assert [found for each in told if (found := faults(each))] == []
-    assert {each["channel"] for each in channel.messages} == {CHANNEL}
+    assert {each["channel"] for each in day.cloud.slack.messages()} == {CHANNEL}
     assert [each["ts"] for each in channel.messages if "thread_ts" not in each] == [ts, own["ts"]]
 
 
