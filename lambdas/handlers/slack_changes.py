@@ -126,10 +126,11 @@ def keep(visit: Visit, wants: Understood) -> Answer:
 
 def of_the_calendar(visit: Visit, wants: Understood) -> Answer:
     """Skip and unskip a window, pause and resume the lab."""
-    lab, pool = visit.office.lab, None
+    lab = visit.office.lab
+    pools = list(lab.pools)
     if wants.window is not None:
         name = meant.window_meant(wants.window, [window.name for window in lab.windows])
-        pool = next(lab.pool_of(window) for window in lab.windows if window.name == name)
+        pools = [lab.pool_of(window) for window in lab.windows if window.name == name]
     command = replace(
         visit.order(Verb(wants.word), WHOLE_LAB),
         window=wants.window,
@@ -138,7 +139,9 @@ def of_the_calendar(visit: Visit, wants: Understood) -> Answer:
         lasting=wants.said.duration,
         because=wants.said.because,
     )
-    why = roles.refusal(visit.person, Wanted(wants.word, pool), visit.office.roles)
+    wanted = (Wanted(wants.word, pool) for pool in pools)
+    refused = (roles.refusal(visit.person, each, visit.office.roles) for each in wanted)
+    why = next(filter(None, refused), None)
     if why is not None:
         return answers.may_not(why, command, _said(visit, command), visit.voice)
     return give(visit, command, None)
