@@ -16,12 +16,14 @@ from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.service import CloudFormation
 from local.aws.cloudformation.stack import Stack
 from local.aws.destinations import Destinations
+from local.aws.dynamodb_queries import read_partitions
 from local.aws.event_sources import EventSources
 from local.aws.fresh_start import forget_everything
 from local.aws.http_api import HttpApi
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
 from local.aws.lambda_service import LambdaService
+from local.aws.moto_once import work_out_once
 from local.aws.refusals import Refusals
 from local.aws.server import Server
 from local.aws.streams import Streams
@@ -40,6 +42,8 @@ class EmbeddedAws:
         self.clock = clock
         self.region = region
         forget_everything()
+        work_out_once()
+        read_partitions()
         virtual_time.use(clock)
         iam.person("instructor", ACCESS_KEY_ID)
         self.server = Server(clock)

@@ -6,9 +6,10 @@ everything.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -105,15 +106,7 @@ def role_of(access_key_id: str) -> Any | None:
 
 def allowed(role_name: str, action: str) -> bool:
     """Whether the role's policies allow the action on anything, and none denies it on everything."""
-    verdicts = [
-        statement["Effect"]
-        for statement in _statements(role_name)
-        if _concerns(statement, action)
-        and (
-            statement["Effect"] == "Allow"
-            or ("Condition" not in statement and "*" in _list(statement["Resource"]))
-        )
-    ]
+    verdicts = [verdict for document in _documents(role_name) for verdict in _verdicts(document, action)]
     return "Allow" in verdicts and "Deny" not in verdicts
 
 
@@ -187,15 +180,29 @@ def _service(response: Any) -> str:
     return scope.split("/")[3]
 
 
-def _statements(role_name: str) -> Iterator[dict[str, Any]]:
+def _documents(role_name: str) -> list[str]:
+    """The role's policies."""
     iam = iam_backends[ACCOUNT][PARTITION]
     try:
-        documents = list(iam.get_role(role_name).policies.values())
+        own: list[str] = list(iam.get_role(role_name).policies.values())
         attached, _ = iam.list_attached_role_policies(role_name)
     except NotFoundException:
-        return  # the role was deleted under a worker that still has its credentials
-    for document in documents + [_document(policy) for policy in attached]:
-        yield from _list(json.loads(document)["Statement"])
+        return []  # the role was deleted under a worker that still has its credentials
+    return own + [_document(policy) for policy in attached]
+
+
+@lru_cache(maxsize=10_000)
+def _verdicts(document: str, action: str) -> tuple[str, ...]:
+    """What the statements of a policy say of an action; the same text says the same every time."""
+    return tuple(
+        statement["Effect"]
+        for statement in _list(json.loads(document)["Statement"])
+        if _concerns(statement, action)
+        and (
+            statement["Effect"] == "Allow"
+            or ("Condition" not in statement and "*" in _list(statement["Resource"]))
+        )
+    )
 
 
 def _document(policy: Policy) -> str:

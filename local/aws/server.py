@@ -1,8 +1,8 @@
 """One HTTP port on 127.0.0.1 for all of the embedded AWS.
 
-It owns routing (our own pages by path, else moto by the service in the signature), the `Date` header in
-virtual time, and a lock for each service, since moto's backends are not thread-safe. What a service does is
-moto's and the seams' business; who may do it is iam.py's.
+It owns routing (our own pages by path, else a service of ours, else moto by the service in the signature) and
+the `Date` header in virtual time. What a service does is moto's (moto_front.py) and the seams' business; who
+may do it is iam.py's.
 """
 
 import io
@@ -10,31 +10,20 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs
 from wsgiref.handlers import format_date_time
 
-from moto.moto_server.werkzeug_app import (
-    DomainDispatcherApplication,
-    MotoRequestHandler,
-    create_backend_app,
-)
+from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
+from local.aws.moto_front import Environ, Moto, caller
 from local.aws.own_services import application
 from local.clock import VirtualClock
 
-Environ = dict[str, Any]
 Headers = list[tuple[str, str]]
 log = logging.getLogger(__name__)
-
-#: Services whose calls neither block nor call back into the same service.
-SERIAL = frozenset(
-    {"dynamodb", "events", "scheduler", "sns", "ec2", "autoscaling", "ssm", "secretsmanager", "iam", "sts"}
-    | {"logs", "monitoring", "s3"}
-)
 
 
 @dataclass(frozen=True)
@@ -62,38 +51,6 @@ Page = Callable[[Request], Response]
 Observer = Callable[[str, str], None]
 
 
-class Moto(DomainDispatcherApplication):  # type: ignore[misc]
-    """moto's own dispatching, one call at a time for each service."""
-
-    def __init__(self) -> None:
-        super().__init__(create_backend_app)
-        self._backends: dict[str | None, Any] = {}
-        self._locks = {service: threading.RLock() for service in SERIAL}
-
-    def locked(self, service: str) -> AbstractContextManager[object]:
-        """Hold this while touching the moto backend of `service` in this process."""
-        return self._locks.get(service) or nullcontext()
-
-    def get_backend_for_host(self, host: str | None) -> Any:
-        """As moto finds it, once: it lists all its folders for every request, half of what a request costs."""
-        if host not in self._backends:
-            self._backends[host] = super().get_backend_for_host(host)
-        return self._backends[host]
-
-    def infer_service_region_host(self, environ: Environ, path: str) -> str | None:
-        """As moto does, and a presigned URL goes to the service that its credential names, not to S3."""
-        credential = parse_qs(environ.get("QUERY_STRING", "")).get("X-Amz-Credential")
-        if credential and not environ.get("HTTP_AUTHORIZATION"):
-            _, _, region, service, _ = credential[0].split("/")
-            return f"{service}.{region}.amazonaws.com"
-        host: str | None = super().infer_service_region_host(environ, path)
-        return host
-
-    def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
-        with self.locked(_caller(environ)[1]):
-            return list(super().__call__(environ, start_response))
-
-
 class Application:
     """Decides who answers a request: a page of ours, a service of ours, or moto."""
 
@@ -109,19 +66,11 @@ class Application:
         for prefix, page in self.pages.items():
             if path == prefix or path.startswith(prefix + "/"):
                 return _answer(page, prefix, environ, start_response)
-        _, service = _caller(environ)
+        _, service = caller(environ)
         reply = list((self.services.get(service) or self.moto)(environ, start_response))
         for observer in self.observers:
-            observer(*_caller(environ))
+            observer(*caller(environ))
         return reply
-
-
-def _caller(environ: Environ) -> tuple[str, str]:
-    """Access key id and service of a signed call, empty where it is not signed."""
-    credential = (
-        environ.get("HTTP_AUTHORIZATION", "").partition("Credential=")[2].partition(",")[0].split("/")
-    )
-    return (credential[0], credential[3]) if len(credential) == 5 else ("", "")  # noqa: PLR2004 (SigV4's scope)
 
 
 def _answer(page: Page, prefix: str, environ: Environ, start_response: Any) -> Iterable[bytes]:
