@@ -8,11 +8,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -32,7 +34,12 @@ IDLE_LOOK = timedelta(seconds=90)
 RATE = 60.0
 #: While pods come and go: Kubernetes lives in real time.
 AMONG_PODS = 12.0
-POD_STEPS = {"AwaitGpus", "Validate", "Drain"}
+#: Both are fewer on a machine that is busy with other things, by how many seconds a look takes: its slowness is
+#: no slowness of AWS.
+SLOWEST, QUICK_LOOK = 2.0, 0.25
+#: While it is looked: a clock has no rate of nothing.
+STILL = 0.001
+POD_STEPS = {"ApplyGpuSettings", "AwaitGpus", "Validate", "GiveBack", "Drain"}
 IDLE = {"WaitForCapacity"}
 WAITS = IDLE | {"ProveZero"}
 #: While somebody types: a program's start would otherwise take minutes.
@@ -79,6 +86,7 @@ class LabDay:
         nodes = NodeReader(cloud.control_plane.admin())
         self._outside = Outside(self._session, self._endpoint, self.ledger, nodes)
         self.samples: list[Sample] = []
+        self._took = QUICK_LOOK
 
     def api(self, service: str) -> Any:
         """AWS with the account's own key."""
@@ -88,22 +96,34 @@ class LabDay:
     def now(self) -> datetime:
         return self.clock.now()
 
-    def _pace(self, busy: timedelta, fastest: float) -> timedelta:
+    def _pace(self, busy: timedelta, fastest: float) -> tuple[float, bool, timedelta]:
         """As fast as what is under way allows: the machine's own time is nothing to hurry past.
 
-        How long until the next look, `busy` where a workflow is at it.
+        The rate, whether to hurry, and how long until the next look, `busy` where a workflow is at it.
         """
         steps = {self._step(execution) for execution in self.running()}
-        self.clock.set_rate(min(fastest, AMONG_PODS if steps & POD_STEPS else RATE))
-        self.clock.hurry(steps <= WAITS)
-        return IDLE_LOOK if steps <= IDLE else busy
+        rate = (AMONG_PODS if steps & POD_STEPS else RATE) * min(1, QUICK_LOOK / self._took)
+        return min(fastest, max(SLOWEST, rate)), steps <= WAITS, IDLE_LOOK if steps <= IDLE else busy
 
     def _step(self, execution: str) -> str:
-        history = self.api("stepfunctions").get_execution_history(
-            executionArn=execution, reverseOrder=True, maxResults=10
-        )["events"]
-        names = (event.get("stateEnteredEventDetails", {}).get("name") for event in history)
-        return str(next((name for name in names if name), ""))
+        """The state that was entered last: each try of a step is three events more since then."""
+        pages = self.api("stepfunctions").get_paginator("get_execution_history")
+        for page in pages.paginate(executionArn=execution, reverseOrder=True):
+            for event in page["events"]:
+                if name := event.get("stateEnteredEventDetails", {}).get("name"):
+                    return str(name)
+        return ""
+
+    @contextmanager
+    def _still(self) -> Iterator[None]:
+        """Time stands still meanwhile, however slow the machine; only what needs no time of its own goes on."""
+        rate = self.clock.rate
+        with self.clock.busy():
+            self.clock.set_rate(STILL)
+            try:
+                yield
+            finally:
+                self.clock.set_rate(rate)
 
     # what people do
 
@@ -134,13 +154,15 @@ class LabDay:
         return found
 
     def look(self) -> Sample:
-        """Everything from outside, kept among the samples."""
-        with self.clock.busy():
+        """Everything from outside, at one instant of the lab's, kept among the samples."""
+        begun = time.monotonic()
+        with self._still():
             now = self.now
             guard = self.lab.guard.budget
             period = period_of(now, guard.period, ZoneInfo(self.lab.time_zone))
             used = self.ledger.budget(period.key, guard.currency).used
             sample = self._outside.look(self.pool, now, str(used.rounded()))
+        self._took = time.monotonic() - begun
         self.samples.append(sample)
         return sample
 
@@ -173,10 +195,19 @@ class LabDay:
         return [entry for entry in found if kind is None or entry.kind == kind]
 
     def receipt(self, lease: str) -> dict[str, Any]:
-        """The receipt of a lease; there must be one, and only one."""
-        found = [receipt for receipt in self.ledger.receipts("gpu") if receipt["lease"] == lease]
+        """The receipt of a lease; there must be one, and only one.
+
+        It is written by the last step of a workflow: a lease is closed some time before.
+        """
+        self.until(
+            f"there is a receipt of {lease}", lambda _: bool(self._receipts(lease)), timedelta(hours=1)
+        )
+        found = self._receipts(lease)
         assert len(found) == 1, f"{len(found)} receipts of {lease}"
         return found[0]
+
+    def _receipts(self, lease: str) -> list[dict[str, Any]]:
+        return [receipt for receipt in self.ledger.receipts("gpu") if receipt["lease"] == lease]
 
     # time
 
@@ -190,33 +221,51 @@ class LabDay:
     ) -> Sample:
         """Let time pass until a look fulfils the condition; an hour of nothing takes a moment.
 
+        The condition is asked at the instant of the look.
         `fastest` is for what somebody has to answer before its time is over.
         """
         deadline = self.now + within
         try:
             while True:
-                sample = self.look()
-                if condition(sample):
-                    return sample
-                assert sample.at < deadline, f"{what}: not within {within}\n{self.story(sample)}"
-                self.clock.sleep(self._pace(every, fastest).total_seconds())
+                with self._still():
+                    sample = self.look()
+                    if condition(sample):
+                        return sample
+                    assert sample.at < deadline, f"{what}: not within {within}\n{self.story(sample)}"
+                    rate, hurry, wait = self._pace(every, fastest)
+                self.clock.set_rate(rate)
+                self.clock.hurry(hurry)
+                self.clock.sleep(wait.total_seconds())
         finally:
             self.clock.hurry(False)
             self.clock.set_rate(1)
 
     def until_state(self, lease: str, *states: LeaseState, within: timedelta = timedelta(hours=1)) -> Lease:
-        """Until a lease is in one of the states."""
+        """Until a lease is in one of the states; what a workflow writes after it comes later."""
         names = " or ".join(states)
         self.until(f"{lease} is {names}", lambda _: self.lease(lease).state in states, within)
         return self.lease(lease)
 
     def until_quiet(self, within: timedelta = timedelta(hours=1)) -> Sample:
-        """Until no node is there, none is ordered and no workflow runs."""
+        """Until no node is there, none is ordered and no workflow runs; what is there when the last one has ended."""
 
         def quiet(sample: Sample) -> bool:
             return not (sample.instances or sample.desired or sample.kubernetes_nodes or self.running())
 
-        return self.until("zero nodes and no workflow running", quiet, within)
+        self.until("zero nodes and no workflow running", quiet, within)
+        return self.look()
+
+    def until_updated(self) -> Sample:
+        """Until EKS is at no update of the node group: it takes no other meanwhile."""
+        eks, whose = self.api("eks"), {"name": self.pool.cluster, "nodegroupName": self.pool.nodegroup}
+
+        def idle(_: Sample) -> bool:
+            found = (
+                eks.describe_update(**whose, updateId=each) for each in eks.list_updates(**whose)["updateIds"]
+            )
+            return all(each["update"]["status"] != "InProgress" for each in found)
+
+        return self.until("EKS is done", idle, timedelta(minutes=30))
 
     def pass_until(self, instant: datetime) -> None:
         """Let an idle stretch pass: only sweeps and the planner run in it."""
@@ -232,7 +281,7 @@ class LabDay:
         judged = laws.judge(
             laws.Day(
                 samples=samples,
-                interval=IDLE_LOOK,
+                interval=_longest(samples),
                 entries=self.entries(since),
                 receipts=[r for r in self.ledger.receipts("gpu") if _closed(r) >= since],
                 budget=Decimal(self.lab.guard.budget.amount),
@@ -266,6 +315,12 @@ class LabDay:
 def lost(samples: Sequence[Sample], instances: Sequence[str]) -> list[str]:
     """Which of the instances were missing in any of the looks."""
     return [name for name in instances if any(name not in sample.instances for sample in samples)]
+
+
+def _longest(samples: Sequence[Sample]) -> timedelta:
+    """Between two looks, while nodes ran that no lease justified: so much too long it may have seemed."""
+    unleased = [pair for pair in pairwise(samples) if pair[0].instances and not pair[0].justified()]
+    return max([IDLE_LOOK, *(after.at - before.at for before, after in unleased)])
 
 
 def _closed(receipt: Mapping[str, Any]) -> datetime:

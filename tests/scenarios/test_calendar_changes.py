@@ -36,11 +36,11 @@ def test_a_window_that_a_deploy_ends_sooner_ends_after_a_quarter_of_an_hour_s_no
 
     # then it is announced, and the lease goes on for fifteen minutes more, on its node
     sooner = lab.lease(name)
-    assert 15 * MINUTE <= sooner.closes - moved <= 20 * MINUTE
+    assert moved + 15 * MINUTE <= sooner.closes <= lab.now + 16 * MINUTE
     lab.until(
         "the new end is announced",
         lambda _: any("closes at" in entry.what for entry in lab.entries(moved, "announced")),
-        2 * MINUTE,
+        sooner.closes - lab.now,
     )
     assert lab.lease(name).in_force(sooner.closes - MINUTE)
     lab.until_state(name, LeaseState.CLOSED)
@@ -54,6 +54,7 @@ def test_all_of_a_pool_is_closed_by_one_order(lab: LabDay) -> None:
     # given a lease, and a node beside it that no lease justifies
     lease = lab.open(1, "2h")
     lab.until_state(lease.id, LeaseState.OPEN)
+    lab.until_updated()
     lab.api("eks").update_nodegroup_config(
         clusterName=lab.pool.cluster, nodegroupName=lab.pool.nodegroup, scalingConfig={"desiredSize": 2}
     )

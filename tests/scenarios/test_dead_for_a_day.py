@@ -38,5 +38,6 @@ def test_a_window_opens_and_closes_though_nobody_planned_or_swept_for_a_day(lab:
     # when the planner lives again, then what is ahead is planned within its hour
     lab.cloud.faults.revive(planner)
     lab.api("events").enable_rule(Name=sweep)
-    lab.pass_until(lab.now + timedelta(hours=1, minutes=5))
+    ahead = lambda _: lab.ledger.lease("gpu", OVERMORROW) is not None  # noqa: E731
+    lab.until("what is ahead is planned", ahead, timedelta(hours=1, minutes=5))
     assert lab.lease(OVERMORROW).state is LeaseState.PLANNED

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lamplighter.domain.audit import Entry
 from lamplighter.domain.lease import Lease, LeaseState
 from local.cloud import Cloud
 from tests.scenarios.lab_day import LabDay
@@ -50,10 +51,15 @@ def leases(plain: LabDay) -> dict[str, Lease]:
         found = {pool: plain.ledger.lease(pool, name) for pool, name in names.items()}
         return {pool: lease for pool, lease in found.items() if lease is not None}
 
-    ended = {LeaseState.OPEN, LeaseState.CLOSED, LeaseState.REFUSED}
+    def ended(lease: Lease) -> bool:
+        """What was proven is written down after the lease is open, and before that is said."""
+        ready = lease.ready
+        said = ready and any(entry.at >= ready for entry in entries(plain, lease.pool, "announced"))
+        return lease.state in {LeaseState.CLOSED, LeaseState.REFUSED} or bool(said)
+
     plain.until(
         "both pools are open",
-        lambda _: len(now()) == len(names) and all(lease.state in ended for lease in now().values()),
+        lambda _: len(now()) == len(names) and all(ended(lease) for lease in now().values()),
         timedelta(minutes=30),
     )
     return now()
@@ -62,7 +68,7 @@ def leases(plain: LabDay) -> dict[str, Lease]:
 def test_both_pools_open_to_proven_gpus(plain: LabDay, leases: dict[str, Lease]) -> None:
     for pool, lease in leases.items():
         assert lease.state is LeaseState.OPEN, (pool, lease)
-        proven = [entry for entry in plain.ledger.audit(pool, NOON) if entry.kind == "verdict"]
+        proven = entries(plain, pool, "verdict")
         passed = {entry.what.partition(" ")[0] for entry in proven if " passed on " in entry.what}
         assert passed >= PROVEN, [entry.what for entry in proven]
         assert len(passed) == len(proven), [(entry.what, entry.why) for entry in proven]
@@ -86,13 +92,20 @@ def test_a_broken_gpu_is_said_by_the_monitoring_agent_and_found(
         conditions = [condition for node in nodes for condition in node["status"]["conditions"]]
         return next((one for one in conditions if one["type"] == "AcceleratedHardwareReady"), {})
 
-    assert hardware()["status"] == "True"
+    def found(pool: str) -> list[str]:
+        return [each["cause"] for each in diagnosed(plain, pool)["findings"]]
+
+    plain.until("the agent is content", lambda _: hardware().get("status") == "True", timedelta(minutes=5))
     plain.cloud.fault_on("xid", "rocket")
-    plain.until("the agent says so", lambda _: hardware()["status"] == "False", timedelta(minutes=5))
+    plain.until("the agent says so", lambda _: hardware().get("status") == "False", timedelta(minutes=5))
 
     assert hardware()["reason"] == "NvidiaXID79Error"
-    assert [each["cause"] for each in diagnosed(plain, "rocket")["findings"]] == ["xid"]
-    assert diagnosed(plain, "gpu")["findings"] == []
+    plain.until("it is found", lambda _: found("rocket") == ["xid"], timedelta(minutes=5))
+    assert found("gpu") == []
+
+
+def entries(lab: LabDay, pool: str, kind: str) -> list[Entry]:
+    return [entry for entry in lab.ledger.audit(pool, NOON) if entry.kind == kind]
 
 
 def diagnosed(lab: LabDay, pool: str) -> dict[str, Any]:
