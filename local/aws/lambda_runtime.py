@@ -8,6 +8,9 @@ import json
 import logging
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from local.aws import iam
@@ -46,6 +49,7 @@ class Runtime:
         self._lock = threading.Condition()
         self._workers: dict[str, Worker] = {}
         self._idle: dict[str, list[Worker]] = {}
+        self._under_way: Counter[str] = Counter()
         self._closed = False
         self.faults = Faults()
         server.page(PAGE, self._answer)
@@ -53,7 +57,7 @@ class Runtime:
 
     def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
         """Run the function on one event and wait for what it comes to; nobody hurries meanwhile."""
-        with self._clock.busy():
+        with self._clock.busy(), self._counted(spec.name):
             invocation = Invocation(payload)
             if self.faults.dead(spec.name):
                 return _exited(invocation.id, 1)
@@ -74,6 +78,10 @@ class Runtime:
             self._give_back(worker)
             assert invocation.outcome is not None  # noqa: S101 (ended above)
             return invocation.outcome
+
+    def at_work(self, function: str) -> bool:
+        """Whether an invocation of the function runs, or waits for a worker."""
+        return self._under_way[function] > 0
 
     def warm(self, spec: FunctionSpec) -> None:
         """Start a worker that waits for the function's first event, where there is none yet."""
@@ -107,6 +115,16 @@ class Runtime:
             for worker in self._workers.values():
                 worker.kill()
             self._lock.wait_for(lambda: not self._workers, 5)
+
+    @contextmanager
+    def _counted(self, function: str) -> Iterator[None]:
+        with self._lock:
+            self._under_way[function] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way[function] -= 1
 
     def _take(self, spec: FunctionSpec) -> Worker:
         """An idle worker of this very function, else a new one, waiting where too many run."""

@@ -66,6 +66,10 @@ class LambdaService:
         """All that the function has written."""
         return self.runtime.logs(self._function(function_arn).function_name)
 
+    def at_work(self, function_arn: str) -> bool:
+        """Whether the function works on an event, or one waits for a worker of it."""
+        return self.runtime.at_work(self._function(function_arn).function_name)
+
     def specification(self, function: Any) -> FunctionSpec:
         """What a worker of this function of moto's needs."""
         tools = self.tools.variables(self._layers(function))

@@ -7,9 +7,10 @@ import pytest
 from tests.local.test_cloudformation import Stacks
 
 ANSWERING = """
-    import json, urllib.request
+    import json, time, urllib.request
     def handler(event, context):
         properties = event["ResourceProperties"]
+        time.sleep(float(properties.get("Seconds", 0)))
         print("ASKED", json.dumps(event))
         answer = {key: event[key] for key in ("StackId", "RequestId", "LogicalResourceId")}
         answer |= {"Status": "SUCCESS", "PhysicalResourceId": properties.get("Id", "thing"),
@@ -90,6 +91,12 @@ def test_nobody_answering_is_a_failure_after_the_service_time_out(aws, stacks, c
     stacks.create({"Thing": custom(Silent="Create", ServiceTimeout=900)})
     assert "did not receive a response" in stacks.reasons()
     assert 900 <= aws.clock.time() - began < 2000
+
+
+def test_a_machine_that_is_slow_is_no_function_that_does_not_answer(aws, stacks, custom):
+    aws.clock.set_rate(600)
+    stack = stacks.create({"Thing": custom(Seconds=0.5, ServiceTimeout=60)})
+    assert stack["StackStatus"] == "CREATE_COMPLETE", stacks.reasons()
 
 
 def test_another_invocation_may_answer_a_delete_much_later(aws, stacks):

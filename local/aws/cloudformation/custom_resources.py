@@ -1,8 +1,9 @@
 """Custom resources: the function behind a ServiceToken is asked, and answers at an address of ours.
 
-The answer may come from anywhere and much later, in virtual time up to the resource's ServiceTimeout. The
-CDK's provider framework (a Node.js function) is stood in for: it only passes the question on to the
-function of its USER_ON_EVENT_FUNCTION_ARN and answers with what that returns.
+The answer may come from anywhere and much later, in virtual time up to the resource's ServiceTimeout, and for
+as long as the function is at it: what this machine takes for that is no slowness of AWS. The CDK's provider
+framework (a Node.js function) is stood in for: it only passes the question on to the function of its
+USER_ON_EVENT_FUNCTION_ARN and answers with what that returns.
 """
 
 import json
@@ -22,6 +23,8 @@ LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/cloudformation-response"
 #: Seconds that CloudFormation waits where the resource says nothing.
 SERVICE_TIMEOUT = 3600.0
+#: Virtual seconds after which a function that was still at it then is looked at again.
+LOOK_AGAIN_SECONDS = 5.0
 
 
 class Functions(Protocol):
@@ -30,6 +33,8 @@ class Functions(Protocol):
     def run(self, function_arn: str, payload: bytes) -> Outcome: ...
 
     def logs(self, function_arn: str) -> str: ...
+
+    def at_work(self, function_arn: str) -> bool: ...
 
 
 @dataclass
@@ -92,12 +97,15 @@ class CustomResources:
         event = json.dumps(request).encode()
         try:
             order.call("lambda", "invoke", FunctionName=function, InvocationType="Event", Payload=event)
-            if not pending.answered.wait(float(order.get("ServiceTimeout", SERVICE_TIMEOUT))):
-                last = self._functions.logs(function)[-600:]
-                raise Failed(
-                    "CloudFormation did not receive a response from your Custom Resource. Please check your logs"
-                    f" for requestId [{request['RequestId']}]. The function's last words: {last}"
-                )
+            seconds = float(order.get("ServiceTimeout", SERVICE_TIMEOUT))
+            while not pending.answered.wait(seconds):
+                if not self._functions.at_work(function) and not pending.answered.is_set():
+                    last = self._functions.logs(function)[-600:]
+                    raise Failed(
+                        "CloudFormation did not receive a response from your Custom Resource. Please check your"
+                        f" logs for requestId [{request['RequestId']}]. The function's last words: {last}"
+                    )
+                seconds = LOOK_AGAIN_SECONDS
             return pending.answer
         finally:
             del self._pending[token]
