@@ -57,6 +57,10 @@ def test_a_healthy_pool_has_neither_finding_nor_stage() -> None:
             "You are not authorized to perform this operation. Encoded authorization failure message: x",
             "launch-denied",
         ),
+        (
+            "Access denied when attempting to assume role arn:aws:iam::1:role/aws-service-role/autoscaling",
+            "launch-denied",
+        ),
         (ADDRESSES, "no-addresses"),
     ],
 )

@@ -108,14 +108,32 @@ def test_addresses_that_the_node_group_misses_are_missing() -> None:
     assert causes(document) == ["no-addresses"]
 
 
-def test_a_refusal_that_no_rule_knows_is_quoted() -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The image id '[ami-0123]' does not exist. Launching EC2 instance failed.",
+        "The key pair 'self-service' does not exist. Launching EC2 instance failed.",
+        "Invalid value for the device name '/dev/xvdz'. Launching EC2 instance failed.",
+    ],
+)
+def test_a_refusal_that_no_rule_knows_is_quoted(said: str) -> None:
     document = healthy()
     vanish(document, 1)
-    said = "The image id '[ami-0123]' does not exist. Launching EC2 instance failed."
     document["aws"]["scaling_activities"].append(activity(said))
     found = judge(document)
     assert [each.cause.name for each in found.findings] == ["unknown"]
-    assert "ami-0123" in found.findings[0].evidence[0]
+    assert said[:30] in found.findings[0].evidence[0]
+
+
+def test_a_pod_that_no_claim_fits_is_not_called_a_lack_of_capacity() -> None:
+    """What Karpenter says of a pod speaks of devices, prices and services, and of no refusal."""
+    document = healthy()
+    vanish(document, 1)
+    said = (
+        "Failed to schedule pod, incompatible with NodeClaim gpu: no instance type of that price and device"
+    )
+    document["kubernetes"]["events"].append(event("Pod", "train", "FailedScheduling", said, 5))
+    assert "no-capacity" not in causes(document)
 
 
 @pytest.mark.parametrize(

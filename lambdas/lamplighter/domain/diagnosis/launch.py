@@ -28,7 +28,7 @@ _REFUSALS = (
     (
         "launch-denied",
         re.compile(
-            r"UnauthorizedOperation|not authorized|AccessDenied|AuthFailure|explicit deny|KMS"
+            r"UnauthorizedOperation|not authorized|Access ?Denied|AuthFailure|explicit deny|KMS"
             r"|service-linked role|ServiceLinkedRole|Client\.InternalError|Invalid ?IAM ?Instance ?Profile"
             r"|IamInstanceProfileNotFound|IamNodeRoleNotFound",
             re.IGNORECASE,
@@ -47,7 +47,7 @@ _REFUSALS = (
         re.compile(
             r"InsufficientInstanceCapacity|not have sufficient|insufficient capacity|UnfulfillableCapacity"
             r"|InsufficientHostCapacity|InsufficientCapacity|is not supported in your requested Availability Zone"
-            r"|ICE\b",
+            r"|\bICE\b",
             re.IGNORECASE,
         ),
     ),
