@@ -13,14 +13,12 @@ REACHES_BACK = timedelta(days=14)
 
 def status(visit: Visit, _wants: Understood) -> Answer:
     """Every pool now."""
-    from lamplighter.adapters.aws.view_reading import read_pools  # noqa: PLC0415 -- the calendar is paid for here
-    from lamplighter.domain.changes import paused_at  # noqa: PLC0415
+    from lamplighter.adapters.aws.view_reading import Reading  # noqa: PLC0415 -- the calendar is paid for here
     from lamplighter.domain.slack import seeing  # noqa: PLC0415
 
     office = visit.office
-    now = office.now()
-    pools = read_pools(office.ledger, office.lab, now)
-    return seeing.status(pools, paused_at(office.ledger.pauses(), now), visit.voice)
+    reading = Reading(office.ledger, office.lab, office.now())
+    return seeing.status(reading.pools, reading.pause, visit.voice)
 
 
 def windows(visit: Visit, _wants: Understood) -> Answer:

@@ -49,3 +49,17 @@ def test_a_call_that_is_never_answered_is_the_outside_worlds_failure(monkeypatch
             outside("eks:ListClusters", "all"),
         ):
             eks.list_clusters()
+
+
+@pytest.mark.usefixtures("nobody_listens")
+def test_who_calls_is_said_by_name() -> None:
+    said: list[bytes] = []
+    eks = client("eks", attempts=1)
+    eks.meta.events.register(
+        "before-send.eks", lambda request, **_: said.append(request.headers["User-Agent"])
+    )
+
+    with pytest.raises(OutsideFailed), outside("eks:ListClusters", "all"):
+        eks.list_clusters()
+
+    assert [name.split()[0] for name in said] == [b"lamplighter"]

@@ -6,22 +6,25 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import boto3
 import pytest
 
-from lamplighter.adapters.aws.view_reading import read_lab, read_lease, read_pools, read_receipt
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.view_reading import Reading, read_lab, read_lease, read_receipt
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Skip
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.pool import SeenGpus
+from lamplighter.domain.price import Price, Source
 from lamplighter.domain.progress import Stage
 from lamplighter.domain.proof import Proof
 from lamplighter.domain.verdict import Outcome
 from lamplighter.domain.views.lab_view import LabView, WindowState
 from lamplighter.domain.views.lease_view import Standing
 from lamplighter.lab import Lab
-from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
 
 MINUTE = timedelta(minutes=1)
 RECEIPT = {
@@ -73,6 +76,14 @@ def shown(world: LabOnMoto, lab: Lab, minutes: float = 0) -> LabView:
     return read_lab(world.capacity.ledger, lab, EIGHT + minutes * MINUTE)
 
 
+def skip_sunday(ledger: Ledger) -> None:
+    """Somebody takes the evening of 22 November out of the calendar."""
+    skip = Skip("evening", "2026-11-22", "alice", EIGHT, "nobody comes")
+    decision, said = Decision("skip-1", "skipped", "as asked", EIGHT), "skips the evening"
+    why = Entry(EIGHT, "gpu", "skipped", "alice", said, "nobody comes")
+    ledger.skip(skip, ("gpu", "evening-2026-11-22"), "gpu", decision, why)
+
+
 def test_a_lease_is_read_with_its_stages_its_verdicts_and_what_happened(world: LabOnMoto, lab: Lab) -> None:
     ledger = world.capacity.ledger
     lease = world.lease(nodes=2)
@@ -112,7 +123,7 @@ def test_a_pool_is_read_with_what_runs_what_the_guard_saw_and_what_comes_next(
     )
     ledger.note_gpus("gpu", SeenGpus(1, 2, EIGHT + 5 * MINUTE), None)
 
-    [pool] = read_pools(ledger, lab, EIGHT + 6 * MINUTE)
+    [pool] = Reading(ledger, lab, EIGHT + 6 * MINUTE).pools
 
     assert [each.id for each in pool.leases] == [lease.id]
     assert (pool.gpus_free, pool.gpus_in_use, pool.gpus_per_node) == (1, 1, 1)
@@ -127,10 +138,7 @@ def test_the_lab_is_read_with_its_windows_its_money_and_its_past(world: LabOnMot
     ledger.put_receipt("gpu", CLOSED, "evening-2026-11-19", RECEIPT)
     proof = Proof(CLOSED, "gpu", "evening-2026-11-19", "g5.xlarge", "passed", ())
     ledger.keep_proof(proof)
-    skip = Skip("evening", "2026-11-22", "alice", EIGHT, "nobody comes")
-    decision, said = Decision("skip-1", "skipped", "as asked", EIGHT), "skips the evening"
-    why = Entry(EIGHT, "gpu", "skipped", "alice", said, "nobody comes")
-    ledger.skip(skip, ("gpu", "evening-2026-11-22"), "gpu", decision, why)
+    skip_sunday(ledger)
 
     view = shown(world, lab, minutes=-60)
 
@@ -191,3 +199,31 @@ def test_a_lab_that_was_never_used_can_be_shown(world: LabOnMoto, lab: Lab) -> N
     assert view.budget.spent == Money.zero("USD")
     [pool] = view.pools
     assert (pool.leases, pool.next, pool.verdict, pool.until) == ((), None, None, None)
+
+
+def test_skips_and_pauses_are_read_together_and_nothing_that_lies_between_them(world: LabOnMoto) -> None:
+    ledger = world.capacity.ledger
+    ledger.note_planned(EIGHT)
+    ledger.keep_price("ap-northeast-2", "g5.xlarge", Price(Decimal("1.237"), "USD", Source.PRICE_LIST, EIGHT))
+    assert ledger.skips_and_pauses() == ([], [])
+
+    skip_sunday(ledger)
+    ledger.begin_last_close("cdk destroy", EIGHT)
+
+    skips, pauses = ledger.skips_and_pauses()
+    assert ([skip.date for skip in skips], [pause.by for pause in pauses]) == (
+        ["2026-11-22"],
+        ["cdk destroy"],
+    )
+    assert (skips, pauses) == (ledger.skips(), ledger.pauses())
+
+
+@pytest.mark.usefixtures("world")
+def test_what_everybody_asks_for_takes_three_reads(lab: Lab) -> None:
+    dynamodb, asked = boto3.client("dynamodb"), list[str]()
+    dynamodb.meta.events.register("before-call.dynamodb", lambda model, **_: asked.append(model.name))
+
+    reading = Reading(Ledger(LEDGER, dynamodb), lab, EIGHT + MINUTE)
+
+    assert (len(reading.pools), reading.pause) == (1, None)
+    assert sorted(asked) == ["GetItem", "Query", "Query"]

@@ -85,6 +85,15 @@ class LedgerCalendar(LedgerChanges):
         found = self._table.query(items.LAB, items.PAUSE, items.PAUSE + "\U0010ffff")
         return [_pause(str(item["sk"]["S"]), items.values(item)) for item in found]
 
+    def skips_and_pauses(self) -> tuple[list[Skip], list[Pause]]:
+        """All of both in one read: between them in the lab's partition lie a few small items of other kinds."""
+        found = list(self._table.query(items.LAB, items.PAUSE, items.SKIP + "\U0010ffff"))
+        keyed = [(str(item["sk"]["S"]), item) for item in found]
+        return (
+            [_skip(items.values(item)) for key, item in keyed if key.startswith(items.SKIP)],
+            [_pause(key, items.values(item)) for key, item in keyed if key.startswith(items.PAUSE)],
+        )
+
     def pause(self, pause: Pause, pool: str, decision: Decision, why: Sequence[Entry]) -> None:
         """From here nothing opens; an earlier pause of a person's is replaced."""
         self._table.transact(

@@ -14,7 +14,7 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.calendars.kept import beside, kept_courses, warm_up
 from lamplighter.domain import instant, zones
 from lamplighter.domain.audit import Entry
-from lamplighter.domain.changes import Skip, paused_at
+from lamplighter.domain.changes import Pause, Skip, paused_at
 from lamplighter.domain.gpus import gpu_type
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money, Period, period_of
@@ -44,11 +44,6 @@ BEFORE = timedelta(hours=1)
 def read_lease(ledger: Ledger, lab: Lab, pool: str, lease_id: str, now: datetime) -> LeaseView | None:
     """One lease; None where the ledger has it no more."""
     return Reading(ledger, lab, now).lease(pool, lease_id)
-
-
-def read_pools(ledger: Ledger, lab: Lab, now: datetime) -> tuple[PoolView, ...]:
-    """Every pool now, without calendar, money and history."""
-    return Reading(ledger, lab, now).pools
 
 
 def read_lab(ledger: Ledger, lab: Lab, now: datetime) -> LabView:
@@ -124,10 +119,19 @@ class Reading:
         """Of every pool that has a price: the others open nothing."""
         return known_terms(self._lab, self.prices)
 
-    @cached_property
+    @property
     def skips(self) -> list[Skip]:
         """The dates that people took out of the calendar."""
-        return self._ledger.skips()
+        return self._changed[0]
+
+    @property
+    def pause(self) -> Pause | None:
+        """What keeps the lab closed now."""
+        return paused_at(self._changed[1], self._now)
+
+    @cached_property
+    def _changed(self) -> tuple[list[Skip], list[Pause]]:
+        return self._ledger.skips_and_pauses()
 
     @cached_property
     def open_now(self) -> OpenWindows:
@@ -136,7 +140,7 @@ class Reading:
 
     @cached_property
     def pools(self) -> tuple[PoolView, ...]:
-        """Every pool now."""
+        """Every pool now, without calendar, money and history."""
         return tuple(self.pool(name) for name in self._lab.pools)
 
     @cached_property
@@ -161,7 +165,7 @@ class Reading:
             zone=zones.zone(self._lab.time_zone),
             now=self._now,
             budget=self._budget(calendar),
-            pause=paused_at(self._ledger.pauses(), self._now),
+            pause=self.pause,
             pools=self.pools,
             windows=windows_view.windows(
                 self._lab, calendar, self.leases, self.skips, self._now, self._now + AHEAD
