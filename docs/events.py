@@ -88,10 +88,11 @@ def _streams(template: Template, functions: Mapping[str, str]) -> Iterator[str]:
 
 def _keys(mapping: Mapping[str, Any]) -> Iterator[str]:
     for each in mapping["FilterCriteria"]["Filters"]:
-        keys = json.loads(each["Pattern"])["dynamodb"]["Keys"]
+        pattern = json.loads(each["Pattern"])
+        keys, new = pattern["dynamodb"]["Keys"], pattern["eventName"] == ["INSERT"]
         said = {name: [key["prefix"] for key in keys[name]["S"]] for name in ("pk", "sk") if name in keys}
         under = f": {', '.join(f'`{key}`' for key in said['sk'])}" if "sk" in said else ""
-        yield f"{', '.join(f'`{key}…`' for key in said['pk'])}{under}"
+        yield f"{', '.join(f'`{key}…`' for key in said['pk'])}{under}{' (new ones)' if new else ''}"
 
 
 def _functions_alone(template: Template, functions: Mapping[str, str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from lamplighter.lab import Lab
 from lamplighter.lab_channels import Slack
 from stacks.constructs.accepted import accept
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
-from stacks.constructs.ledger_listener import LAB, POOLS, SLACK, STATES, LedgerListener
+from stacks.constructs.ledger_listener import LAB, LINE, POOLS, SLACK, STATES, LedgerListener
 from stacks.constructs.pages import on_pages
 from stacks.constructs.permissions import Permissions
 from stacks.names import Names
@@ -105,6 +105,7 @@ class SlackStack(Stack):
             stream_arn=stream_arn,
             dead_letters_arn=names.dead_letters_arn,
             items=[POOLS, STATES, SLACK, LAB],
+            made=[LINE],
             window=WINDOW,
         )
         url = self._address(door)

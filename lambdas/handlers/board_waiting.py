@@ -1,6 +1,7 @@
 """The waiting list of a pool, looked after whenever something of the pool moves: who has waited is offered a place.
 
-An offer is noted before it is made, so that nobody is offered one twice; one that Slack refuses is taken back.
+An offer is noted before it is made, so that nobody is offered one twice; one that Slack refuses is taken back, and made
+again by the next sweep.
 """
 
 from collections.abc import Callable

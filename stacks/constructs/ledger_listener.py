@@ -26,7 +26,9 @@ POOLS = {
 # The pool's own item, which every sweep writes: who waits, what is late and what it has cost move by the clock.
 STATES = {"POOL#": ("STATE",)}
 # And what people said in Slack that the board answers; the messages it keeps itself wake nobody.
-SLACK = {"SLACK": ("ASK#", "REPLY#", "WAIT#")}
+SLACK = {"SLACK": ("ASK#", "REPLY#")}
+# A new place in line. What the board notes of one wakes nobody: it takes back an offer that Slack refuses.
+LINE = {"SLACK#": ("WAIT#",)}
 # Decisions about the whole lab: skips, pauses, what they were answered.
 LAB = {"LAB": ("COMMAND#", "PAUSE#", "SKIP#")}
 
@@ -43,8 +45,10 @@ class LedgerListener(Construct):
         stream_arn: str,
         dead_letters_arn: str,
         items: Sequence[Mapping[str, Sequence[str]]],
+        made: Sequence[Mapping[str, Sequence[str]]] = (),
         window: Duration,
     ) -> None:
+        """`items` are told of whenever they change, `made` only when they are new."""
         super().__init__(scope, construct_id)
         self.mapping = lambda_.CfnEventSourceMapping(
             self,
@@ -61,19 +65,28 @@ class LedgerListener(Construct):
             ),
             filter_criteria=lambda_.CfnEventSourceMapping.FilterCriteriaProperty(
                 filters=[
-                    lambda_.CfnEventSourceMapping.FilterProperty(pattern=_pattern(pk, sks))
-                    for kind in items
-                    for pk, sks in kind.items()
+                    lambda_.CfnEventSourceMapping.FilterProperty(pattern=_pattern(pk, sks, events))
+                    for kinds, events in ((items, ("INSERT", "MODIFY")), (made, ("INSERT",)))
+                    for pk, sks in _together(kinds).items()
                 ]
             ),
         )
         self.mapping.node.add_dependency(function)
 
 
-def _pattern(pk: str, sks: Sequence[str]) -> str:
+def _together(kinds: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, tuple[str, ...]]:
+    """By partition prefix: Lambda takes five filters a mapping."""
+    found: dict[str, tuple[str, ...]] = {}
+    for kind in kinds:
+        for pk, sks in kind.items():
+            found[pk] = (*found.get(pk, ()), *sks)
+    return found
+
+
+def _pattern(pk: str, sks: Sequence[str], events: Sequence[str]) -> str:
     """What the keys begin with; an item that only lapsed is not told."""
     keys: dict[str, object] = {"pk": {"S": [{"prefix": pk}]}}
     if any(sks):
         keys["sk"] = {"S": [{"prefix": sk} for sk in sks]}
-    pattern = {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"Keys": keys}}
+    pattern = {"eventName": [*events], "dynamodb": {"Keys": keys}}
     return json.dumps(pattern, separators=(",", ":"))

@@ -135,6 +135,15 @@ def test_what_the_board_notes_itself_wakes_nobody(slack: Template, controller: T
             assert not sks & {"MESSAGE#", "PERSON#", "SEEN#"}
 
 
+def test_an_offer_that_slack_refuses_does_not_wake_the_board_for_ever(slack: Template) -> None:
+    """It notes an offer before it makes it, and takes the note back: only who is new in line is told of."""
+    filters = slack.one("AWS::Lambda::EventSourceMapping")["FilterCriteria"]["Filters"]
+    told = [json.loads(each["Pattern"]) for each in filters]
+    line = [each for each in told if "WAIT#" in json.dumps(each)]
+    assert [each["eventName"] for each in line] == [["INSERT"]]
+    assert all(each["eventName"] == ["INSERT", "MODIFY"] for each in told if each not in line)
+
+
 def test_no_page_is_drawn_because_a_pool_was_looked_at(controller: Template) -> None:
     """The pool's own item is written by every sweep: an idle lab would pay for pages that nobody reads."""
     assert all("STATE" not in sks for _, sks in prefixes(controller))
