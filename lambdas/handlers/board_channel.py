@@ -6,7 +6,6 @@ All of it is read anew whenever anything of a pool moves, so that no event has t
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from handlers.board_posting import TELLS_BACK
 from lamplighter.adapters.aws.ledger_items import KEEP_CLOSED
 from lamplighter.domain.commands import WHOLE_LAB
 from lamplighter.domain.lease import Lease, LeaseState
@@ -22,7 +21,7 @@ def look_after(pool: str, board: "Board") -> None:
     if board.channel is None or pool not in board.lab.pools:
         return
     look, leases = board.look(), board.ledger.leases(pool)
-    trail = board.ledger.audit(pool, board.now() - TELLS_BACK)
+    trail = board.ledger.audit(pool, board.now() - channel.TELLS_BACK)
     of_pool = channel.pool_posts(board.ledger.pool(pool), trail, _people(_closing(leases), pool, board), look)
     _say(of_pool, pool, board)
     _say(channel.calendar_posts(trail, look), WHOLE_LAB, board)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from lamplighter.adapters.aws.ledger_table import Conflict
 from lamplighter.adapters.slack.web_api import MessageGone, Unanswered
+from lamplighter.domain.slack.channel import TELLS_BACK
 from lamplighter.domain.slack.kept import Shown
 from lamplighter.domain.slack.message import Message
 from lamplighter.domain.slack.post import Post
@@ -24,8 +25,6 @@ MOST_REMEMBERED = 300
 LOOKS = 5
 FIRST = "message"
 """The key of a lease's message itself, among its posts."""
-TELLS_BACK = timedelta(minutes=15)
-"""A message that comes late tells no more of what was before it: as old as an event may get."""
 
 
 class Speaks(Protocol):
@@ -68,7 +67,7 @@ class Wall:
         now: datetime,
         until: datetime,
     ) -> "Wall":
-        """What was shown of it so far; of what is new, nothing yet."""
+        """What was shown of it so far; of what is new nothing yet, and little of what was before it."""
         fresh = Shown(pool, thing, channel, ts="", digest="", told=now - TELLS_BACK)
         return cls(api, memory, memory.shown(pool, thing) or fresh, now, until)
 

@@ -16,6 +16,7 @@ from handlers.guard_facts import gather
 from handlers.guard_loans import give_back_forgotten
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from handlers.guard_schedules import reconcile
+from handlers.guard_stirs import stir
 from handlers.guard_watch import Watch, gather_lab
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
@@ -62,7 +63,7 @@ def sweep_all(watch: Watch) -> dict[str, object]:
             continue
         breaches += _put_right(watch, facts, failures)
         leases[pool] = facts.leases
-        _turn_to_the_line(watch, facts, failures)
+        stir(watch, facts, failures)
     try:
         reconcile(watch, lab_facts, leases)
     except LamplighterError as error:
@@ -106,18 +107,6 @@ def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict
             failures.append(f"pool {facts.pool}, draining: {error}")
     _count(watch, facts, failures)
     return found
-
-
-def _turn_to_the_line(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:
-    """Offers lapse and pauses end while nothing moves in the ledger: where somebody waits in Slack, a sweep does."""
-    if watch.capacity.lab.slack is None:
-        return
-    ledger = watch.desk.ledger
-    try:
-        if ledger.wishes(facts.pool, facts.now):
-            ledger.note_line(facts.pool, facts.now)
-    except LamplighterError as error:
-        failures.append(f"pool {facts.pool}, the waiting list: {error}")
 
 
 def _count(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:

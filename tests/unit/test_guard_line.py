@@ -1,4 +1,4 @@
-"""A sweep moves a pool in which nothing else does, while somebody waits for it in Slack: the board looks again."""
+"""A sweep moves a pool in which nothing else does, while Slack is to hear of something: the board looks again."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,6 +9,7 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
+from handlers.leases import STEPS
 from lamplighter.domain.slack.kept import Wish
 from lamplighter.lab import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
@@ -46,3 +47,24 @@ def test_every_sweep_moves_a_pool_for_which_somebody_waits(lab: LabOnMoto) -> No
     first, second, after_a_day, later = states(lab, 5, 10, 24 * 60, 24 * 60 + 5)
     assert first != second
     assert after_a_day == later
+
+
+def test_sweeps_move_a_pool_whose_window_was_skipped_for_a_quarter_of_an_hour(lab: LabOnMoto) -> None:
+    window = {"name": "night", "days": "daily", "start": "22:00", "end": "23:00"}
+    lab.capacity.lab = Lab.model_validate({"name": LAB, "time_zone": "UTC", "windows": [window], "slack": {}})
+    command = {**lab.command("skip", lease=None), "pool": "*", "window": "night"}
+    STEPS["Change"]({"command": command}, lab.watch.desk)
+
+    first, second, after, later = states(lab, 5, 10, 20, 25)
+
+    assert first != second
+    assert second == after == later
+
+
+def test_a_lab_without_slack_moves_nothing_for_it(lab: LabOnMoto) -> None:
+    command = {**lab.command("pause", lease=None), "pool": "*"}
+    STEPS["Change"]({"command": command}, lab.watch.desk)
+
+    before, after = states(lab, 5, 10)
+
+    assert before == after

@@ -105,9 +105,11 @@ class LedgerGuard(LedgerChanges):
                 at=items.milliseconds(seen.at),
             )
 
-    def note_line(self, pool: str, at: datetime) -> None:
-        """Somebody waits for the pool in Slack: whoever listens to the ledger looks whose turn it is."""
-        self._table.update(items.pool_key(pool), items.STATE, "SET #line_at = :at", at=items.milliseconds(at))
+    def note_stirred(self, pool: str, at: datetime) -> None:
+        """Nothing moved and Slack is to hear of something all the same: whoever listens to the ledger looks again."""
+        self._table.update(
+            items.pool_key(pool), items.STATE, "SET #stirred_at = :at", at=items.milliseconds(at)
+        )
 
     def change_mode(self, pool: str, mode: str, decision: Decision, why: Entry) -> None:
         """`watch` or `enforce`, by a person's word, with the answer to the command and who said so."""

@@ -6,6 +6,7 @@ nobody would look for it in that lease's thread.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
 from lamplighter.domain import notice_kinds
 from lamplighter.domain.audit import Entry
@@ -25,7 +26,10 @@ NOTICES = {"skipped": "skip", "unskipped": "unskip", "paused": "pause", "resumed
 """Which notice says, by SNS and in the same words, what the trail says was changed about the calendar."""
 LEFT_OUT = "not-opening"
 """What the lab itself leaves out."""
+FORESEEN = "foreseen"
 OUTLOOK = "outlook-"
+TELLS_BACK = timedelta(minutes=15)
+"""What happened longer ago is told nobody any more: as old as an event may get."""
 
 
 def pool_posts(pool: PoolState, trail: Iterable[Entry], people: Sequence[str], look: Look) -> list[Post]:
@@ -53,6 +57,11 @@ def calendar_posts(trail: Iterable[Entry], look: Look) -> list[Post]:
     ]
 
 
+def is_news(entry: Entry) -> bool:
+    """Whether it is told in the channel, and not in a lease's message."""
+    return entry.kind in {MISSED, FORESEEN} or _notice(entry) in notice_kinds.IN_CHANNEL
+
+
 def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], look: Look) -> Post | None:
     """That a planned window will be refused, or opens after all: each time that it turns.
 
@@ -71,7 +80,7 @@ def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], look: Look
         opens=plain(look.clock(lease.begins)),
         reason=look.told(lease.refusal or ""),
     )
-    loud = notice_kinds.pings("foreseen", not_opening=lease.refusal is not None)
+    loud = notice_kinds.pings(FORESEEN, not_opening=lease.refusal is not None)
     begun = Marked(f"{said_now[:1].upper()}{said_now[1:]}")
     return in_channel(f"{OUTLOOK}{turns}", begun, people if loud else ())
 
