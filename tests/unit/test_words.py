@@ -80,6 +80,7 @@ def test_an_ambiguous_time_is_the_first_of_the_two() -> None:
         ("2 3", "'3'"),
         ("0", "'0'"),
         ("101", "'101'"),
+        pytest.param("9" * 5000, "nodes cannot be opened", id="more digits than a number may have"),
         ("for", "nothing follows 'for'"),
         ("for 1h for 2h", "said twice"),
         ("for 1h until 20:00", "keep one"),

@@ -17,6 +17,7 @@ _DURATION = re.compile(
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MOST_NODES = 100  # what max_nodes of a pool may be at most
+MOST_DIGITS = 9  # int() refuses thousands of them with an error of its own
 CLAUSES = ("at", "for", "until", "because")
 """The words that begin a clause of `open`."""
 
@@ -150,7 +151,7 @@ def _pool_and_nodes(head: list[str], pools: list[str]) -> OpenWords:
         if word in pools and said.pool is None:
             said = replace(said, pool=word)
         elif word.isdecimal() and said.nodes is None:
-            if not 1 <= int(word) <= MOST_NODES:
+            if len(word) > MOST_DIGITS or not 1 <= int(word) <= MOST_NODES:
                 raise BadInput(f"'{word[:80]}' nodes cannot be opened; write a number from 1 to {MOST_NODES}")
             said = replace(said, nodes=int(word))
         else:
