@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,10 +46,13 @@ class Runtime:
             "SLACK_API_URL": f"{server.endpoint}{SLACK}/api/",
             "SLACK_REPLY_HOSTS": LOOPBACK,
         }
-        self._lock = threading.Condition()
+        self._mutex = threading.RLock()
+        self._lock = threading.Condition(self._mutex)
         self._workers: dict[str, Worker] = {}
         self._idle: dict[str, list[Worker]] = {}
         self._under_way: Counter[str] = Counter()
+        #: Who waits for a worker, by function: whoever came first is served first.
+        self._lines: dict[str, deque[threading.Condition]] = {}
         self._closed = False
         self.faults = Faults()
         server.page(PAGE, self._answer)
@@ -127,19 +130,37 @@ class Runtime:
                 self._under_way[function] -= 1
 
     def _take(self, spec: FunctionSpec) -> Worker:
-        """An idle worker of this very function, else a new one, waiting where too many run."""
+        """An idle worker of this very function, else a new one; where too many run, in the order of asking."""
         with self._lock:
-            while True:
-                idle = self._idle.setdefault(spec.name, [])
-                while idle:
-                    worker = idle.pop()
-                    if worker.spec == spec and worker.alive:
+            line = self._lines.setdefault(spec.name, deque())
+            turn = threading.Condition(self._mutex)
+            line.append(turn)
+            try:
+                while True:
+                    worker = self._free(spec) if line[0] is turn else None
+                    if worker is not None:
                         return worker
-                    worker.kill()
-                running = sum(worker.spec.name == spec.name for worker in self._workers.values())
-                if running < MOST_WORKERS or self._closed:
-                    return self._start(spec)
-                self._lock.wait()
+                    turn.wait()
+            finally:
+                line.remove(turn)
+                self._next(spec.name)
+
+    def _free(self, spec: FunctionSpec) -> Worker | None:
+        """A worker for the first in line, if there may be one now."""
+        idle = self._idle.setdefault(spec.name, [])
+        while idle:
+            worker = idle.pop()
+            if worker.spec == spec and worker.alive:
+                return worker
+            worker.kill()
+        running = sum(worker.spec.name == spec.name for worker in self._workers.values())
+        return self._start(spec) if running < MOST_WORKERS or self._closed else None
+
+    def _next(self, function: str) -> None:
+        """Something came free: whoever is first looks again."""
+        line = self._lines.get(function)
+        if line:
+            line[0].notify()
 
     def _start(self, spec: FunctionSpec) -> Worker:
         worker = Worker(
@@ -161,7 +182,7 @@ class Runtime:
             worker.current = None
             if worker.alive and not self._closed:
                 self._idle.setdefault(worker.spec.name, []).append(worker)
-            self._lock.notify_all()
+            self._next(worker.spec.name)
 
     def _ended(self, worker: Worker) -> None:
         if worker.current:
@@ -171,6 +192,7 @@ class Runtime:
             self._idle[worker.spec.name] = [
                 w for w in self._idle.get(worker.spec.name, []) if w is not worker
             ]
+            self._next(worker.spec.name)
             self._lock.notify_all()
 
     def _called(self, access_key_id: str, _service: str) -> None:

@@ -1,6 +1,8 @@
 """Lambda functions run as workers of their own: what a handler sees, and what its ends come to."""
 
 import os
+import threading
+import time
 
 import pytest
 from botocore.exceptions import ClientError
@@ -177,6 +179,43 @@ def test_a_dead_function_does_nothing_until_it_is_revived(aws):
     aws.runtime.faults.revive("f")
     answer, error = aws.invoke("f")
     assert (answer["calls"], error) == (1, None)
+
+
+def test_whoever_came_first_gets_the_next_worker(aws, monkeypatch, tmp_path):
+    monkeypatch.setattr("local.aws.lambda_runtime.MOST_WORKERS", 1)
+    go = tmp_path / "go"
+    aws.function(
+        "f",
+        """
+        import os, time
+        def handler(event, context):
+            print("served", event["number"])
+            while not os.path.exists(event["go"]):
+                time.sleep(0.01)
+        """,
+    )
+    callers = [
+        threading.Thread(target=aws.invoke, args=("f", {"number": number, "go": str(go)}))
+        for number in range(6)
+    ]
+    for behind, caller in enumerate(callers):
+        caller.start()
+        until(
+            lambda behind=behind: aws.runtime.at_work("f") and len(aws.runtime._lines.get("f", ())) == behind
+        )
+        until(lambda: "served 0" in aws.runtime.logs("f"))
+    go.touch()
+    for caller in callers:
+        caller.join(20)
+    served = [line for line in aws.runtime.logs("f").splitlines() if line.startswith("served")]
+    assert served == [f"served {number}" for number in range(6)]
+
+
+def until(done) -> None:
+    deadline = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_no_worker_outlives_the_cloud(aws):
