@@ -28,6 +28,8 @@ ON_ONE_CLOUD = (
 )
 #: The first of those that share a cloud waits for it, and on a busy machine for a long time.
 SECONDS = 900
+#: The first of the day of misfortunes waits for all of its stories, whose clock goes the slower the busier the machine.
+DAY_SECONDS = 2400
 #: Their cloud, while it runs.
 _STARTED: list[Cloud] = []
 
@@ -48,7 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if Path(__file__).parent in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cloud)
-        item.add_marker(pytest.mark.timeout(SECONDS))
+        seconds = DAY_SECONDS if item.path.parent.name == FIRST else SECONDS
+        item.add_marker(pytest.mark.timeout(seconds))
         # How its threads end, when a clock is stopped, is no matter of a scenario.
         item.add_marker(pytest.mark.filterwarnings("ignore:Exception in thread"))
     places = [index for index, item in enumerate(items) if item in ours]

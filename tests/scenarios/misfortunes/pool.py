@@ -1,13 +1,14 @@
 """A pool of the day: what its story may do to it, from the doors that people have, and what it may see.
 
-Acting on AWS is with a person's key. Waiting is a value that the story yields; day.py keeps it.
+Acting on AWS is with a person's key. Waiting is a value that the story yields; day.py keeps it. A workflow's
+next step may come minutes after the one that was seen: a story waits for the very thing that it asserts.
 """
 
 import json
 import uuid
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +73,17 @@ class Pool:
 
     def receipt(self, lease: str) -> Mapping[str, Any]:
         """The receipt of a lease; there must be one, and only one."""
-        found = [receipt for receipt in self.day.ledger.receipts(self.name) if receipt["lease"] == lease]
+        found = self._receipts(lease)
         assert len(found) == 1, f"{len(found)} receipts of {lease}"
         return found[0]
+
+    def ran(self, instance: str) -> timedelta:
+        """How long an instance has cost, by EC2's own word: from its launch until it was told to go."""
+        found = self.day.api("ec2").describe_instances(InstanceIds=[instance])["Reservations"][0]["Instances"]
+        told = str(found[0]["StateTransitionReason"]).partition("(")[2].removesuffix(")")
+        ended = datetime.strptime(told, "%Y-%m-%d %H:%M:%S GMT").replace(tzinfo=UTC)
+        launched: datetime = found[0]["LaunchTime"]
+        return ended - launched
 
     @property
     def leaked(self) -> bool:
@@ -130,6 +139,11 @@ class Pool:
         )
         return str(started["executionArn"])
 
+    def runs(self, execution: str) -> bool:
+        """Whether a workflow's execution is still at it."""
+        found = self.day.api("stepfunctions").describe_execution(executionArn=execution)
+        return bool(found["status"] == "RUNNING")
+
     def decision(self, command: Command) -> Decision | None:
         return self.day.ledger.command(self.name, command.id)
 
@@ -181,13 +195,21 @@ class Pool:
         """Until it is open and this was said: what was proven is written down by then."""
 
         def said() -> bool:
-            told = self.entries(lease.opens - timedelta(minutes=30), "announced")
-            return self.lease(lease.id).state is LeaseState.OPEN and any(e.lease == lease.id for e in told)
+            found = self.lease(lease.id)
+            if found.state is not LeaseState.OPEN or found.ready is None:
+                return False
+            # A degraded opening, or a replacement, was announced before.
+            return any(entry.lease == lease.id for entry in self.entries(found.ready, "announced"))
 
         return self.until(f"{lease.id} is open and said to be", said, minutes)
 
     def closed(self, lease: Lease, minutes: float = 90) -> Until:
-        return self.state(lease, LeaseState.CLOSED, minutes=minutes)
+        """Until it is closed and its receipt is written, which is the workflow's last step."""
+
+        def settled() -> bool:
+            return self.lease(lease.id).state is LeaseState.CLOSED and bool(self._receipts(lease.id))
+
+        return self.until(f"{lease.id} is closed and has its receipt", settled, minutes)
 
     def zero(self, minutes: float = 60) -> Until:
         """Until nothing is there, nothing is ordered and nothing is armed any more."""
@@ -197,6 +219,11 @@ class Pool:
             return not (seen.instances or seen.desired or seen.kubernetes_nodes or seen.failsafe)
 
         return self.until("the pool is at zero and disarmed", nothing, minutes)
+
+    def another_look(self) -> Until:
+        """Until the next look: it sees what is so already."""
+        now = self.now
+        return Until("another look", lambda: self.seen.at > now)
 
     def reached(self, instant: datetime) -> Until:
         """Until it is so late."""
@@ -241,6 +268,9 @@ class Pool:
         """Held plus spent of the whole lab never passed the budget."""
         budget = self.day.cloud.lab.guard.budget.amount
         assert max(float(sample.committed) for sample in self.samples) <= float(budget)
+
+    def _receipts(self, lease: str) -> list[dict[str, Any]]:
+        return [receipt for receipt in self.day.ledger.receipts(self.name) if receipt["lease"] == lease]
 
     def _behind(self) -> str:
         found = self.day.api("eks").describe_nodegroup(

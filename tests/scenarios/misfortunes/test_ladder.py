@@ -24,11 +24,8 @@ def test_a_standard_ladder_proves_two_nodes_in_a_window(pool: Pool) -> Story:
     reduced = [entry for entry in proven if entry.what.startswith("all_reduce")]
     assert all("GB/s" in entry.why and "0.25 are needed" in entry.why for entry in reduced)
 
-    # and nothing of it is left
-    kubernetes = pool.day.cloud.control_plane.admin()
-    yield pool.until("its pods are gone", lambda: not kubernetes.get(_path("pods"))["items"], minutes=5)
-    assert kubernetes.get(_path("services"))["items"] == []
-    assert kubernetes.get(f"/apis/batch/v1/namespaces/lamplighter/jobs?{OURS}")["items"] == []
+    # and nothing of it is left, once Kubernetes is done with it
+    yield pool.until("its pods, Services and Jobs are gone", lambda: left(pool) == [], minutes=5)
 
     # and the receipt shows how long each ran, and the pull apart
     yield pool.closed(lease)
@@ -39,5 +36,9 @@ def test_a_standard_ladder_proves_two_nodes_in_a_window(pool: Pool) -> Story:
     pool.verdicts(1, 2, 5, 7, 8)
 
 
-def _path(kind: str) -> str:
-    return f"/api/v1/namespaces/lamplighter/{kind}?{OURS}"
+def left(pool: Pool) -> list[str]:
+    """What Kubernetes has of the pool's checks."""
+    kubernetes = pool.day.cloud.control_plane.admin()
+    paths = [f"/api/v1/namespaces/lamplighter/{kind}?{OURS}" for kind in ("pods", "services")]
+    paths.append(f"/apis/batch/v1/namespaces/lamplighter/jobs?{OURS}")
+    return [item["metadata"]["name"] for path in paths for item in kubernetes.get(path)["items"]]
