@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from lamplighter import labfile
 from lamplighter.domain.lease import LeaseState
 from local.cloud import Cloud
+from local.demo.observations import Sample
 from tests.scenarios.lab_day import LabDay
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
@@ -107,9 +108,15 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     assert stranger.stderr.startswith("note: whether an autoscaler manages the group is not known")
     assert "does not know the role that asks (401)" in stranger.stderr
     let_in(adopted)
+    answers = [stranger]
+
+    def known(_: Sample) -> bool:
+        answers.append(adopted.command("adopt", CLUSTER, GROUP))
+        return "401" not in answers[-1].stderr
+
     # The API server remembers for some seconds of its own whom it did not know.
-    known = (adopted.command("adopt", CLUSTER, GROUP) for _ in range(30))
-    ready = next((said for said in known if "401" not in said.stderr), stranger)
+    adopted.until("the API server knows who asks", known, timedelta(hours=1))
+    ready = answers[-1]
     assert (ready.code, ready.stderr) == (0, "")
     printed = tmp_path / "lab.yaml"
     printed.write_text(ready.stdout, "utf-8")
@@ -117,6 +124,7 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     assert labfile.load(printed).pools["gpu"].instance_type == "g5.xlarge"
 
     eks = adopted.api("eks")
+    adopted.until_updated()
     eks.update_nodegroup_config(
         clusterName=CLUSTER, nodegroupName=GROUP, scalingConfig={"minSize": 1, "desiredSize": 1}
     )
@@ -126,7 +134,7 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
         blocked = adopted.command("adopt", CLUSTER, GROUP)
     finally:
         admin.delete("/apis/apps/v1/namespaces/kube-system/deployments/cluster-autoscaler")
-        adopted.until("EKS is done", lambda _: idle(adopted), timedelta(minutes=10))
+        adopted.until_updated()
         eks.update_nodegroup_config(
             clusterName=CLUSTER, nodegroupName=GROUP, scalingConfig={"minSize": 0, "desiredSize": 0}
         )
@@ -187,11 +195,3 @@ def pages(lab: LabDay) -> list[str]:
     topics = sns_backends["123456789012"][lab.lab.region].topics
     arn = next(arn for arn in topics if arn.endswith(":adopted-lab-pages"))
     return [str(sent[1]) for sent in topics[arn].sent_notifications]
-
-
-def idle(lab: LabDay) -> bool:
-    """EKS is at no update of the group."""
-    eks = lab.api("eks")
-    ids = eks.list_updates(name=CLUSTER, nodegroupName=GROUP)["updateIds"]
-    found = (eks.describe_update(name=CLUSTER, nodegroupName=GROUP, updateId=each) for each in ids)
-    return all(each["update"]["status"] != "InProgress" for each in found)
