@@ -11,7 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
-from stacks.constructs.workflow_steps import BRIEF, Poll, WorkflowSteps
+from stacks.constructs.workflow_steps import AN_HOUR, BRIEF, Poll, WorkflowSteps
 from stacks.constructs.workflows import state_machine
 from stacks.names import Names
 
@@ -50,7 +50,7 @@ class CloseLab(Construct):
         settle = steps.step("Settle", "leases", "Free the hold, count what was spent", BRIEF)
         # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
         disarm = steps.step("Disarm", "leases", "Set the failsafe to the leases that remain", Poll(5, 100))
-        receipt = steps.step("Receipt", "leases", "Keep the receipt", BRIEF)
+        receipt = steps.step("Receipt", "leases", "Keep the receipt", Poll(15, 250), AN_HOUR)
 
         failed = sfn.Fail(self, "PoolLeaked", error="Leaked", cause="Zero was not proven; the guard goes on")
         unsettled = sfn.Fail(

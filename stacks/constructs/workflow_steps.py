@@ -37,6 +37,19 @@ class Poll:
 BRIEF = Poll(5, 60)
 
 
+@dataclass(frozen=True)
+class Patience:
+    """How often a step that fails is tried again: after 2 s, then twice as long each time, up to `at_most` seconds."""
+
+    tries: int
+    at_most: int | None = None
+
+
+A_MINUTE = Patience(5)
+# For what nobody else does if it is given up, and nobody waits for.
+AN_HOUR = Patience(20, 300)
+
+
 class WorkflowSteps:
     """Makes the steps of one workflow: task states whose names are the steps' names."""
 
@@ -44,7 +57,9 @@ class WorkflowSteps:
         self._scope = scope
         self._functions = functions
 
-    def step(self, name: str, function: str, comment: str, poll: Poll = BRIEF) -> tasks.LambdaInvoke:
+    def step(
+        self, name: str, function: str, comment: str, poll: Poll = BRIEF, patience: Patience = A_MINUTE
+    ) -> tasks.LambdaInvoke:
         """The step `name` of a function; its result lies at `$.results.<name>` afterwards."""
         task = tasks.LambdaInvoke(
             self._scope,
@@ -67,7 +82,13 @@ class WorkflowSteps:
             max_delay=Duration.seconds(poll.at_most) if slower and poll.at_most else None,
             max_attempts=poll.tries,
         )
-        task.add_retry(errors=["States.ALL"], interval=Duration.seconds(2), backoff_rate=2, max_attempts=5)
+        task.add_retry(
+            errors=["States.ALL"],
+            interval=Duration.seconds(2),
+            backoff_rate=2,
+            max_delay=Duration.seconds(patience.at_most) if patience.at_most else None,
+            max_attempts=patience.tries,
+        )
         return task
 
     def fail(self, step: tasks.LambdaInvoke, name: str, comment: str) -> None:

@@ -95,6 +95,18 @@ def test_proof_of_zero_is_sought_for_more_than_half_an_hour() -> None:
     assert poll["IntervalSeconds"] * poll["MaxAttempts"] > 30 * 60
 
 
+def test_a_receipt_is_tried_for_an_hour_since_nobody_else_writes_it() -> None:
+    final, poll, trouble = workflows()["close"]["States"]["Receipt"]["Retry"]
+    waits = [
+        min(trouble["IntervalSeconds"] * trouble["BackoffRate"] ** tried, trouble["MaxDelaySeconds"])
+        for tried in range(trouble["MaxAttempts"])
+    ]
+    assert (trouble["ErrorEquals"], sum(waits) > 60 * 60) == (["States.ALL"], True)
+    # throttled for as long
+    assert poll["IntervalSeconds"] * poll["MaxAttempts"] > 60 * 60
+    assert final["MaxAttempts"] == 0
+
+
 @pytest.mark.parametrize(("workflow", "step"), [("open", "Admit"), ("close", "Disarm")])
 def test_a_shot_of_the_failsafe_is_waited_for_to_its_end(workflow: str, step: str) -> None:
     poll = workflows()[workflow]["States"][step]["Retry"][1]

@@ -171,7 +171,8 @@ def _delay(state: Json, error: StatesError, used: dict[int, int]) -> float | Non
             if tries >= retrier.get("MaxAttempts", 3):
                 return None
             used[number] = tries + 1
-            return float(retrier.get("IntervalSeconds", 1) * retrier.get("BackoffRate", 2.0) ** tries)
+            delay = float(retrier.get("IntervalSeconds", 1) * retrier.get("BackoffRate", 2.0) ** tries)
+            return min(delay, retrier.get("MaxDelaySeconds", delay))
     return None
 
 
