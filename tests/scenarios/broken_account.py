@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,9 @@ class Account:
     def call(self, service: str, operation: str, **request: object) -> Any:
         return getattr(self.day.api(service), operation)(**request)
 
-    def look(self, lab: Lab | None = None, region: str = "ap-northeast-2") -> dict[str, Line]:
+    def look(
+        self, lab: Lab | None = None, region: str = "ap-northeast-2", now: datetime | None = None
+    ) -> dict[str, Line]:
         """The line of each check: of the deployed lab, or of one that is not deployed yet."""
         examination = Examination(
             lab or self.day.lab,
@@ -50,7 +52,7 @@ class Account:
             slack_secret=SECRET,
             courses=dict,
         )
-        lines = examine(examination.facts(), lab or self.day.lab, self.day.now)
+        lines = examine(examination.facts(), lab or self.day.lab, now or self.day.now)
         return {line.check: line for line in lines}
 
 
@@ -80,6 +82,10 @@ def cluster(account: Account, **more: object) -> AbstractContextManager[None]:
 def network(account: Account, **more: object) -> AbstractContextManager[None]:
     document = account.cloud.aws.behaviours.clusters.cluster("gpu-lab").document
     return changed(document["resourcesVpcConfig"], **more)
+
+
+def failed(account: Account) -> AbstractContextManager[None]:
+    return changed(account.cloud.aws.behaviours.clusters.cluster("gpu-lab").__dict__, status="FAILED")
 
 
 @contextmanager
@@ -222,6 +228,7 @@ NOT_OK, NOT_KNOWN = Outcome.NOT_OK, Outcome.NOT_KNOWN
 BROKEN: dict[str, tuple[Break, Mapping[str, Outcome], str]] = {
     "no bootstrap": (no_bootstrap, {"bootstrap": NOT_OK}, "CDK is not bootstrapped"),
     "small quota": (small_quota, {"quota-g-vt": NOT_OK}, "need 8 vCPUs, and the quota of G and VT"),
+    "failed cluster": (failed, {"cluster": NOT_OK}, "cluster gpu-lab is FAILED"),
     "config map": (
         only_the_config_map,
         {"authentication": NOT_OK, "autoscalers": NOT_KNOWN},

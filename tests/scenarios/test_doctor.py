@@ -114,6 +114,22 @@ def test_a_lab_that_is_not_deployed_yet_is_examined_as_well(
     assert words in found[check].said
 
 
+def test_a_pool_of_p_instances_has_a_quota_of_its_own(account: Account) -> None:
+    pools = ({"gpu": {"instance_type": "p4d.24xlarge", "max_nodes": nodes}} for nodes in (2, 3))
+    before, found = (account.look(fresh(pools=pool)) for pool in pools)
+
+    assert differing(before, found) == {"quota-p": NOT_OK}
+    assert "need 288 vCPUs, and the quota of P instances in ap-northeast-2 is 192" in found["quota-p"].said
+
+
+def test_the_end_of_the_functions_runtime_is_said_half_a_year_before(account: Account) -> None:
+    days = datetime(2028, 12, 31, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)
+    before, found = (account.look(now=day) for day in days)
+
+    assert differing(before, found) == {"runtime": NOT_OK}
+    assert "Lambda deprecates python3.13, the functions' runtime, on 2029-06-30" in found["runtime"].said
+
+
 def test_whoever_looks_elsewhere_is_told_so(account: Account) -> None:
     found = account.look(region="us-east-1")
 
