@@ -74,7 +74,7 @@ def of_all(lab: TroubledLab, of_pools: dict[str, Findings]) -> dict[str, Finding
     }
     # An operator that is down is late after five minutes; a job's ranks give each other up a little earlier.
     lab.pass_time(timedelta(minutes=6))
-    found = lab.until(wanted, WITHIN)
+    found = lab.until(wanted, WITHIN, no_more=["nccl-path-blocked"])
     return {**found, "operator-not-ready": found["nccl-path-blocked"]}
 
 
@@ -133,7 +133,7 @@ def test_two_independent_causes_are_both_found(lab: TroubledLab, of_all: dict[st
         "bandwidth-throttled": ["bandwidth-throttled", "image-pull-slow"],
     }
     lab.pass_time(timedelta(minutes=5))
-    found = lab.until(pairs, WITHIN)
+    found = lab.until(pairs, WITHIN, no_more=pairs)
     for pool, pair in pairs.items():
         assert causes(found[pool]) == pair
         assert lab.saved(pool) == found[pool]

@@ -21,8 +21,10 @@ from urllib.request import Request, urlopen
 import pytest
 from kubernetes import client, config
 
-READY_SECONDS = 150.0
-END_SECONDS = 10.0
+#: Two that start at once, on a machine that is busy with other things, take minutes.
+READY_SECONDS = 400.0
+#: So long it may take to end by the contract; to see what is wrong with a lab, or that processes are gone, anything.
+END_SECONDS, SOON_SECONDS = 10.0, 60.0
 START = "2026-12-01T19:50:00+09:00"
 
 
@@ -68,8 +70,8 @@ class Up:
     def kill(self) -> None:
         """Not even a kill may leave a process behind."""
         self.process.kill()
-        self.process.wait(END_SECONDS)
-        deadline = time.monotonic() + END_SECONDS
+        self.process.wait(SOON_SECONDS)
+        deadline = time.monotonic() + SOON_SECONDS
         while left := self.left():
             assert time.monotonic() < deadline, left
             time.sleep(0.05)
@@ -101,8 +103,12 @@ def up(folder: Path, lab: str) -> Iterator[Up]:
 def said_in_slack(
     document: dict[str, Any], text: str, signed_with: str | None = None
 ) -> tuple[int, str | None]:
-    """Type a command as Slack posts it; status, and who sees the answer."""
-    with urlopen(document["clock"]["url"]) as clock:
+    """Type a command as Slack posts it; status, and who sees the answer.
+
+    What is signed is good for five minutes of the lab's, which are the machine's meanwhile.
+    """
+    slower = Request(document["clock"]["url"], json.dumps({"rate": 1}).encode())
+    with urlopen(slower) as clock:
         now = str(int(datetime.fromisoformat(json.load(clock)["now"]).timestamp()))
     words = {"command": "/gpu", "text": text, "user_id": "U0MINJI", "user_name": "minji", "team_id": "T0LAB"}
     body = urlencode(words)
@@ -164,7 +170,7 @@ def test_it_can_be_ended_at_any_moment(moment: str, number: signal.Signals, tmp_
 
 def test_a_lab_with_problems_is_not_started(tmp_path: Path) -> None:
     with up(tmp_path / "run", "name: Bad_Name\nregoin: eu-west-1") as run:
-        assert run.process.wait(END_SECONDS) == 2
+        assert run.process.wait(SOON_SECONDS) == 2
 
         lines = run.said.read_text().splitlines()
         assert [line.split(": ")[1] for line in lines] == ["name", "regoin"]

@@ -4,7 +4,7 @@ Owns the waiting in virtual time and what people start by hand; what is found is
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -85,14 +85,20 @@ class TroubledLab:
         found: Findings = json.loads(out.read_text("utf-8"))
         return found
 
-    def until(self, wanted: Mapping[str, list[str]], within: timedelta) -> dict[str, Findings]:
-        """Let time pass until the diagnosis of each pool begins with the causes that are wanted of it."""
+    def until(
+        self, wanted: Mapping[str, list[str]], within: timedelta, *, no_more: Collection[str] = ()
+    ) -> dict[str, Findings]:
+        """Let time pass until the diagnosis of each pool begins with the causes that are wanted of it.
+
+        Of the pools in `no_more` nothing else may be found.
+        """
         found: dict[str, Findings] = {}
 
         def missing() -> list[str]:
             for pool in wanted.keys() - found.keys():
                 seen = self.live(pool)
-                if causes(seen)[: len(wanted[pool])] == wanted[pool]:
+                named = causes(seen)
+                if (named if pool in no_more else named[: len(wanted[pool])]) == wanted[pool]:
                     found[pool] = seen
             return sorted(wanted.keys() - found.keys())
 
