@@ -70,7 +70,7 @@ def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
             pool=command.pool,
             kind="refused",
             who=command.by,
-            what=f"asked to extend pool {command.pool}",
+            what=f"asked to extend pool {command.pool}: {answer.outcome}",
             why=answer.reason,
             lease=decision.lease,
         )

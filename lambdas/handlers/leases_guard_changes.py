@@ -69,7 +69,7 @@ def _answered(command: Command, answer: Answer, desk: Desk, kind: str, what: str
         pool=command.pool,
         kind="refused" if refused else kind,
         who=command.by,
-        what=f"asked to {command.verb} pool {command.pool}" if refused else what,
+        what=f"asked to {command.verb} pool {command.pool}: refused" if refused else what,
         why=reason,
         lease=lease,
     )
