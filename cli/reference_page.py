@@ -69,7 +69,7 @@ def _value(field: FieldInfo) -> str:
     extra = field.json_schema_extra
     unit = str(extra["unit"]) if isinstance(extra, dict) and "unit" in extra else ""
     kind = bare(field.annotation)
-    words = _words(kind)
+    words = "time" if unit.startswith("HH:MM") else _words(kind)  # kept as a minute of the day
     bounds = {
         name: getattr(rule, name) for rule in field.metadata for name in ("ge", "le") if hasattr(rule, name)
     }

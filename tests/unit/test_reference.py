@@ -53,6 +53,13 @@ def test_every_field_says_what_it_is() -> None:
             assert field.description.endswith("."), f"{part.__name__}.{key}"
 
 
+def test_the_page_calls_a_time_of_the_day_a_time() -> None:
+    """The model keeps it as a minute of the day; whoever writes `1200` is refused."""
+    rows = [row for row in (ROOT / "docs/reference/lab.md").read_text("utf-8").splitlines() if "HH:MM" in row]
+    assert len(rows) == 4
+    assert [row for row in rows if "| time (HH:MM" not in row] == []
+
+
 def test_every_form_of_a_name_is_said_in_words() -> None:
     forms = {value for name, value in vars(lab_names).items() if name.isupper()}
     assert forms == set(RIGHT)
