@@ -174,10 +174,11 @@ def _answered(response: Any, error: AwsError, status: int) -> HTTPException:
 
 
 def _service(response: Any) -> str:
-    """The name that signed the call: in a header, or in the address of a signed link."""
+    """The name that signed the call, in a header or in the address of a signed link; none of an unsigned one."""
     signed = response.headers.get("Authorization", "").partition("Credential=")[2]
     scope: str = signed or unquote(response.uri).partition("X-Amz-Credential=")[2]
-    return scope.split("/")[3]
+    _key, _day, _region, service, *_ = [*scope.split("/"), "", "", "", ""]
+    return service
 
 
 def _documents(role_name: str) -> list[str]:

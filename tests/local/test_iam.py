@@ -3,6 +3,8 @@
 Source: DynamoDB developer guide, "IAM and transactions".
 """
 
+import urllib.request
+
 import pytest
 from botocore.exceptions import ClientError
 
@@ -39,3 +41,9 @@ def test_a_role_that_may_only_update_may_not_put_in_a_transaction(aws, table):
 
 def test_the_account_s_own_key_belongs_to_a_person(aws):
     assert aws.call("sts", "get_caller_identity")["Arn"].endswith(":user/instructor")
+
+
+def test_whoever_signs_nothing_gets_an_answer_of_aws_and_its_time(aws):
+    with urllib.request.urlopen(aws.embedded.endpoint, timeout=10) as answer:
+        assert answer.status == 200
+        assert answer.headers["Date"]
