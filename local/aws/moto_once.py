@@ -13,6 +13,8 @@ from moto.core.utils import method_names_from_class
 
 _names: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
 _plain_account = BackendDict.__getitem__
+_plain_reset = BackendDict.reset
+_noted: set[int] = set()
 
 
 def work_out_once() -> None:
@@ -20,6 +22,7 @@ def work_out_once() -> None:
     moto_responses.method_names_from_class = _methods  # type: ignore[assignment,attr-defined]
     moto_responses.gen_amzn_requestid_long = _request_id  # type: ignore[assignment,attr-defined]
     BackendDict.__getitem__ = _account  # type: ignore[method-assign]
+    BackendDict.reset = _reset  # type: ignore[method-assign]
 
 
 def _methods(front: type) -> frozenset[str]:
@@ -38,6 +41,15 @@ def _request_id(headers: dict[str, Any] | None = None) -> str:
 
 
 def _account(backends: Any, account_id: str) -> Any:
-    """An account's backends: once they are there, moto has noted them for its reset, and need not look."""
-    found = backends.get(account_id)
-    return _plain_account(backends, account_id) if found is None else found
+    """An account's backends: moto notes at every look which services its next reset is to empty; once will do."""
+    found = backends.get(account_id) if id(backends) in _noted else None
+    if found is None:
+        found = _plain_account(backends, account_id)
+        _noted.add(id(backends))
+    return found
+
+
+def _reset() -> None:
+    """moto's own; it forgets what it noted, also of what was made anew meanwhile."""
+    _plain_reset()
+    _noted.clear()
