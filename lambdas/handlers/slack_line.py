@@ -42,7 +42,7 @@ def tell_me(visit: Visit, wants: Understood) -> Answer:
         line = [each for each in line if each is not theirs]
         theirs = _wish(visit, command, wants.said.closes)
         ledger.wish(theirs)
-        line.append(theirs)
+        line = sorted([*line, theirs], key=lambda each: each.turn)
     place, hours = line.index(theirs) + 1, WISH_GOOD_FOR // HOUR
     return answers.plainly(say("slack.told-when", place=place, pool=pool, hours=hours))
 
@@ -77,6 +77,7 @@ def _wish(visit: Visit, command: Command, earliest: datetime | None) -> Wish:
         zone=visit.voice.times.zone.key,
         because=command.because,
         earliest=earliest,
+        heard=visit.office.now(),
     )
 
 

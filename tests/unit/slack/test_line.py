@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,26 @@ def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
     return knocks(monkeypatch, tmp_path)
 
 
-def offered(door: Knocks, user: str = INSTRUCTOR, because: str | None = None) -> Mapping[str, Any]:
-    """The button of what somebody who stands in line is offered at eight."""
-    wish = Wish(
+def standing(user: str, at: datetime = EIGHT - HOUR, because: str | None = None) -> Wish:
+    """A place in line."""
+    return Wish(
         pool="gpu",
-        at=EIGHT - HOUR,
+        at=at,
         user=user,
         owner=f"jin ({user})",
         channel=CHANNEL,
         nodes=1,
         lasting=HOUR / 2,
-        until=EIGHT + 23 * HOUR,
+        until=at + 24 * HOUR,
         zone="Asia/Seoul",
         because=because,
+        heard=at,
     )
+
+
+def offered(door: Knocks, user: str = INSTRUCTOR, because: str | None = None) -> Mapping[str, Any]:
+    """The button of what somebody who stands in line is offered at eight."""
+    wish = standing(user, because=because)
     door.lab.conversation.wish(wish)
     assert door.lab.conversation.offer(wish, EIGHT)
     said = offer_message(replace(wish, offered=EIGHT), door.lab.board.look("Asia/Seoul")).to_json()
@@ -57,6 +63,16 @@ def test_a_pool_that_is_open_and_full_says_from_when_on_more_would_be_granted(do
     assert (wish.nodes, wish.lasting, wish.because) == (1, HOUR / 2, "of the exam")
     assert wish.earliest == EIGHT + 3 * HOUR
     assert not door.workflows.starts
+
+
+def test_who_asks_in_the_same_second_comes_in_the_order_of_being_heard(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2, window="evening"))
+    tell_me = buttons(door.type("open 1 for 30m"))["tell-me"]
+    door.lab.conversation.wish(standing("U0ZOE", EIGHT))
+    door.lab.at(0.005)
+    for _ in range(2):
+        assert "number 2 in line" in door.press(tell_me)["text"]
+    assert [wish.user for wish in door.lab.ledger.wishes("gpu", EIGHT)] == ["U0ZOE", INSTRUCTOR]
 
 
 def test_what_would_run_into_the_next_window_is_full_as_well(door: Knocks) -> None:

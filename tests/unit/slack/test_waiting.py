@@ -39,6 +39,11 @@ def test_the_first_who_asked_is_offered_the_place() -> None:
     assert look_after([late, early], [], lambda _wish, beside: beside == 0, EIGHT).offer == (early,)
 
 
+def test_of_two_in_the_same_second_the_first_to_be_heard_is_offered_it() -> None:
+    early, late = wish(0, "U0MINJI", heard=EIGHT), wish(0, "U0JUN", heard=EIGHT + MINUTE / 100)
+    assert look_after([late, early], [], lambda _wish, beside: beside == 0, EIGHT).offer == (early,)
+
+
 def test_one_place_is_not_offered_to_two_at_the_same_time() -> None:
     early, late = wish(0, offered=EIGHT), wish(1, "U0JUN")
     free = 1

@@ -97,7 +97,7 @@ class LedgerSlack(LedgerReads):
         """Who waits for a pool, in the order of asking; what has lapsed is not among them."""
         found = self._table.query(_of(pool), WAIT, WAIT + _AFTER_ALL)
         known = [forms.wish(pool, items.values(item)) for item in found]
-        return [wish for wish in known if wish.until > now]
+        return sorted((wish for wish in known if wish.until > now), key=lambda each: each.turn)
 
     def offer(self, wish: Wish, at: datetime) -> bool:
         """Note that a place was offered; False where it was before, or the wish is gone."""

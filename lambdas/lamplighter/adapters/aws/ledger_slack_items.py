@@ -99,6 +99,7 @@ def wish_values(wish: Wish) -> Values:
         "because": wish.because,
         "earliest": sortable(wish.earliest) if wish.earliest else None,
         "offered": sortable(wish.offered) if wish.offered else None,
+        "heard": sortable(wish.heard) if wish.heard else None,
     }
 
 
@@ -117,6 +118,7 @@ def wish(pool: str, kept: Kept) -> Wish:
         because=_text(kept, "because"),
         earliest=_maybe_at(kept, "earliest"),
         offered=_maybe_at(kept, "offered"),
+        heard=_maybe_at(kept, "heard"),
     )
 
 

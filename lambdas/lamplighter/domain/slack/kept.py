@@ -82,6 +82,13 @@ class Wish:
     """When it would be granted, as it looked when the wish was made."""
     offered: datetime | None = None
     """When the board offered a place."""
+    heard: datetime | None = None
+    """When the lab heard of it: Slack dates what people ask by whole seconds."""
+
+    @property
+    def turn(self) -> tuple[datetime, datetime, str]:
+        """Places are in this order: of asking, and within one second of being heard."""
+        return self.at, self.heard or self.at, self.user
 
     @property
     def id(self) -> str:

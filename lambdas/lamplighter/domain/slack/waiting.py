@@ -36,7 +36,7 @@ def look_after(wishes: Sequence[Wish], leases: Sequence[Lease], grants: Grants, 
     The first who cannot be served ends the round: nobody behind them is served before them.
     """
     dropped = tuple(wish for wish in wishes if _over(wish, leases, now))
-    standing = sorted((wish for wish in wishes if wish not in dropped), key=lambda each: (each.at, each.user))
+    standing = sorted((wish for wish in wishes if wish not in dropped), key=lambda each: each.turn)
     # Two people are not offered one place at the same time.
     offered = sum(wish.nodes for wish in standing if wish.offered is not None)
     offers: list[Wish] = []
