@@ -1,5 +1,6 @@
 """The tutorial, typed as it stands in its pages: on the embedded cloud, all that does not need an account."""
 
+import json
 import os
 import signal
 import subprocess
@@ -49,8 +50,8 @@ class Terminal:
                 start_new_session=True,
             )
 
-    def types(self, command: str) -> str:
-        """What it printed; fails where it does not end with 0."""
+    def types(self, command: str, ends: int = 0) -> str:
+        """What it printed; fails where it ends with another code."""
         script = "\n".join(["set -euo pipefail", *self.before, self.here(command)])
         done = subprocess.run(
             ["/bin/bash", "-c", script],
@@ -61,7 +62,7 @@ class Terminal:
             check=False,
             timeout=COMMAND_SECONDS,
         )
-        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        assert done.returncode == ends, f"{command}\n{done.stdout}{done.stderr}"
         if command.startswith("eval "):
             self.before.append(self.here(command))
         return done.stdout
@@ -103,3 +104,13 @@ def test_the_lab_on_aws_can_be_typed_but_for_what_says_so(terminal: Terminal) ->
         terminal.types(command)
 
     assert (terminal.folder / "my-lab/my-lab-controller.template.json").exists()
+
+
+def test_the_doctor_of_the_lab_on_aws_misses_here_what_only_an_account_has(terminal: Terminal) -> None:
+    (lab,) = [block for block in blocks(ON_AWS) if block.kind == "yaml"]
+    (terminal.folder / "my-lab.yaml").write_text("\n".join(lab.lines), "utf-8")
+    (doctor,) = [line for line in commands(ON_AWS, only_on_aws=True) if " doctor " in line]
+
+    found = json.loads(terminal.types(f"{doctor} --json", ends=1))
+
+    assert {line["check"] for line in found if line["outcome"] != "ok"} == {"bootstrap", "trail"}
