@@ -22,13 +22,10 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture(scope="module")
 def day() -> Iterator[LabDay]:
-    cloud = Cloud(LAB, rate=1, start=BEGINS, progress=print)
-    cloud.up()
-    try:
+    with Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud:
+        cloud.up()
         cloud.aws.functions.warm_up()
         yield LabDay(cloud)
-    finally:
-        cloud.down()
 
 
 def test_an_evening_from_the_first_question_to_the_receipts(day: LabDay) -> None:

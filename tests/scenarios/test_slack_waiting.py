@@ -26,13 +26,10 @@ ONE_TURN = 30 * MINUTE
 
 @pytest.fixture(scope="module")
 def day() -> Iterator[LabDay]:
-    cloud = Cloud(LAB, rate=1, start=BEGINS, progress=print)
-    cloud.up()
-    try:
+    with Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud:
+        cloud.up()
         cloud.aws.functions.warm_up()
         yield LabDay(cloud)
-    finally:
-        cloud.down()
 
 
 @pytest.fixture
