@@ -82,6 +82,8 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
             time.sleep(0.2)
         (leads_there,) = [line for line in commands(FIRST) if line.startswith("eval ")]
         made.types(leads_there)
+        (lab,) = [block for block in blocks(ON_AWS) if block.kind == "yaml"]
+        (made.folder / "my-lab.yaml").write_text("\n".join(lab.lines), "utf-8")
         yield made
     finally:
         process.send_signal(signal.SIGINT)
@@ -97,9 +99,6 @@ def test_the_first_lab_can_be_typed(terminal: Terminal) -> None:
 
 
 def test_the_lab_on_aws_can_be_typed_but_for_what_says_so(terminal: Terminal) -> None:
-    (lab,) = [block for block in blocks(ON_AWS) if block.kind == "yaml"]
-    (terminal.folder / "my-lab.yaml").write_text("\n".join(lab.lines), "utf-8")
-
     for command in commands(ON_AWS):
         terminal.types(command)
 
@@ -107,8 +106,6 @@ def test_the_lab_on_aws_can_be_typed_but_for_what_says_so(terminal: Terminal) ->
 
 
 def test_the_doctor_of_the_lab_on_aws_misses_here_what_only_an_account_has(terminal: Terminal) -> None:
-    (lab,) = [block for block in blocks(ON_AWS) if block.kind == "yaml"]
-    (terminal.folder / "my-lab.yaml").write_text("\n".join(lab.lines), "utf-8")
     (doctor,) = [line for line in commands(ON_AWS, only_on_aws=True) if " doctor " in line]
 
     found = json.loads(terminal.types(f"{doctor} --json", ends=1))
