@@ -1,6 +1,5 @@
 """`lamplighter close`: ends leases of a pool before their time, after saying which."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -8,6 +7,7 @@ import typer
 from cli import agreed, close_all, deployment, known_names, meant, orders, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
+from lamplighter.clock import sleep
 from lamplighter.domain.commands import Decision, Verb
 from lamplighter.domain.lease import OVER, Lease, LeaseState
 from lamplighter.domain.orders import closing
@@ -67,7 +67,7 @@ def command(
 def _wait(found: Deployment, lease: Lease) -> None:
     seen: Lease | None = lease
     while seen is not None and seen.state not in OVER:
-        time.sleep(WAIT_POLL_SECONDS)
+        sleep(WAIT_POLL_SECONDS)
         seen = found.ledger.lease(lease.pool, lease.id)
         if found.ledger.pool(lease.pool).leaked_since is not None:
             raise Refused(f"pool {lease.pool} is leaked: {found.ledger.pool(lease.pool).leaked_because}")

@@ -1,6 +1,5 @@
 """`lamplighter close --all POOL`: everything on a pool goes, by one order, after saying what that is."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,6 +8,7 @@ import typer
 from cli import agreed, orders, printing
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.clock import sleep
 from lamplighter.domain.commands import Verb
 from lamplighter.domain.counted import counted
 from lamplighter.domain.lease import Lease, LeaseState
@@ -70,7 +70,7 @@ def _wait(found: Deployment, pool: str) -> None:
     """Until no lease that had begun is left, and zero was proven after the order."""
     since = found.now
     while True:
-        time.sleep(WAIT_POLL_SECONDS)
+        sleep(WAIT_POLL_SECONDS)
         state = found.ledger.pool(pool)
         if state.leaked_since is not None:
             raise Refused(f"pool {pool} is leaked: {state.leaked_because}")

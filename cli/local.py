@@ -91,8 +91,9 @@ def _run_until_stopped(out: Path, lab: Path, speed: float, begins: datetime | No
             endpoints = cloud.up()
             _replace(out, json.dumps(endpoints.to_json(), indent=2) + "\n")
             sys.stderr.write(f"ready: {out} says how to reach it; Ctrl-C ends it\n")
-            while True:
-                signal.pause()
+            with cloud.clock.idle():
+                while True:
+                    signal.pause()
 
 
 @app.command("demo")

@@ -1,7 +1,6 @@
 """`lamplighter open`: asks for a lease, and says until when it is granted or why not."""
 
 import sys
-import time
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -13,6 +12,7 @@ from cli import deployment, known_names, orders, printing
 from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
+from lamplighter.clock import sleep
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Command, Decision, Verb
 from lamplighter.domain.counted import counted
@@ -92,7 +92,7 @@ def _wait(found: Deployment, lease: Lease) -> Lease:
             if entry.at > seen and entry.lease in (None, lease.id):
                 sys.stderr.write(f"{clock(entry.at)}  {told_by(clock, entry.what)}\n")
                 seen = entry.at
-        time.sleep(WAIT_POLL_SECONDS)
+        sleep(WAIT_POLL_SECONDS)
         lease = found.ledger.lease(lease.pool, lease.id) or lease
     return lease
 

@@ -1,7 +1,6 @@
 """Gives a command to a workflow and waits for the decision on it, as Slack and the schedules do."""
 
 import getpass
-import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.clock import monotonic, sleep
 from lamplighter.domain import orders
 from lamplighter.domain.commands import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.schedule import Start
@@ -62,10 +62,10 @@ def start(found: Deployment, command: Command) -> None:
 
 def waiting(seconds: float, pause: float) -> Iterator[None]:
     """One look after the other, with a pause between two, for so many seconds."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    deadline = monotonic() + seconds
+    while monotonic() < deadline:
         yield
-        time.sleep(pause)
+        sleep(pause)
 
 
 def give(found: Deployment, command: Command) -> Decision:

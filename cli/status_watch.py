@@ -4,7 +4,6 @@ Ends when it is interrupted. Everything is read anew each time; the time is AWS'
 """
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
@@ -16,6 +15,7 @@ from rich.text import Text
 from cli import printing
 from cli.deployment import Deployment
 from cli.drawn import pool_lines, pool_panel
+from lamplighter.clock import sleep
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.errors import BadInput, OutsideFailed, TryLater
 
@@ -53,7 +53,7 @@ def _looks(
         else:
             failed = 0
             yield now, views
-        time.sleep(interval)
+        sleep(interval)
 
 
 class _Drawn:

@@ -1,68 +1,104 @@
-"""The one virtual clock of an embedded cloud: what the time is, who waits for which instant, and hurrying.
+"""The one virtual clock of an embedded cloud, driven by events.
 
-It maps the machine's clock to another one, base + (machine - real) * rate, and publishes the mapping in a
-file so that Lambda workers read the same time (see lamplighter.clock). What happens at an instant is up to
-whoever waits for it here; nothing else in the embedded cloud may sleep in real time for a virtual reason.
+Time stands while anything that is due is being computed, and moves to the next due instant when nothing is: at
+once while it hurries, else at most `rate` virtual seconds a real one. What is computed is a strand of work; one
+strand at a time has the turn, in the order of instants and then of asking, so that the same day comes out in the
+same order on any machine. Real programs beside us (Kubernetes' controllers) are waited for through `settled`.
+
+Nothing in the embedded cloud may sleep in real time for a virtual reason.
 """
 
+import heapq
+import itertools
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from weakref import WeakValueDictionary
 
-from local.clock_history import ClockHistory
+from local.clock_file import ClockFile
+from local.clock_strands import Appointment, Strand, Threads, Waiting
 
-#: Real seconds of quiet before hurry moves on: enough for whoever just woke to say that it is busy.
-SETTLE_SECONDS = 0.06
+LOG = logging.getLogger(__name__)
+#: Real seconds between two writings of the file while time flows.
+_TICK = 0.05
+#: Real seconds until what has settled is asked again, where nobody said that something happened.
+_LOOK = 0.005
 
 
 class VirtualClock:
     """Time for everything in one embedded cloud; all epochs and durations are virtual seconds.
 
-    `path` is the file that workers read; `start` is the first instant (default: the machine's now).
+    `path` is the file that other processes read; `start` is the first instant (default: the machine's now); without
+    a `rate` it hurries from the beginning.
     """
 
-    def __init__(self, path: Path, *, rate: float = 1.0, start: datetime | None = None) -> None:
+    def __init__(self, path: Path, *, rate: float | None = 1.0, start: datetime | None = None) -> None:
         self.path = path
+        self._file = ClockFile(path)
         self._changed = threading.Condition(threading.RLock())
-        self._real = time.time()
-        self._base = start.timestamp() if start else self._real
-        self._rate = _checked(rate)
-        #: What the machine's instants since the start were here.
-        self.history = ClockHistory()
-        self.history.begin(self._real, self._base, self._rate)
-        self._wakes: dict[object, float] = {}
-        self._busy = 0
-        self._hurrying = False
-        self._stirred = time.monotonic()
+        self._mine = threading.local()
+        self._threads = Threads()
+        self._strands: WeakValueDictionary[int, Strand] = WeakValueDictionary()
+        self._order = itertools.count()
+        self._due: list[tuple[float, int, Waiting]] = []
+        self._conditions: list[Waiting] = []
+        self._holder: Strand | None = None
+        self._programs = 0
+        self._stirs = 0
+        self._rate = _checked(1.0 if rate is None else rate)
+        self._hurrying = rate is None
         self._stopped = False
-        self._publish()
+        self._present = start.timestamp() if start else time.time()
+        #: While time flows: the machine's instant, and the virtual one, from which on it does; and up to where.
+        self._flow: tuple[float, float, float] | None = None
+        #: Asked before time moves: whether the real programs beside us have answered all that happened.
+        self.settled: Callable[[], bool] = lambda: True
+        #: Asked before time moves for a program with timers of its own: whether it may be waiting for something.
+        self.awaited: Callable[[], bool] = lambda: True
+        self._file.write(self._present)
+        threading.Thread(target=self._run, name="clock", daemon=True).start()
 
     @property
     def rate(self) -> float:
-        """Virtual seconds a real second."""
+        """Virtual seconds a real second, at most."""
         return self._rate
 
     def time(self) -> float:
         """The present instant as an epoch."""
-        with self._changed:
-            return self._base + (time.time() - self._real) * self._rate
+        flow = self._flow
+        if flow is None:
+            return self._present
+        real, base, until = flow
+        return min(base + (time.monotonic() - real) * self._rate, until)
 
     def now(self) -> datetime:
         """The present instant, aware and in UTC."""
         return datetime.fromtimestamp(self.time(), UTC)
 
     def set_rate(self, rate: float) -> None:
-        """From now on a real second is `rate` virtual ones."""
-        self._move(None, _checked(rate))
+        """From now on a real second is at most `rate` virtual ones."""
+        with self._changed:
+            self._stand()
+            self._rate = _checked(rate)
+            self.stir()
+
+    def hurry(self, on: bool) -> None:
+        """While on, jump to the next instant that someone waits for whenever nothing is due."""
+        with self._changed:
+            self._hurrying = on
+            self.stir()
 
     def jump_to(self, epoch: float) -> None:
         """Move forward to `epoch`; an instant that has passed changes nothing, time never goes back."""
         with self._changed:
-            if epoch > self.time():
-                self._move(epoch, self._rate)
+            self._stand()
+            if epoch > self._present:
+                self._move(epoch)
+            self.stir()
 
     def sleep(self, seconds: float) -> None:
         """Return when `seconds` of virtual time have passed."""
@@ -73,114 +109,272 @@ class VirtualClock:
         self.wait_until(epoch, lambda: False)
 
     def event(self) -> "ClockEvent":
-        """A threading.Event whose time-outs are virtual and follow jumps and changes of rate."""
+        """A threading.Event whose time-outs are virtual."""
         return ClockEvent(self)
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Hurry stands still meanwhile: something takes its real time, a running function for instance."""
-        self._count_busy(1)
-        try:
+        """Time stands meanwhile, and nothing else has the turn; it is waited for."""
+        strand = self._strand() or Strand(threading.current_thread().name, person=True)
+        if strand.holds:
             yield
-        finally:
-            self._count_busy(-1)
+            return
+        with self.joined(strand):
+            self._take_turn(strand)
+            try:
+                yield
+            finally:
+                self._end_turn(strand)
 
     @contextmanager
     def idle(self) -> Iterator[None]:
-        """Within busy: not meanwhile, since what happens here is waiting."""
-        self._count_busy(-1)
+        """Within busy: time may move meanwhile, since what happens here is waiting."""
+        strand = self._strand()
+        if strand is None or not strand.holds:
+            yield
+            return
+        self._end_turn(strand)
         try:
             yield
         finally:
-            self._count_busy(1)
+            self._take_turn(strand)
 
-    def hurry(self, on: bool) -> None:
-        """While on, jump to the next instant that someone waits for whenever nothing is busy."""
+    @contextmanager
+    def program(self) -> Iterator[None]:
+        """Within busy: a program with timers of its own runs; time moves only for what it may wait for."""
         with self._changed:
-            starting = on and not self._hurrying
-            self._hurrying = on
-            self.stir()
-        if starting:
-            threading.Thread(target=self._hurry_along, name="clock-hurry", daemon=True).start()
+            self._programs += 1
+        try:
+            with self.idle():
+                yield
+        finally:
+            with self._changed:
+                self._programs -= 1
+
+    @contextmanager
+    def joined(self, strand: Strand | None) -> Iterator[None]:
+        """What this thread does meanwhile is part of that strand: a request is part of its sender's."""
+        before = self._strand()
+        self._mine.strand = strand
+        try:
+            yield
+        finally:
+            self._mine.strand = before
+
+    def strand(self) -> Strand | None:
+        """The one that this thread is part of, while that has the turn."""
+        strand = self._strand()
+        return strand if strand is not None and strand.holds else None
+
+    def numbered(self, number: int) -> Strand | None:
+        """The strand with this number, while there is one."""
+        return self._strands.get(number)
+
+    def person(self) -> Strand | None:
+        """Who has the turn, if that is somebody from outside."""
+        holder = self._holder
+        return holder if holder is not None and holder.person else None
+
+    def at(self, epoch: float, work: Callable[[], None], name: str = "") -> Appointment:
+        """Do `work` as a strand of its own when the clock reads `epoch`, next if it has passed."""
+        waiting = Waiting(epoch, strand=Strand(name), work=work)
+        with self._changed:
+            self._await(waiting)
+        return Appointment(waiting)
+
+    def spawn(self, name: str, work: Callable[[], None]) -> None:
+        """Do `work` as a strand of its own, next."""
+        self.at(self.time(), work, name)
+
+    def wait_until(self, epoch: float | None, done: Callable[[], bool]) -> bool:
+        """True once `done()`, asked again whenever something has happened; False when `epoch` comes first.
+
+        Raises SystemExit, which ends a thread quietly, when the clock is stopped meanwhile.
+        """
+        if self._stopped:
+            raise SystemExit("the clock was stopped")
+        if done():
+            return True
+        if epoch is not None and epoch <= self.time():
+            return False
+        strand = self.strand()
+        waiting = Waiting(epoch, done=done, strand=strand)
+        with self._changed:
+            self._await(waiting)
+            self._conditions.append(waiting)
+            if strand is not None:
+                self._leave(strand)
+        waiting.wait()
+        if self._stopped:
+            raise SystemExit("the clock was stopped")
+        if waiting.error is not None:
+            raise waiting.error
+        return waiting.came
+
+    def settle(self) -> None:
+        """Return when the real programs beside us have answered all that happened."""
+        while not self._stopped and not self.settled():
+            with self._changed:
+                self._changed.wait(_LOOK)
+
+    def stir(self) -> None:
+        """Something happened: conditions are asked again."""
+        with self._changed:
+            self._stirs += 1
+            self._changed.notify_all()
 
     def stop(self) -> None:
         """The embedded cloud comes down: threads that wait, now or later, end there."""
         with self._changed:
-            self._stopped, self._hurrying = True, False
+            self._stopped = True
+            self._hurrying = False
+            waiting = [*(entry for _, _, entry in self._due), *self._conditions]
+            self._due.clear()
+            self._conditions.clear()
             self._changed.notify_all()
+        for each in waiting:
+            each.end()
+        self._threads.close()
 
-    def next_wake(self) -> float | None:
-        """The earliest instant that someone waits for."""
+    # turns
+
+    def _strand(self) -> Strand | None:
+        strand: Strand | None = getattr(self._mine, "strand", None)
+        return strand
+
+    def _take_turn(self, strand: Strand) -> None:
+        waiting = Waiting(self.time(), strand=strand)
         with self._changed:
-            return min(self._wakes.values(), default=None)
+            if self._stopped:
+                return
+            self._await(waiting)
+        waiting.wait()
 
-    def wait_until(self, epoch: float | None, done: Callable[[], bool]) -> bool:
-        """True once `done()`, asked again whenever something stirs; False when `epoch` comes first.
-
-        Raises SystemExit, which ends a thread quietly, when the clock is stopped meanwhile.
-        """
-        waiting = object()
+    def _end_turn(self, strand: Strand) -> None:
         with self._changed:
-            if epoch is not None:
-                self._wakes[waiting] = epoch
-                self.stir()
-            try:
-                while not done():
-                    if self._stopped:
-                        raise SystemExit("the clock was stopped")
-                    left = None if epoch is None else epoch - self.time()
-                    if left is not None and left <= 0:
-                        return False
-                    self._changed.wait(
-                        None if left is None else min(left / self._rate, threading.TIMEOUT_MAX)
-                    )
-            finally:
-                if self._wakes.pop(waiting, None) is not None:
-                    self.stir()
-        return True
+            self._leave(strand)
 
-    def stir(self) -> None:
-        """Something happened: whoever waits looks again, and hurry gives it time to take effect."""
-        with self._changed:
-            self._stirred = time.monotonic()
-            self._changed.notify_all()
+    def _leave(self, strand: Strand) -> None:
+        strand.holds = False
+        if self._holder is strand:
+            self._holder = None
+        self.stir()
 
-    def _move(self, base: float | None, rate: float) -> None:
-        """From now on `rate`, and `base` is now if it has not passed."""
-        with self._changed:
-            real = time.time()
-            present = self._base + (real - self._real) * self._rate
-            self._real, self._base, self._rate = real, max(base or present, present), rate
-            self.history.begin(self._real, self._base, self._rate)
-            self._publish()
-            self._changed.notify_all()
+    def _await(self, waiting: Waiting) -> None:
+        if waiting.epoch is not None:
+            heapq.heappush(self._due, (waiting.epoch, next(self._order), waiting))
+        self.stir()
 
-    def _publish(self) -> None:
-        draft = self.path.with_name(self.path.name + ".new")
-        draft.write_text(f"{self._base!r} {self._real!r} {self._rate!r}\n", "ascii")
-        draft.replace(self.path)
+    def _grant(self, waiting: Waiting) -> None:
+        strand = waiting.strand
+        if strand is not None:
+            strand.holds = True
+            self._strands[strand.number] = strand
+            self._holder = strand
+            self._stand()
+        if waiting.work is None:
+            waiting.end()
+            return
+        assert strand is not None  # noqa: S101 (work has a strand of its own)
+        work = waiting.work
 
-    def _count_busy(self, step: int) -> None:
-        with self._changed:
-            self._busy += step
-            self.stir()
+        def run() -> None:
+            with self.joined(strand):
+                try:
+                    work()
+                finally:
+                    self._end_turn(strand)
 
-    def _hurry_along(self) -> None:
-        with self._changed:
-            while self._hurrying:
-                quiet = time.monotonic() - self._stirred
-                wake = self.next_wake()
-                if self._busy or wake is None:
+        self._threads.run(strand.name, run)
+
+    # time
+
+    def _stand(self) -> None:
+        """Time flows no further."""
+        if self._flow is not None:
+            self._move(self.time())
+            self._flow = None
+
+    def _move(self, epoch: float) -> None:
+        self._present = epoch
+        self._file.write(epoch)
+
+    def _run(self) -> None:
+        try:
+            self._dispatch()
+        except Exception:
+            LOG.exception("the clock of the embedded cloud failed, and everything with it")
+            self.stop()
+
+    def _dispatch(self) -> None:
+        while not self._stopped:
+            with self._changed:
+                if self._holder is not None:
                     self._changed.wait()
-                elif quiet < SETTLE_SECONDS:
-                    self._changed.wait(SETTLE_SECONDS - quiet)
-                else:
-                    self._stirred = time.monotonic()
-                    self.jump_to(wake)
+                    continue
+                seen, conditions = self._stirs, list(self._conditions)
+            # Outside the lock: conditions take other locks, under which others ask for this one.
+            came = next((each for each in conditions if _holds(each)), None)
+            if came is None and not self._is_due() and not self._may_move():
+                with self._changed:
+                    if self._stirs == seen:
+                        self._stand()
+                        self._changed.wait(_TICK)
+                continue
+            with self._changed:
+                if self._stirs == seen and self._holder is None and not self._stopped:
+                    self._next(came)
+
+    def _may_move(self) -> bool:
+        return self.settled() and (not self._programs or self.awaited())
+
+    def _is_due(self) -> bool:
+        with self._changed:
+            head = self._head()
+            return head is not None and head <= self.time()
+
+    def _next(self, came: Waiting | None) -> None:
+        """Grant what is due, else let time go on."""
+        if came is not None:
+            self._conditions.remove(came)
+            came.came = came.error is None
+            came.cancelled = True  # its instant no longer matters
+            self._grant(came)
+            return
+        head = self._head()
+        if head is not None and head <= self.time():
+            _, _, waiting = heapq.heappop(self._due)
+            if waiting in self._conditions:
+                self._conditions.remove(waiting)
+            self._grant(waiting)
+        elif self._hurrying:
+            self._stand()
+            if head is None:
+                self._changed.wait()
+            else:
+                self._move(head)
+        else:
+            self._go_on(head)
+
+    def _go_on(self, head: float | None) -> None:
+        """Flow towards the next instant, for as long as nothing stirs."""
+        until = head if head is not None else float("inf")
+        if self._flow is None or self._flow[2] != until:
+            self._stand()
+            self._flow = (time.monotonic(), self._present, until)
+        left = (until - self.time()) / self._rate
+        self._changed.wait(min(left, _TICK))
+        self._file.write(self.time())
+
+    def _head(self) -> float | None:
+        """The next instant that somebody waits for."""
+        while self._due and self._due[0][2].cancelled:
+            heapq.heappop(self._due)
+        return self._due[0][0] if self._due else None
 
 
 class ClockEvent:
-    """Like threading.Event, in virtual time; whoever waits with a time-out is known to hurry."""
+    """Like threading.Event, in virtual time; whoever waits with a time-out is known to the clock."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -203,6 +397,16 @@ class ClockEvent:
     def wait_until(self, epoch: float | None) -> bool:
         """True once set; False when the clock reaches `epoch` without."""
         return self._clock.wait_until(epoch, self.is_set)
+
+
+def _holds(waiting: Waiting) -> bool:
+    """Whether its condition is true, or cannot be asked, which its thread is to hear."""
+    assert waiting.done is not None  # noqa: S101 (only conditions are asked)
+    try:
+        return waiting.done()
+    except Exception as error:  # noqa: BLE001 (raised where it is waited for)
+        waiting.error = error
+        return True
 
 
 def _checked(rate: float) -> float:

@@ -1,7 +1,8 @@
-"""The virtual clock over HTTP: read it, change its rate, jump, hurry.
+"""The virtual clock over HTTP: read it, change its rate, jump, hurry, let time pass.
 
 GET gives {"now", "rate"}. POST takes any of {"rate": number}, {"to": RFC 3339 instant},
-{"hurry": true or false} and gives the same as GET.
+{"hurry": true or false} and gives the same as GET. POST of a number of seconds to SLEEP answers when they have
+passed.
 """
 
 import json
@@ -16,6 +17,7 @@ class ClockPage:
     """Answers at PATH of the endpoint."""
 
     PATH = "/_lamplighter/clock"
+    SLEEP = f"{PATH}/sleep"
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
@@ -23,7 +25,10 @@ class ClockPage:
     def answer(self, request: Request) -> Response:
         if request.method == "POST":
             try:
-                self._change(json.loads(request.body))
+                if request.path == "/sleep":
+                    self._clock.sleep(float(request.body))
+                else:
+                    self._change(json.loads(request.body))
             except (ValueError, TypeError, AttributeError) as error:
                 return _json(400, {"message": str(error)})
         elif request.method != "GET":

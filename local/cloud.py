@@ -36,14 +36,12 @@ from local.kubernetes.add_ons import AddOnPods
 from local.kubernetes.aws_identities import AwsIdentities
 from local.kubernetes.charts import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
-from local.kubernetes.time_proxy import TimeProxy
+from local.kubernetes.gateway import Gateway
 from local.slack.installed import CHANNEL, Installed
 from local.slack.workspace import PATH, Workspace
 
 #: Virtual time in which the cluster is built, before the first instant that anybody sees.
 LEAD = timedelta(hours=3)
-#: Its rate: installing a chart is real work that waits for pods in virtual time.
-LEAD_RATE = 60.0
 #: Virtual seconds between two looks at the system nodes, and after which they are given up.
 LOOK_EVERY = 5.0
 GIVE_UP_AFTER = 1800.0
@@ -56,17 +54,19 @@ atexit.register(gc.freeze)
 
 
 class Cloud:
-    """One a process. `start` is the first instant (default: now); `rate` virtual seconds a real one.
+    """One a process. `start` is the first instant (default: now); `rate` virtual seconds a real one at most,
+    without it as many as the machine can.
 
-    `work` is a folder for its files; without one it makes its own and removes it at the end. `found` is
-    called when a cluster that the lab adopts stands and nothing of the lab does. `slack` gives a lab that
-    has none a Slack app of its own; there is always a Slack to speak to, at `slack`.
+    From `up` on time stands for the thread that called it, unless it waits on the clock: what it does and sees
+    meanwhile is at one instant. `work` is a folder for its files; without one it makes its own and removes it
+    at the end. `found` is called when a cluster that the lab adopts stands and nothing of the lab does. `slack`
+    gives a lab that has none a Slack app of its own; there is always a Slack to speak to, at `slack`.
     """
 
     def __init__(
         self,
         lab_path: Path,
-        rate: float = 1.0,
+        rate: float | None = None,
         start: datetime | None = None,
         work: Path | None = None,
         progress: Callable[[str], None] = lambda _: None,
@@ -90,13 +90,13 @@ class Cloud:
                 undo.callback(shutil.rmtree, work, ignore_errors=True)
             work.mkdir(parents=True, exist_ok=True)
             self._work = work
-            self.clock = VirtualClock(work / "clock", rate=LEAD_RATE, start=self._start - LEAD)
+            self.clock = VirtualClock(work / "clock", rate=None, start=self._start - LEAD)
             self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed)
             self._switchboard = Switchboard(self.aws.behaviours.switches, self._nodegroups)
             self._installed = Installed()
             self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)
             self.charts = ChartRepository()
-            self.control_plane = ControlPlane(work / "kubernetes", progress)
+            self.control_plane = ControlPlane(work / "kubernetes", progress, clock=self.clock.path)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:
@@ -152,12 +152,14 @@ class Cloud:
         self._progress("starting Kubernetes and synthesising the stacks")
         built = assembly.result()
         kubernetes.result()
+        self._undo.enter_context(self.clock.busy())
         self._join()
-        self.clock.hurry(True)
         self._deploy(built)
-        # Slack waits three seconds whatever the rate, and this machine may be slower than AWS.
-        self.aws.functions.warm_up("" if self._rate > 1 else "-slack")
-        self.clock.set_rate(self._rate)
+        # Slack waits three seconds, and this machine may be slower than AWS.
+        self.aws.functions.warm_up("-slack")
+        if self._rate is not None:
+            self.clock.set_rate(self._rate)
+            self.clock.hurry(False)
         return self.endpoints()
 
     def endpoints(self) -> Endpoints:
@@ -175,6 +177,14 @@ class Cloud:
             slack_url=slack_url,
             signing_secret=self._installed.signing_secret if slack_url else None,
         )
+
+    def played(self) -> dict[str, str]:
+        """The environment of a program that is part of what is played: it lets the lab's time pass, not its own."""
+        return {
+            **self.endpoints().environment(),
+            "LAMPLIGHTER_INSTANT": str(self.clock.path),
+            "LAMPLIGHTER_SLEEP": f"{self.aws.endpoint}{ClockPage.SLEEP}",
+        }
 
     def redeploy(self, lab_path: Path | None = None, *, import_existing: bool = False) -> list[Stack]:
         """Deploy the lab again, from another file if given, while everything runs on; how each stack ended."""
@@ -225,23 +235,29 @@ class Cloud:
         session = boto3.Session(ACCESS_KEY_ID, SECRET_ACCESS_KEY, region_name=self.lab.region)
         plane.authenticate_through(AwsIdentities(self.aws.endpoint, self.lab.cluster_name, session))
         authority = base64.b64encode(plane.ca_pem.encode()).decode()
-        proxy = TimeProxy(
-            plane.endpoint, plane.ca_file, *plane.server_certificate("kubernetes-time"), clock=self.clock
-        )
-        proxy.start()
-        self._undo.callback(proxy.stop)
-        self.aws.behaviours.control_plane(proxy.endpoint, authority)
         faults = self.aws.behaviours.switches
         self._fleet = Fleet(plane.admin(), self.clock, self._work / "fleet", seed=self._seed, faults=faults)
+        gateway = Gateway(
+            plane.endpoint,
+            plane.ca_file,
+            *plane.server_certificate("gateway"),
+            written=self._fleet.written.note,
+            settle=self.clock.settle,
+        )
+        gateway.start()
+        self._undo.callback(gateway.stop)
+        self.aws.behaviours.control_plane(gateway.endpoint, authority)
         self._fleet.network.allows = self.aws.behaviours.paths.allows
         self._fleet.start()
         self._undo.callback(self._fleet.stop)
         self.aws.behaviours.fleet(self._fleet)
-        self.aws.behaviours.addons.listeners.append(AddOnPods(plane.admin()).changed)
-        plane.admin_kubeconfig(self._work / "kubeconfig", proxy.endpoint)
+        add_ons = plane.admin()
+        add_ons.written = self._fleet.written.note
+        self.aws.behaviours.addons.listeners.append(AddOnPods(add_ons).changed)
+        plane.admin_kubeconfig(self._work / "kubeconfig", gateway.endpoint)
 
     def _deploy(self, assembly: Assembly) -> None:
-        """The cluster's stack in hurried time before the start, what follows from the start on."""
+        """The cluster's stack before the start, what follows from the start on."""
         existing = made_by_others(self.lab, self._work)
         if existing:
             self._progress(f"making the cluster {self.lab.cluster_name} that the lab adopts")
@@ -260,9 +276,7 @@ class Cloud:
         if self.clock.now() < self._start:
             self._await_system_nodes()
             self._let_the_person_in()
-            self.clock.set_rate(1)
-            self.clock.jump_to(self._start.timestamp())
-        self.clock.hurry(False)
+            self.clock.sleep_until(self._start.timestamp())
 
     def _complete(self, template: StackTemplate) -> None:
         stack = self.aws.deploy(template)

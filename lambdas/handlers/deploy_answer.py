@@ -2,10 +2,10 @@
 
 import json
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from lamplighter.clock import sleep
 from lamplighter.errors import OutsideFailed
 
 _logger = logging.getLogger(__name__)
@@ -56,4 +56,4 @@ def _put(url: str, body: bytes) -> None:
                 raise OutsideFailed(
                     f"PUT of the answer to CloudFormation failed after {TRIES} tries: {error}"
                 ) from error
-            time.sleep(1)
+            sleep(1)

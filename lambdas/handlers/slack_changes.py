@@ -3,13 +3,13 @@
 The rules are in domain/slack/roles.py; the order is the same that the command line gives, and the lab decides.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 from handlers.slack_room import full_until
 from handlers.slack_visit import Visit
 from lamplighter.adapters.slack import reply
+from lamplighter.clock import monotonic, sleep
 from lamplighter.domain import meant, orders
 from lamplighter.domain.commands import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.lease import Lease
@@ -164,12 +164,12 @@ def give(visit: Visit, command: Command, lease: Lease | None, said: str | None =
 
 def _decision(visit: Visit, command: Command) -> Decision | None:
     """The decision, if it comes while Slack waits."""
-    over = time.monotonic() + min(DECISION_SECONDS, visit.patience.left() - LAST_SECONDS)
-    while time.monotonic() < over:
+    over = monotonic() + min(DECISION_SECONDS, visit.patience.left() - LAST_SECONDS)
+    while monotonic() < over:
         decision = visit.office.ledger.command(command.pool, command.id)
         if decision is not None:
             return decision
-        time.sleep(POLL_SECONDS)
+        sleep(POLL_SECONDS)
     return None
 
 

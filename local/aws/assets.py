@@ -49,9 +49,13 @@ class Assets:
 
 def unpacked(archive: Path, digest: str) -> Path:
     """The content of a zip archive, in the cache under its digest; safe to ask for from several processes."""
-    folder = cache_folder() / "assets" / digest
+    return unpacked_into(cache_folder() / "assets" / digest, archive)
+
+
+def unpacked_into(folder: Path, archive: Path | BinaryIO) -> Path:
+    """The content of a zip archive as `folder`, which nobody ever sees half done; several may ask at once."""
     if not folder.is_dir():
-        folder.parent.mkdir(exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=folder.parent))
         extract(archive, draft)
         try:

@@ -4,7 +4,6 @@ minutes, and it tells the simulated fleet which instances of its groups run, sto
 
 import base64
 import re
-import threading
 from collections.abc import Callable
 from typing import Protocol
 
@@ -82,9 +81,8 @@ class Nodes:
 
     def _waiting(self, group: Group, hook: Hook, member: Member) -> None:
         if hook.name == DRAIN_HOOK and self._nodegroup_of(group) is not None:
-            threading.Thread(
-                target=self._drain, args=(group, member), name=f"drain-{member.id}", daemon=True
-            ).start()
+            clock = self._surroundings.clock
+            clock.spawn(f"drain-{member.id}", lambda: self._drain(group, member))
 
     def _drain(self, group: Group, member: Member) -> None:
         clock, token = self._surroundings.clock, member.token
@@ -95,7 +93,7 @@ class Nodes:
                 self.fleet.drain(member.id)
             drained.set()
 
-        threading.Thread(target=drain, name=f"evict-{member.id}", daemon=True).start()
+        clock.spawn(f"evict-{member.id}", drain)
         drained.wait(DRAIN_SECONDS + LEEWAY_SECONDS)
         self._scaling.complete(group, member, token)
 

@@ -2,7 +2,6 @@
 none; then the old ones leave, one at a time; then the sizes are as before.
 """
 
-import threading
 from collections.abc import Callable
 
 from local.aws.autoscaling import AutoScaling
@@ -34,8 +33,7 @@ class Rolling:
         self._update = update
 
     def start(self) -> None:
-        name = f"roll-{self._nodegroup.name}"
-        threading.Thread(target=self._roll, name=name, daemon=True).start()
+        self._clock.spawn(f"roll-{self._nodegroup.name}", self._roll)
 
     def _roll(self) -> None:
         group = self._scaling.groups[self._nodegroup.group]

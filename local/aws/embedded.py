@@ -50,6 +50,7 @@ class EmbeddedAws:
         self.around = Surroundings(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.assets = Assets()
         self.runtime = Runtime(self.server, clock, work)
+        self.server.application.strand_of = self.runtime.strand
         self.refusals = Refusals(self.runtime.invocation)
         iam.enforce(self.refusals.refusal)
         destinations = Destinations(self.around)

@@ -14,7 +14,6 @@ from typing import Any
 
 import moto.awslambda.models as moto_lambda
 
-from local.aws.agenda import in_background
 from local.aws.event_filter import matches
 from local.aws.lambda_service import LambdaService
 from local.aws.lambda_worker import Outcome
@@ -30,7 +29,7 @@ Deliver = Callable[[str, str, dict[str, str], str], None]
 
 
 class EventSources:
-    """All mappings of one embedded cloud; hurry stands still while a record is on its way."""
+    """All mappings of one embedded cloud."""
 
     def __init__(self, clock: VirtualClock, functions: LambdaService, deliver: Deliver) -> None:
         self._clock = clock
@@ -68,12 +67,11 @@ class _Poller:
             self._waiting.append(record)
             if not self._running:
                 self._running = True
-                in_background(self._clock, f"stream-to-{self._mapping.function_arn}", self._run)
+                self._clock.spawn(f"stream-to-{self._mapping.function_arn}", self._run)
 
     def _run(self) -> None:
         while True:
-            with self._clock.idle():
-                self._clock.sleep(float(self._mapping.max_batch_window or 0))
+            self._clock.sleep(float(self._mapping.max_batch_window or 0))
             with self._lock:
                 batch = self._waiting[: self._mapping.batch_size]
                 del self._waiting[: len(batch)]
@@ -99,8 +97,7 @@ class _Poller:
             if most is not None and 0 <= most < tries:
                 self._bury(batch, outcome, tries, "RetryAttemptsExhausted")
                 return
-            with self._clock.idle():
-                self._clock.sleep(delay)
+            self._clock.sleep(delay)
             delay = min(2 * delay, LONGEST_RETRY_SECONDS)
             if oldest is not None and 0 <= oldest < self._clock.time() - first:
                 self._bury(batch, outcome, tries, "RecordAgeExceeded")

@@ -12,12 +12,13 @@ from typing import Any
 from moto.events.exceptions import ValidationException
 from moto.events.models import EventBus, EventsBackend, Rule
 
-from local.aws.agenda import Agenda, Appointment, in_background
+from local.aws.agenda import Agenda
 from local.aws.events_input import payload
 from local.aws.own_services import Document
 from local.aws.schedule_expression import BadExpression, Expression, parse
 from local.aws.surroundings import Surroundings
 from local.aws.targets import Failure, Target, Targets
+from local.clock_strands import Appointment
 
 _put_rule = EventsBackend.put_rule
 
@@ -94,7 +95,7 @@ class Events:
         for target in list(rule.targets):
             if transform and ":archive/" in target["Arn"]:
                 continue
-            in_background(self._clock, f"rule-{rule.name}", partial(self._deliver, rule, target, event))
+            self._clock.spawn(f"rule-{rule.name}", partial(self._deliver, rule, target, event))
 
     def _deliver(self, rule: Rule, target: Document, event: Document) -> None:
         retry = target.get("RetryPolicy") or {}

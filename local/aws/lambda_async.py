@@ -6,7 +6,6 @@ configuration says otherwise (https://docs.aws.amazon.com/lambda/latest/dg/invoc
 
 import json
 import logging
-import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ class _Policy:
 
 
 class AsyncInvoker:
-    """Accepts events and sees each through on a thread of its own."""
+    """Accepts events and sees each through as a strand of its own."""
 
     def __init__(self, clock: VirtualClock, runtime: Runtime, deliver: Deliver) -> None:
         self._clock = clock
@@ -45,13 +44,12 @@ class AsyncInvoker:
 
     def accept(self, function: Any, spec: FunctionSpec, payload: bytes) -> None:
         """Take an event; returns at once. `function` is moto's."""
-        threading.Thread(target=self._see_through, args=(function, spec, payload), daemon=True).start()
+        self._clock.spawn(f"event-{spec.name}", lambda: self._see_through(function, spec, payload))
 
     def _see_through(self, function: Any, spec: FunctionSpec, payload: bytes) -> None:
         accepted = self._clock.time()
         tries = 0
-        with self._clock.busy():
-            outcome = self._runtime.invoke(spec, payload)
+        outcome = self._runtime.invoke(spec, payload)
         while outcome.failed:
             tries += 1
             policy = _policy(function)

@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import signal
+import struct
 import sys
 import threading
 import time
@@ -40,7 +41,17 @@ class Context:
         self._deadline = int(headers["Lambda-Runtime-Deadline-Ms"])
 
     def get_remaining_time_in_millis(self) -> int:
-        return max(0, self._deadline - int(time.time() * 1000))
+        return max(0, self._deadline - int(present() * 1000))
+
+
+def present() -> float:
+    """The lab's instant as an epoch, where a clock is named."""
+    clock = os.environ.get("LAMPLIGHTER_INSTANT")
+    if clock is None:
+        return time.time()
+    with open(clock, "rb") as file:  # noqa: PTH123 (no pathlib on the way of every start)
+        instant: int = struct.unpack("=q", file.read(8))[0]
+    return instant / 1e9
 
 
 class Api:

@@ -7,31 +7,35 @@ functions are is moto's (lambda_service.py); retries of asynchronous events are 
 import json
 import logging
 import threading
-import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from local.aws import iam
 from local.aws.faults import Faults
+from local.aws.lambda_durations import duration
 from local.aws.lambda_worker import FunctionSpec, Invocation, Outcome, Worker
 from local.aws.server import Request, Response, Server
 from local.clock import VirtualClock
+from local.clock_strands import Strand
 
 LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/runtime"
 #: Where Slack is played (local/slack).
 SLACK = "/_slack"
 LOOPBACK = "127.0.0.1"
-#: Real seconds a worker may take to load its handler (AWS allows 10; a laptop is slower than its cold start).
-INIT_SECONDS = 60.0
+#: Real seconds a worker may take to load its handler (AWS allows 10; a busy laptop is far slower).
+INIT_SECONDS = 300.0
+#: A function is ended after its time-out in the lab's time; where it never pauses there, in real time this many
+#: times as late: a busy laptop is no slow AWS.
+PATIENCE = 4
 #: As many as an account with the smallest quota runs at once.
 MOST_WORKERS = 10
 
 
 class Runtime:
-    """All workers of one embedded cloud. Its time-outs are real: a function's work takes real time."""
+    """All workers of one embedded cloud. Time stands while a function works; then it has taken what it takes."""
 
     def __init__(self, server: Server, clock: VirtualClock, work: Path) -> None:
         self._server = server
@@ -39,9 +43,12 @@ class Runtime:
         self._logs = work / "logs"
         self._logs.mkdir(parents=True, exist_ok=True)
         self._scratch = work / "scratch"
+        self._text = work / "clock.txt"
         self._variables = {
             "AWS_ENDPOINT_URL": server.endpoint,
-            "LAMPLIGHTER_CLOCK": str(clock.path),
+            "LAMPLIGHTER_INSTANT": str(clock.path),
+            # How release 0.1.0 reads the clock: a text of three numbers (tests/scenarios/test_upgrade.py).
+            "LAMPLIGHTER_CLOCK": str(self._text),
             # As the endpoint of AWS: who speaks to Slack speaks to this one, and answers on this machine.
             "SLACK_API_URL": f"{server.endpoint}{SLACK}/api/",
             "SLACK_REPLY_HOSTS": LOOPBACK,
@@ -51,29 +58,29 @@ class Runtime:
         self._workers: dict[str, Worker] = {}
         self._idle: dict[str, list[Worker]] = {}
         self._under_way: Counter[str] = Counter()
-        #: Who waits for a worker, by function: whoever came first is served first.
-        self._lines: dict[str, deque[threading.Condition]] = {}
         self._closed = False
         self.faults = Faults()
         server.page(PAGE, self._answer)
         server.application.observers.append(self._called)
 
     def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
-        """Run the function on one event and wait for what it comes to; nobody hurries meanwhile."""
-        with self._clock.busy(), self._counted(spec.name):
+        """Run the function on one event and wait for what it comes to."""
+        with self._counted(spec.name), self._clock.busy():
             invocation = Invocation(payload)
             if self.faults.dead(spec.name):
                 return _exited(invocation.id, 1)
             worker = self._take(spec)
             self.faults.starts(spec.name, invocation.id, payload)
             self._write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
-            started = time.monotonic()
-            worker.offer(invocation)
-            worker.ready.wait(INIT_SECONDS)
-            if not invocation.wait(spec.timeout if worker.alive else 1):
-                invocation.end(_timed_out(invocation.id, spec.timeout))
-                worker.kill()
-            took = (time.monotonic() - started) * 1000
+            began = self._clock.time()
+            self._text.write_text(f"{began!r} 0 0\n", "ascii")
+            invocation.strand, invocation.deadline = self._clock.strand(), began + spec.timeout
+            with self._clock.program() if spec.own_time else nullcontext():
+                self._work(worker, invocation)
+            seconds = min(duration(spec.memory, invocation.calls, new=worker.new), spec.timeout)
+            worker.new = False
+            self._clock.sleep_until(began + seconds)
+            took = (self._clock.time() - began) * 1000
             self._write(
                 spec.name,
                 f"END RequestId: {invocation.id}\nREPORT RequestId: {invocation.id} Duration: {took:.2f} ms",
@@ -81,6 +88,11 @@ class Runtime:
             self._give_back(worker)
             assert invocation.outcome is not None  # noqa: S101 (ended above)
             return invocation.outcome
+
+    def strand(self, access_key_id: str) -> Strand | None:
+        """Whose work the function does that calls with this key, if one does right now."""
+        worker = self._calling(access_key_id)
+        return worker.current.strand if worker and worker.current else None
 
     def at_work(self, function: str) -> bool:
         """Whether an invocation of the function runs, or waits for a worker."""
@@ -100,11 +112,9 @@ class Runtime:
 
     def invocation(self, access_key_id: str) -> tuple[str, str, bytes] | None:
         """Function, invocation and payload behind a key, if a function calls with it right now."""
-        for worker in list(self._workers.values()):
-            current = worker.current
-            if worker.credentials.access_key_id == access_key_id and current:
-                return worker.spec.name, current.id, current.payload
-        return None
+        worker = self._calling(access_key_id)
+        current = worker.current if worker else None
+        return (worker.spec.name, current.id, current.payload) if worker and current else None
 
     def logs(self, function: str) -> str:
         """All that the function and the runtime have written, oldest first."""
@@ -131,22 +141,19 @@ class Runtime:
 
     def _take(self, spec: FunctionSpec) -> Worker:
         """An idle worker of this very function, else a new one; where too many run, in the order of asking."""
-        with self._lock:
-            line = self._lines.setdefault(spec.name, deque())
-            turn = threading.Condition(self._mutex)
-            line.append(turn)
-            try:
-                while True:
-                    worker = self._free(spec) if line[0] is turn else None
-                    if worker is not None:
-                        return worker
-                    turn.wait()
-            finally:
-                line.remove(turn)
-                self._next(spec.name)
+        while True:
+            with self._lock:
+                worker = self._free(spec)
+            if worker is not None:
+                return worker
+            self._clock.wait_until(None, lambda: self._has_room(spec.name))
+
+    def _has_room(self, function: str) -> bool:
+        running = sum(worker.spec.name == function for worker in list(self._workers.values()))
+        return bool(self._idle.get(function)) or running < MOST_WORKERS or self._closed
 
     def _free(self, spec: FunctionSpec) -> Worker | None:
-        """A worker for the first in line, if there may be one now."""
+        """A worker, if there may be one now."""
         idle = self._idle.setdefault(spec.name, [])
         while idle:
             worker = idle.pop()
@@ -156,11 +163,28 @@ class Runtime:
         running = sum(worker.spec.name == spec.name for worker in self._workers.values())
         return self._start(spec) if running < MOST_WORKERS or self._closed else None
 
-    def _next(self, function: str) -> None:
-        """Something came free: whoever is first looks again."""
-        line = self._lines.get(function)
-        if line:
-            line[0].notify()
+    def _work(self, worker: Worker, invocation: Invocation) -> None:
+        """Let the worker do it; ended in the end, whatever the worker does."""
+        worker.offer(invocation)
+        worker.ready.wait(INIT_SECONDS)
+        timeout = worker.spec.timeout
+        if not invocation.wait(PATIENCE * timeout if worker.alive else 1):
+            invocation.end(_timed_out(invocation.id, timeout))
+            worker.kill()
+
+    def _pause(self, worker: Worker, seconds: float) -> Response:
+        """The function lets time pass: until its time-out, at which it is ended."""
+        invocation = worker.current
+        if invocation is None:
+            return Response(status=410)
+        clock = self._clock
+        until = clock.time() + seconds
+        with clock.joined(invocation.strand):
+            clock.sleep_until(min(until, invocation.deadline))
+        if until > invocation.deadline:
+            invocation.end(_timed_out(invocation.id, worker.spec.timeout))
+            worker.kill()
+        return Response()
 
     def _start(self, spec: FunctionSpec) -> Worker:
         worker = Worker(
@@ -182,7 +206,6 @@ class Runtime:
             worker.current = None
             if worker.alive and not self._closed:
                 self._idle.setdefault(worker.spec.name, []).append(worker)
-            self._next(worker.spec.name)
 
     def _ended(self, worker: Worker) -> None:
         if worker.current:
@@ -192,25 +215,33 @@ class Runtime:
             self._idle[worker.spec.name] = [
                 w for w in self._idle.get(worker.spec.name, []) if w is not worker
             ]
-            self._next(worker.spec.name)
             self._lock.notify_all()
+        self._clock.stir()
+
+    def _calling(self, access_key_id: str) -> Worker | None:
+        workers = list(self._workers.values())
+        keys = (w for w in workers if w.credentials.access_key_id == access_key_id and w.current)
+        return next(keys, None)
 
     def _called(self, access_key_id: str, _service: str) -> None:
-        for worker in list(self._workers.values()):
-            if worker.credentials.access_key_id == access_key_id and worker.current:
-                if self.faults.kills_at_call(worker.current.id):
-                    worker.kill()
-                return
+        worker = self._calling(access_key_id)
+        if worker is not None and worker.current is not None:
+            worker.current.calls += 1
+            if self.faults.kills_at_call(worker.current.id):
+                worker.kill()
 
     def _answer(self, request: Request) -> Response:
-        """The Runtime API: /WORKER/2018-06-01/runtime/…"""
-        worker_id, _, path = request.path.strip("/").partition("/2018-06-01/runtime/")
+        """The Runtime API: /WORKER/2018-06-01/runtime/…, and /WORKER/sleep for a pause in the lab's time."""
+        worker_id, _, path = request.path.strip("/").partition("/")
+        path = path.removeprefix("2018-06-01/runtime/")
         with self._lock:  # a worker may ask before its start has returned, which the lock is held for
             worker = self._workers.get(worker_id)
         if worker is None:
             return Response(status=410)
         if path == "invocation/next":
             return _event(worker)
+        if path == "sleep":
+            return self._pause(worker, float(request.body))
         invocation = worker.current
         if invocation is not None and (path == "init/error" or invocation.id in path):
             if self.faults.kills_at_answer(invocation.id):
@@ -228,7 +259,7 @@ def _event(worker: Worker) -> Response:
     invocation = worker.next()
     if invocation is None:
         return Response(status=410)
-    deadline = int((time.time() + worker.spec.timeout) * 1000)
+    deadline = int(invocation.deadline * 1000)
     return Response(
         body=invocation.payload,
         headers={

@@ -14,7 +14,7 @@ from typing import Any
 
 import moto.awslambda.models as moto_lambda
 
-from local.aws.assets import Assets, extract
+from local.aws.assets import Assets, unpacked_into
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
 from local.aws.lambda_worker import FunctionSpec, Outcome
@@ -87,6 +87,7 @@ class LambdaService:
             else "$LATEST",
             environment={**(function.environment_vars or {}), **tools},
             scratch_in=("HOME", "TMPDIR", *(["TEST_OUTDIR"] if tools else [])),
+            own_time=bool(tools),
         )
 
     def _function(self, arn: str) -> Any:
@@ -104,10 +105,7 @@ class LambdaService:
         if folder is not None:
             return folder
         digest = hashlib.sha256(function.code_bytes).hexdigest()[:16]
-        folder = self._code / digest
-        if not folder.exists():
-            extract(io.BytesIO(function.code_bytes), folder)
-        return folder
+        return unpacked_into(self._code / digest, io.BytesIO(function.code_bytes))
 
 
 class _Originals:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from local.aws.iam import Credentials
+from local.clock_strands import Strand
 
 BOOTSTRAP = Path(__file__).with_name("lambda_bootstrap.py")
 #: The packages of the functions' layer come from the environment that runs us: it holds the same lock.
@@ -41,6 +43,8 @@ class FunctionSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Variables that name the worker's own folder for scratch files, where Lambda has /tmp.
     scratch_in: tuple[str, ...] = ("HOME", "TMPDIR")
+    #: Whether it runs programs with timers of their own (helm), which wait for what comes in the lab's time.
+    own_time: bool = False
 
     def __hash__(self) -> int:
         return hash((self.arn, self.code, self.handler))
@@ -61,6 +65,11 @@ class Invocation:
         self.id = str(uuid.uuid4())
         self.payload = payload
         self.outcome: Outcome | None = None
+        #: Whose work it is, and when its time is over, in the lab's time.
+        self.strand: Strand | None = None
+        self.deadline = 0.0
+        #: AWS calls so far.
+        self.calls = 0
         self._done = threading.Event()
 
     def end(self, outcome: Outcome) -> None:
@@ -90,10 +99,12 @@ class Worker:
         self.spec = spec
         self.credentials = credentials
         self.current: Invocation | None = None
+        #: Whether it has never had an event.
+        self.new = True
         self._killed = False
         self.ready = threading.Event()  # it has asked for its first invocation, or ended
-        self._scratch = scratch / self.id
-        self._scratch.mkdir(parents=True)
+        scratch.mkdir(parents=True, exist_ok=True)
+        self._scratch = Path(tempfile.mkdtemp(dir=scratch))
         self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
         with log.open("ab") as output:
             self.process = subprocess.Popen(
@@ -147,6 +158,7 @@ class Worker:
             "TZ": ":UTC",
             "AWS_EC2_METADATA_DISABLED": "true",
             **variables,
+            "LAMPLIGHTER_SLEEP": f"http://{runtime_api}/sleep",
             **spec.environment,
             **dict.fromkeys(spec.scratch_in, str(self._scratch)),
             **self.credentials.environment(),

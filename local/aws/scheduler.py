@@ -9,12 +9,13 @@ import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from local.aws.agenda import Agenda, Appointment, in_background
+from local.aws.agenda import Agenda
 from local.aws.own_services import AwsError, Document
 from local.aws.schedule_expression import At, Expression
 from local.aws.scheduler_rules import check_name, check_target, check_window, checked_expression
 from local.aws.surroundings import Surroundings
 from local.aws.targets import Failure, Target, Targets
+from local.clock_strands import Appointment
 
 #: A schedule fires within its minute; here within so many seconds.
 LATENESS_SECONDS = 2.0
@@ -211,7 +212,7 @@ class Scheduler:
         if not once:
             self._arm(schedule, due)
         name = f"schedule-{schedule.document['Name']}"
-        in_background(self._clock, name, lambda: self._deliver(schedule, due, once))
+        self._clock.spawn(name, lambda: self._deliver(schedule, due, once))
 
     def _deliver(self, schedule: Schedule, due: float, once: bool) -> None:
         document, target = schedule.document, schedule.document["Target"]

@@ -20,9 +20,13 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from local.aws.moto_front import Environ, Moto, caller
 from local.aws.own_services import application
+from local.aws.surroundings import STRAND_HEADER
 from local.clock import VirtualClock
+from local.clock_strands import Strand
 
 Headers = list[tuple[str, str]]
+#: The header by which services of ours say for whom they call another, as WSGI names it.
+SENDER = "HTTP_" + STRAND_HEADER.replace("-", "_").upper()
 log = logging.getLogger(__name__)
 
 
@@ -54,14 +58,28 @@ Observer = Callable[[str, str], None]
 class Application:
     """Decides who answers a request: a page of ours, a service of ours, or moto."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
         self.pages: dict[str, Page] = {"/_lamplighter/health": lambda _: Response(body=b"ok\n")}
         self.observers: list[Observer] = []
         #: Services of our own by signing name, instead of moto's.
         self.services: dict[str, Any] = {}
         self.moto = Moto()
+        self._clock = clock
+        #: Whose strand calls with an access key: a function's.
+        self.strand_of: Callable[[str], Strand | None] = lambda _: None
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
+        with self._clock.joined(self._strand(environ)):
+            return self._answer(environ, start_response)
+
+    def _strand(self, environ: Environ) -> Strand | None:
+        """What is done for a request is part of its sender's work."""
+        number = environ.get(SENDER)
+        if number is not None:
+            return self._clock.numbered(int(number))
+        return self.strand_of(caller(environ)[0]) or self._clock.person()
+
+    def _answer(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         for prefix, page in self.pages.items():
             if path == prefix or path.startswith(prefix + "/"):
@@ -149,7 +167,7 @@ class Server:
     """The running server; `endpoint` is its address."""
 
     def __init__(self, clock: VirtualClock) -> None:
-        self.application = Application()
+        self.application = Application(clock)
         self._server: BaseWSGIServer = make_server(
             "127.0.0.1", 0, self.application, threaded=True, request_handler=Handler
         )

@@ -8,7 +8,7 @@ import re
 import threading
 import uuid
 
-from local.aws.agenda import Agenda, in_background
+from local.aws.agenda import Agenda
 from local.aws.own_services import AwsError, Document
 from local.aws.stepfunctions_definition import parsed
 from local.aws.stepfunctions_execution import Execution, StateMachine
@@ -149,7 +149,7 @@ class StepFunctions:
         limit = machine.definition.get("TimeoutSeconds")
         if limit:
             self._agenda.after(limit, execution.time_out)
-        in_background(self._clock, f"run-{name}", lambda: self._interpreter.run(execution, data))
+        self._clock.spawn(f"run-{name}", lambda: self._interpreter.run(execution, data))
         return {"executionArn": arn, "startDate": execution.started}
 
     def describe_execution(self, request: Document) -> Document:

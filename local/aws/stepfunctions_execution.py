@@ -51,10 +51,9 @@ class Scope:
             raise Stopped
 
     def sleep_until(self, epoch: float) -> None:
-        """Wait in virtual time, on a thread that is busy else; raises Stopped as soon as that is so."""
-        with self.clock.idle():
-            if self.clock.wait_until(epoch, self.stopped):
-                raise Stopped
+        """Wait in virtual time; raises Stopped as soon as that is so."""
+        if self.clock.wait_until(epoch, self.stopped):
+            raise Stopped
 
 
 class Execution(Scope):

@@ -1,26 +1,26 @@
 """Runs the Amazon States Language (JSONPath) in virtual time: one state after the other, with Retry and Catch.
 
-Parallel and Map run their branches on threads. What a task calls is stepfunctions_tasks.py's business.
+Parallel and Map run each branch as a strand of its own. What a task calls is stepfunctions_tasks.py's business.
 """
 
 import random
-import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from local.aws.agenda import in_background
 from local.aws.stepfunctions_choice import holds
 from local.aws.stepfunctions_errors import StatesError, Stopped
 from local.aws.stepfunctions_events import TaskEvents, compact
 from local.aws.stepfunctions_execution import Execution, Scope, instant, within_limit
 from local.aws.stepfunctions_paths import expression, fill, put, read
 from local.aws.stepfunctions_tasks import Tasks
+from local.beside import Beside
 
 Json = Any
 
 DEFAULT_TASK_SECONDS = 99_999_999
-MAP_THREADS = 40
+MOST_BRANCHES = 40
 
 
 class Interpreter:
@@ -196,41 +196,33 @@ class Run:
         )
         self._event(*events.scheduled())
         self._event(*events.started())
-        outcome: list[Json] = []
-        failure: list[BaseException] = []
-        done = threading.Event()
-
-        def call() -> None:
-            try:
-                outcome.append(self._tasks.run(state["Resource"], parameters, self._execution, self._scope))
-            except BaseException as error:  # noqa: BLE001 (raised again on the execution's own thread)
-                failure.append(error)
-            done.set()
-            self._clock.stir()
-
-        in_background(self._clock, f"task-{self._execution.name}", call)
+        call = Beside(
+            self._clock,
+            f"task-{self._execution.name}",
+            lambda: self._tasks.run(state["Resource"], parameters, self._execution, self._scope),
+        )
         deadline = None if seconds == DEFAULT_TASK_SECONDS else self._clock.time() + float(seconds)
-        with self._clock.idle():
-            ended = self._clock.wait_until(deadline, lambda: done.is_set() or self._scope.stopped())
+        ended = self._clock.wait_until(deadline, lambda: call.ended or self._scope.stopped())
         self._scope.check()
         if not ended:
             self._event(*events.timed_out())
             raise StatesError("States.Timeout", "")
-        if failure:
-            if isinstance(failure[0], StatesError):
-                self._event(*events.failed(failure[0]))
-            raise failure[0]
-        self._event(*events.succeeded(compact(outcome[0])))
-        return outcome[0]
+        try:
+            result = call.result()
+        except StatesError as error:
+            self._event(*events.failed(error))
+            raise
+        self._event(*events.succeeded(compact(result)))
+        return result
 
     def _parallel(self, branches: list[Json], data: Json) -> list[Json]:
         self._event("ParallelStateStarted")
         scopes = Scope(self._clock, self._scope)
-        with ThreadPoolExecutor(len(branches), "parallel") as pool:
-            runs = [pool.submit(self._branch(scopes, {}).guarded, branch, data) for branch in branches]
-            with self._clock.idle():
-                wait(runs)
-        return self._joined([run.result() for run in runs])
+        return self._at_once(
+            scopes,
+            [partial(self._branch(scopes, {}).states, branch, data) for branch in branches],
+            len(branches),
+        )
 
     def _map(self, state: Json, given: Json) -> list[Json]:
         items = read(state.get("ItemsPath", "$"), given, self._context)
@@ -240,30 +232,31 @@ class Run:
         processor = state.get("ItemProcessor") or state["Iterator"]
         selector = state.get("ItemSelector") or state.get("Parameters")
         scopes = Scope(self._clock, self._scope)
-        at_once = min(state.get("MaxConcurrency") or MAP_THREADS, MAP_THREADS)
-        with ThreadPoolExecutor(at_once, "map") as pool:
-            runs = []
-            for index, item in enumerate(items):
-                branch = self._branch(scopes, {"Map": {"Item": {"Index": index, "Value": item}}})
-                one = fill(selector, given, branch._context) if selector else item  # noqa: SLF001 (its own kind)
-                runs.append(pool.submit(branch.guarded, processor, one))
-            with self._clock.idle():
-                wait(runs)
-        return self._joined([run.result() for run in runs])
+        runs: list[Callable[[], Json]] = []
+        for index, item in enumerate(items):
+            branch = self._branch(scopes, {"Map": {"Item": {"Index": index, "Value": item}}})
+            one = fill(selector, given, branch._context) if selector else item  # noqa: SLF001 (its own kind)
+            runs.append(partial(branch.states, processor, one))
+        return self._at_once(scopes, runs, min(state.get("MaxConcurrency") or MOST_BRANCHES, MOST_BRANCHES))
 
     def _branch(self, scopes: Scope, context: Json) -> "Run":
         return Run(self._tasks, self._chance, self._execution, scopes, {**self._context, **context})
 
-    def guarded(self, definition: Json, data: Json) -> tuple[Json, BaseException | None]:
-        """Run as a branch: the first that fails stops its siblings."""
-        try:
-            with self._clock.busy():
-                return self.states(definition, data), None
-        except BaseException as error:  # noqa: BLE001 (raised again where the branches meet)
-            self._scope.stop()
-            return None, error
+    def _at_once(self, scopes: Scope, works: list[Callable[[], Json]], most: int) -> list[Json]:
+        """The results of branches, of which `most` run at a time; the first that fails stops its siblings."""
 
-    def _joined(self, outcomes: list[tuple[Json, BaseException | None]]) -> list[Json]:
+        def guarded(work: Callable[[], Json]) -> tuple[Json, BaseException | None]:
+            try:
+                return work(), None
+            except BaseException as error:  # noqa: BLE001 (raised again where the branches meet)
+                scopes.stop()
+                return None, error
+
+        runs: list[Beside[tuple[Json, BaseException | None]]] = []
+        for work in works:
+            self._clock.wait_until(None, lambda: sum(not run.ended for run in runs) < most)
+            runs.append(Beside(self._clock, f"branch-{self._execution.name}", partial(guarded, work)))
+        outcomes = [run.result() for run in runs]
         self._scope.check()
         failures = [error for _, error in outcomes if error is not None]
         if failures:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import boto3
+from botocore.awsrequest import AWSPreparedRequest
 from botocore.client import BaseClient
 from botocore.config import Config
 
@@ -18,6 +19,10 @@ from local.clock import VirtualClock
 SDK = Config(
     retries={"total_max_attempts": 1}, max_pool_connections=64, read_timeout=960, inject_host_prefix=False
 )
+
+
+#: For whose strand of work a call is made: local/clock_strands.py.
+STRAND_HEADER = "x-lamplighter-strand"
 
 
 @dataclass
@@ -66,6 +71,12 @@ class Surroundings:
                 self._clients[service, role] = client
         return client
 
+    def _say_for_whom(self, request: AWSPreparedRequest, **_: object) -> None:
+        """A call is part of the work for which it is made, on whatever thread it is answered."""
+        strand = self.clock.strand()
+        if strand is not None:
+            request.headers[STRAND_HEADER] = str(strand.number)
+
     def _assume(self, role: str) -> dict[str, Any]:
         session = {"RoleArn": role, "RoleSessionName": "embedded-aws"}
         credentials = self.call("sts", "assume_role", session)["Credentials"]
@@ -84,4 +95,5 @@ class Surroundings:
             config=SDK,
             **(credentials or own),
         )
+        client.meta.events.register("before-send", self._say_for_whom)
         return client

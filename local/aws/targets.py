@@ -65,8 +65,7 @@ class Targets:
                 code, message = _named(error)
                 late = self._clock.time() + delay - begun > target.age
                 if _passes(error) and retries < target.attempts and not late:
-                    with self._clock.idle():
-                        self._clock.sleep(delay)
+                    self._clock.sleep(delay)
                     retries, delay = retries + 1, min(delay * 2, LONGEST_RETRY_SECONDS)
                     continue
                 exhausted = "MaximumEventAgeInSeconds" if late else "MaximumRetryAttempts"

@@ -1,18 +1,16 @@
-"""Stand-ins for the modules time, threading and datetime that follow the virtual clock.
+"""A stand-in for the module datetime that follows the virtual clock.
 
 moto asks the machine for the time; given these in place of the module's globals it lives in virtual time.
 Each seam says which of moto's modules need them; there is one clock in a process.
 """
 
 import datetime as dt
-import threading as real_threading
-import time as real_time
 from types import ModuleType
 from typing import Any, cast
 
 import moto.core.utils
 
-from local.clock import ClockEvent, VirtualClock
+from local.clock import VirtualClock
 
 _current: list[VirtualClock] = []
 
@@ -46,29 +44,6 @@ class VirtualDatetime(dt.datetime, metaclass=_Instance):
         return clock().now().replace(tzinfo=None)
 
 
-class VirtualEvent(ClockEvent):
-    """`threading.Event` whose time-outs are virtual."""
-
-    def __init__(self) -> None:
-        super().__init__(clock())
-
-
-class VirtualThread(real_threading.Thread):
-    """`threading.Thread` whose join waits for at most `timeout` virtual seconds."""
-
-    def run(self) -> None:
-        try:
-            super().run()
-        finally:
-            clock().stir()
-
-    def join(self, timeout: float | None = None) -> None:
-        if timeout is None:
-            super().join()
-        else:
-            clock().wait_until(clock().time() + timeout, lambda: not self.is_alive())
-
-
 class _Module:
     """A module of which a few names are replaced."""
 
@@ -80,6 +55,4 @@ class _Module:
         return getattr(self._module, name)
 
 
-TIME = cast("ModuleType", _Module(real_time, time=lambda: clock().time(), sleep=lambda s: clock().sleep(s)))
-THREADING = cast("ModuleType", _Module(real_threading, Event=VirtualEvent, Thread=VirtualThread))
 DATETIME = cast("ModuleType", _Module(dt, datetime=VirtualDatetime))

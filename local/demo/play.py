@@ -58,7 +58,7 @@ class Stage:
 class Play(ABC):
     """One run; `begun` is time.monotonic() at the verb's start, for elapsed_seconds."""
 
-    def __init__(self, view: View, rate: float, begun: float) -> None:
+    def __init__(self, view: View, rate: float | None, begun: float) -> None:
         self._view, self._rate, self._begun = view, rate, begun
         self.watch = Watch()
         self.answers = Answers()
@@ -162,7 +162,7 @@ class Play(ABC):
             stepfunctions=api("stepfunctions"),
             since=self.start - timedelta(days=1),
         )
-        doors = Doors(endpoints.environment(), api("eks"), api("stepfunctions"), outputs["OpenLabArn"])
+        doors = Doors(cloud.played(), api("eks"), api("stepfunctions"), outputs["OpenLabArn"])
         return Stage(cloud, pool, ledger, doors, look, api)
 
     @contextmanager
@@ -175,19 +175,19 @@ class Play(ABC):
             yield
         finally:
             self._done.set()
-            stage.cloud.clock.hurry(False)
-            watcher.join()
+            with stage.cloud.clock.idle():
+                watcher.join()
         if self.watch.failure:
             raise self.watch.failure
 
     def _watch_until_done(self, stage: Stage) -> None:
         clock = stage.cloud.clock
         try:
-            while not self._done.is_set():
-                with clock.busy():
+            with clock.busy():
+                while not self._done.is_set():
                     self._look(stage)
-                clock.hurry(stage.look.idle())
-                clock.sleep(LOOK_EVERY.total_seconds())
+                    clock.hurry(self._rate is None or stage.look.idle())
+                    clock.sleep(LOOK_EVERY.total_seconds())
         except Exception as error:  # noqa: BLE001 - handed to the acting thread, which raises it
             self.watch.failure = error
 

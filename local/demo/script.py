@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,7 +23,7 @@ EXPIRED_FOR = timedelta(hours=1)
 class Doors:
     """How a person reaches the lab: the environment of any AWS SDK program, and two API clients."""
 
-    environment: dict[str, str]
+    environment: Mapping[str, str]
     eks: Any
     stepfunctions: Any
     open_lab: str

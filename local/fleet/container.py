@@ -7,7 +7,6 @@ from local.fleet import container_faults, timings
 from local.fleet.container_faults import Refusal
 from local.fleet.programs import program_of
 from local.fleet.stories import Pause
-from local.fleet.world import timestamp
 from local.kubernetes.api import Object
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class ContainerRun:
         self.pod.world.event(self.pod.pod, "Failed", message, warning=True)
 
     def _fail_to_start(self, refusal: Refusal) -> None:
-        self._started = timestamp()
+        self._started = self.pod.world.timestamp()
         self.pod.world.logs.begin((self.pod.namespace, self.pod.name, self.name))
         self._warn(f"Error: {refusal.message}")
 
@@ -139,7 +138,7 @@ class ContainerRun:
 
     def _begin(self) -> None:
         self.pod.world.logs.begin((self.pod.namespace, self.pod.name, self.name))
-        self._started = timestamp()
+        self._started = self.pod.world.timestamp()
         self.began = self.running = True
         self._state = {"running": {"startedAt": self._started}}
         probe = self.spec.get("readinessProbe")
@@ -157,8 +156,8 @@ class ContainerRun:
             "exitCode": status,
             "reason": reason,
             **({"message": refusal.message} if refusal else {}),
-            "startedAt": self._started or timestamp(),
-            "finishedAt": timestamp(),
+            "startedAt": self._started or self.pod.world.timestamp(),
+            "finishedAt": self.pod.world.timestamp(),
         }
         self.running = self.ready = False
         self.ended, self.succeeded = last, status == 0

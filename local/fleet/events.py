@@ -1,8 +1,8 @@
 """Events as the kubelet records them: what repeats itself is counted in the one event, not written anew."""
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from local.kubernetes.api import ApiError, KubernetesApi, Object
 
@@ -13,8 +13,9 @@ _REMEMBERED = 4096
 class Events:
     """Best effort, as the kubelet's: what the API server does not take is lost."""
 
-    def __init__(self, api: KubernetesApi) -> None:
+    def __init__(self, api: KubernetesApi, timestamp: Callable[[], str]) -> None:
         self._api = api
+        self._timestamp = timestamp
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
         self._lock = threading.Lock()
 
@@ -22,7 +23,7 @@ class Events:
         """`about` is the object as an event names it, `source` the component and its host."""
         namespace = about.get("namespace", "default")
         what = (about["kind"], namespace, about["uid"], reason, message)
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = self._timestamp()
         address = f"/api/v1/namespaces/{namespace}/events"
         with self._lock:
             name, count = self._seen.get(what, ("", 0))

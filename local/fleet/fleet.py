@@ -7,12 +7,12 @@ whose instances are gone.
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from local.clock import VirtualClock
 from local.faults.switches import Switches
 from local.fleet import timings
+from local.fleet.controllers import unfinished
 from local.fleet.draining import drain
 from local.fleet.kubelet import Kubelet
 from local.fleet.logs import KubeletServer, Logs
@@ -26,6 +26,7 @@ from local.fleet.timings import Timings
 from local.fleet.world import Objects, World, path
 from local.kubernetes.api import KubernetesApi, Object
 from local.kubernetes.certificates import Authority
+from local.kubernetes.written import Written
 
 LOG = logging.getLogger(__name__)
 _HEARTBEAT_SECONDS = 10.0
@@ -49,12 +50,14 @@ class Fleet:
         self._api = api
         self._clock = clock
         self._stories = Stories(clock)
-        self._settling = Settling(clock)
-        logs = Logs()
+        logs = Logs(clock)
         work.mkdir(parents=True, exist_ok=True)
         Authority("lamplighter-embedded-kubelets").server("kubelet", ["localhost"]).write(work, "kubelet")
         self._server = KubeletServer(logs, work / "kubelet.crt", work / "kubelet.key")
-        self._world = World(api, self._stories, Timings(seed), self._server.port, self.faults, logs)
+        self._world = World(api, self._stories, Timings(seed), self._server.port, logs, self.faults)
+        self.written = Written(self._watched())
+        api.written = self.written.note
+        self._settling = Settling(self._world, self.written)
         self._operator = Operator(self._world)
         self._kubelets: dict[str, Kubelet] = {}
         self._lock = threading.Lock()
@@ -76,13 +79,19 @@ class Fleet:
         self._follow("/api/v1/nodes", self._world.nodes, self._see_other)
         self._follow("/apis/apps/v1/daemonsets", self._world.daemonsets, self._see_other)
         self._follow(POLICIES, self._world.policies, self._see_other)
+        self._follow("/apis/apps/v1/replicasets", self._world.replicasets, _ignore)
+        self._follow("/apis/apps/v1/deployments", self._world.deployments, _ignore)
+        self._follow("/apis/batch/v1/jobs", self._world.jobs, _ignore)
+        self._follow("/apis/policy/v1/poddisruptionbudgets", self._world.budgets, _ignore)
+        self._clock.settled = self._settling.settled
+        self._clock.awaited = lambda: unfinished(self._world)
 
     def stop(self) -> None:
         """End all stories and watches; the cluster itself may go on or be gone already."""
         self._stop.set()
         self._api.hang_up()
+        self._clock.settled = self._clock.awaited = lambda: True
         self._stories.close()
-        self._settling.close()
         self._server.stop()
         for thread in self._threads:
             thread.join(5)
@@ -141,18 +150,36 @@ class Fleet:
 
     def _follow(self, address: str, objects: Objects, seen: Callable[[str, Object], None]) -> None:
         def note(change: str, item: Object) -> None:
-            self._settling.touch()
             objects.note(change, item)
             try:
                 seen(change, item)
             except Exception:  # what trips over one object must still see the others
                 LOG.exception("the fleet stumbled over %s %s", change, item["metadata"]["name"])
 
-        self._begin(f"watch {address}", lambda: self._api.follow(address, note, self._stop))
+        def reached(version: str) -> None:
+            objects.reached(version)
+            self._settling.touch()
+            self._clock.stir()
+
+        self._begin(f"watch {address}", lambda: self._api.follow(address, note, self._stop, reached))
+
+    def _watched(self) -> dict[str, Objects]:
+        """What is followed, by kind."""
+        world = self._world
+        return {
+            "Pod": world.pods,
+            "Node": world.nodes,
+            "DaemonSet": world.daemonsets,
+            "ClusterPolicy": world.policies,
+            "ReplicaSet": world.replicasets,
+            "Deployment": world.deployments,
+            "Job": world.jobs,
+            "PodDisruptionBudget": world.budgets,
+        }
 
     def _beat(self) -> None:
         while not self._stop.wait(_HEARTBEAT_SECONDS):
-            now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
             with self._lock:
                 kubelets = list(self._kubelets.values())
             for kubelet in kubelets:
@@ -165,3 +192,7 @@ class Fleet:
         thread = threading.Thread(target=what, name=name, daemon=True)
         thread.start()
         self._threads.append(thread)
+
+
+def _ignore(*_: object) -> None:
+    """Only Kubernetes' own controllers act on it."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from local.fleet import built_in_plugin, node_faults, timings
 from local.fleet.hardware import Hardware, hardware
 from local.fleet.machine import Machine
-from local.fleet.node_object import UNINITIALIZED, conditions, lost, network, node
+from local.fleet.node_object import UNINITIALIZED, conditions, lost, network, node, stamped
 from local.fleet.pod import PodRun
 from local.fleet.stories import Pause, Until
 from local.fleet.world import TERMINAL, World, path
@@ -103,7 +103,7 @@ class Kubelet:
         self.world.api.merge(f"/api/v1/nodes/{self.name}", {"metadata": {"labels": labels}})
 
     def heartbeat(self, renew_time: str) -> None:
-        """Renew the node's lease; `renew_time` with microseconds, in the machine's time."""
+        """Renew the node's lease; `renew_time` with microseconds."""
         if not self.registered or self.stopped:
             return
         spec = {"holderIdentity": self.name, "leaseDurationSeconds": 40, "renewTime": renew_time}
@@ -130,7 +130,9 @@ class Kubelet:
         if self.stopped:
             return
         taints = node_faults.taints(self)
-        self.world.api.create("/api/v1/nodes", node(self.machine, self.world.kubelet_port, taints))
+        self.world.api.create(
+            "/api/v1/nodes", node(self.machine, self.world.kubelet_port, self.world.timestamp(), taints)
+        )
         self.registered = True
         self._stories += [
             self.world.stories.tell(story)
@@ -160,6 +162,8 @@ class Kubelet:
         self._update_status({"conditions": [lost()]})
 
     def _update_status(self, status: Object) -> None:
+        if "conditions" in status:
+            status = {**status, "conditions": stamped(status["conditions"], self.world.timestamp())}
         self.world.api.amend(f"/api/v1/nodes/{self.name}/status", {"status": status})
         self.world.stories.look_again()
 

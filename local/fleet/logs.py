@@ -6,10 +6,11 @@ The API server asks a kubelet for `kubectl logs`; here one server answers for ev
 import ssl
 import threading
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+
+from local.clock import VirtualClock
 
 Container = tuple[str, str, str]
 """Namespace, pod, container."""
@@ -26,7 +27,8 @@ class Output:
 class Logs:
     """Lines by container, of the present run and the one before."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
         self._runs: dict[Container, list[Output]] = {}
         self._changed = threading.Condition()
 
@@ -36,7 +38,7 @@ class Logs:
             self._runs[container] = [*self._runs.get(container, [])[-1:], Output()]
 
     def add(self, container: Container, text: str) -> None:
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        at = self._clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         with self._changed:
             self._runs[container][-1].lines += [(at, line) for line in text.splitlines()]
             self._changed.notify_all()

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from local.fleet.hardware import hardware
 from local.fleet.machine import Machine
-from local.fleet.world import timestamp
 from local.kubernetes.api import Object
 
 KUBELET_VERSION = "v1.35.4-eks-1a2b3c4"
@@ -17,8 +16,8 @@ _NO_NETWORK = (
 )
 
 
-def node(machine: Machine, kubelet_port: int, more_taints: Iterable[Object] = ()) -> Object:
-    """As registered: not Ready, with the node group's labels and taints and the cloud's startup taint."""
+def node(machine: Machine, kubelet_port: int, at: str, more_taints: Iterable[Object] = ()) -> Object:
+    """As registered at an instant: not Ready, with the node group's labels and taints and the cloud's startup taint."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -41,7 +40,7 @@ def node(machine: Machine, kubelet_port: int, more_taints: Iterable[Object] = ()
                 {"type": "Hostname", "address": machine.private_dns},
             ],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": kubelet_port}},
-            "conditions": conditions(ready=False),
+            "conditions": stamped(conditions(ready=False), at),
             "nodeInfo": _info(machine),
         },
     }
@@ -65,27 +64,18 @@ def network(*, up: bool) -> Object:
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> Object:
-    """A node's condition that turns now."""
-    at = timestamp()
-    return {
-        "type": kind,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastHeartbeatTime": at,
-        "lastTransitionTime": at,
-    }
+    """A node's condition; `stamped` says since when."""
+    return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
 def lost() -> Object:
     """What the node controller writes when a kubelet has fallen silent."""
-    return {
-        "type": "Ready",
-        "status": "Unknown",
-        "reason": "NodeStatusUnknown",
-        "message": "Kubelet stopped posting node status.",
-        "lastTransitionTime": timestamp(),
-    }
+    return condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
+
+
+def stamped(conditions: Iterable[Object], at: str) -> list[Object]:
+    """Conditions that turn at this instant."""
+    return [{**one, "lastHeartbeatTime": at, "lastTransitionTime": at} for one in conditions]
 
 
 def _labels(machine: Machine) -> dict[str, str]:

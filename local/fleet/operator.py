@@ -13,7 +13,7 @@ from local.fleet.mig import CAPABLE
 from local.fleet.node_object import GPU_PRESENT
 from local.fleet.operands import MIG_MANAGER, OPERANDS, Operand, daemonset, deploy_labels
 from local.fleet.stories import Pause, Until
-from local.fleet.world import World, labels, ready, timestamp
+from local.fleet.world import World, labels, ready
 from local.kubernetes.api import Object
 
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
@@ -158,8 +158,10 @@ class Operator:
         old = {one["type"]: one for one in before.get("conditions", [])}
         for condition in status.get("conditions", []):
             earlier = old.get(condition["type"], {})
-            if earlier.get("status") == condition["status"]:
-                condition["lastTransitionTime"] = earlier["lastTransitionTime"]
+            turned = earlier.get("status") != condition["status"]
+            condition["lastTransitionTime"] = (
+                self._world.timestamp() if turned else earlier["lastTransitionTime"]
+            )
         if before != status:
             self._world.api.merge(f"{POLICIES}/{policy['metadata']['name']}/status", {"status": status})
 
@@ -175,5 +177,4 @@ def _condition(kind: str, status: str, reason: str, message: str) -> Object:
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": timestamp(),
     }

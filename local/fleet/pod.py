@@ -11,7 +11,7 @@ from local.fleet import container_faults, timings
 from local.fleet.container import ContainerRun
 from local.fleet.images import duration, pull_seconds, size_bytes
 from local.fleet.stories import Pause, Story, Until
-from local.fleet.world import TERMINAL, gpus_of, path, timestamp
+from local.fleet.world import TERMINAL, gpus_of, path
 from local.kubernetes.api import Object
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class PodRun:
         self.holds_devices = False
         self._lock = threading.RLock()
         self._leaving = False
-        self._started = timestamp()
+        self._started = self.world.timestamp()
         self._reason: Object = {}
         self._at_end: list[Callable[[], None]] = []
         self.init_containers = [ContainerRun(self, spec) for spec in pod["spec"].get("initContainers", [])]
@@ -223,7 +223,7 @@ class PodRun:
         return "Running" if any(container.began for container in self._main) else "Pending"
 
     def _status(self) -> Object:
-        phase, at = self._phase(), timestamp()
+        phase, at = self._phase(), self.world.timestamp()
         initialized = all(container.succeeded for container in self.init_containers)
         ready = initialized and all(container.ready for container in self._main)
         truth = {

@@ -1,42 +1,50 @@
-"""Keeps hurry standing still while the real control plane reacts.
+"""Says the clock when Kubernetes has answered all that happened, so that time may move.
 
-Its controllers and scheduler answer a change in real milliseconds that the virtual clock knows nothing of; to
-jump meanwhile would make minutes of them. So each change seen holds the clock for a moment.
+The answer is of the cluster's state alone. Where a state that is owed does not come for long, which is a fault of
+our reading of it, that is told once and waited for no longer.
 """
 
-import threading
+import logging
 import time
 
-from local.clock import VirtualClock
+from local.fleet.controllers import owed
+from local.fleet.world import World
+from local.kubernetes.written import Written
 
-#: A DaemonSet's pod follows its cause through three controllers; each shows itself within this.
-QUIET_SECONDS = 0.12
+LOG = logging.getLogger(__name__)
+#: Real seconds in which a controller that runs has answered, on however busy a machine.
+_LOST_AFTER = 30.0
 
 
 class Settling:
-    """`touch` at every change; `close` lets go for good."""
+    """`settled` is asked by the clock; `touch` says that a watch has shown something."""
 
-    def __init__(self, clock: VirtualClock) -> None:
-        self._clock = clock
-        self._changed = threading.Condition()
-        self._until = 0.0
-        self._closed = False
-        threading.Thread(target=self._hold, name="fleet-settling", daemon=True).start()
+    def __init__(self, world: World, written: Written) -> None:
+        self._world = world
+        self._written = written
+        self._changes = 0
+        self._judged: tuple[int, str] = (-1, "")
+        self._since: tuple[str, float] = ("", 0.0)
+        self._lost: set[str] = set()
 
     def touch(self) -> None:
-        with self._changed:
-            self._until = time.monotonic() + QUIET_SECONDS
-            self._changed.notify_all()
+        self._changes += 1
 
-    def close(self) -> None:
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+    def settled(self) -> bool:
+        """Whether nothing is owed by what the watches show, and they show all that was written."""
+        debt = self._written.unseen() or self._owed()
+        if not debt or debt in self._lost:
+            return True
+        if debt != self._since[0]:
+            self._since = (debt, time.monotonic())
+        elif time.monotonic() - self._since[1] > _LOST_AFTER:
+            LOG.warning("Kubernetes owes %s and does not bring it about: time goes on", debt)
+            self._lost.add(debt)
+            return True
+        return False
 
-    def _hold(self) -> None:
-        while not self._closed:
-            with self._changed:
-                self._changed.wait_for(lambda: self._closed or time.monotonic() < self._until)
-            with self._clock.busy(), self._changed:
-                while not self._closed and (left := self._until - time.monotonic()) > 0:
-                    self._changed.wait(left)
+    def _owed(self) -> str:
+        changes = self._changes
+        if self._judged[0] != changes:
+            self._judged = (changes, owed(self._world))
+        return self._judged[1]

@@ -1,16 +1,12 @@
-"""Runs many slow stories on few threads, in the lab's time.
+"""Runs many slow stories in the lab's time.
 
 A story is a generator that yields what it waits for: a number of seconds, or `Until(condition)`. So a boot or
-a pod's life reads from top to bottom in one function. While a step of a story runs, hurry stands still.
+a pod's life reads from top to bottom in one function. Each step has the turn to itself.
 """
 
-import heapq
-import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 from local.clock import VirtualClock
@@ -44,22 +40,17 @@ class Story:
 class Stories:
     """All stories of one fleet; `close` ends them where they are."""
 
-    def __init__(self, clock: VirtualClock, workers: int = 4) -> None:
+    def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
-        self._workers = ThreadPoolExecutor(workers, thread_name_prefix="fleet")
-        self._order = itertools.count()
-        self._due: list[tuple[float, int, Story]] = []
         self._held_up: list[tuple[Until, Story]] = []
+        self._looking = False
         self._lock = threading.Lock()
-        self._changed = clock.event()
         self._closed = False
-        self._timer = threading.Thread(target=self._keep_time, name="fleet-timer", daemon=True)
-        self._timer.start()
 
     def tell(self, steps: Steps) -> Story:
-        """Begin a story at once, on a thread of ours."""
+        """Begin a story, next."""
         story = Story(steps)
-        self._go_on(story)
+        self._go_on(story, 0.0)
         return story
 
     def time(self) -> float:
@@ -67,73 +58,52 @@ class Stories:
         return self._clock.time()
 
     def look_again(self) -> None:
-        """Something changed: stories that wait for a condition look at it again."""
+        """Something changed: stories that wait for a condition look at it again, before time moves."""
         with self._lock:
-            waiting, self._held_up = self._held_up, []
-        for until, story in waiting:
-            if not story.stopped:
-                self._pause(story, until)
+            if self._looking or not self._held_up:
+                return
+            self._looking = True
+        self._clock.spawn("fleet", self._look)
 
     def close(self) -> None:
         self._closed = True
-        self._changed.set()
-        self._timer.join(5)
-        self._workers.shutdown(wait=True, cancel_futures=True)
 
-    def _go_on(self, story: Story) -> None:
+    def _look(self) -> None:
+        with self._lock:
+            self._looking = False
+            waiting, self._held_up = self._held_up, []
+        for until, story in waiting:
+            self._pause(story, until)
+
+    def _go_on(self, story: Story, seconds: float) -> None:
+        self._clock.at(self._clock.time() + seconds, lambda: self._step(story), "fleet")
+
+    def _step(self, story: Story) -> None:
         if self._closed or story.stopped:
             return
-        held = ExitStack()
-        held.enter_context(self._clock.busy())
         try:
-            self._workers.submit(self._step, story, held)
-        except RuntimeError:  # closed a moment ago
-            held.close()
-
-    def _step(self, story: Story, held: ExitStack) -> None:
-        with held:
-            if self._closed or story.stopped:
-                return
-            try:
-                pause = next(story.steps)
-            except StopIteration:
-                return
-            except Exception:
-                # One machine that stumbles must not stop the fleet; when closing, everything stumbles.
-                if not self._closed:
-                    LOG.exception("a story of the simulated fleet broke off")
-                return
-            self._pause(story, pause)
+            pause = next(story.steps)
+        except StopIteration:
+            return
+        except Exception:
+            # One machine that stumbles must not stop the fleet; when closing, everything stumbles.
+            if not self._closed:
+                LOG.exception("a story of the simulated fleet broke off")
+            return
+        self._pause(story, pause)
 
     def _pause(self, story: Story, pause: Pause) -> None:
-        if isinstance(pause, Until):
-            with self._lock:
-                self._held_up.append((pause, story))
-            # Looked at after it is on the list: a change in between is not missed.
-            if pause.condition():
-                with self._lock:
-                    if (pause, story) not in self._held_up:
-                        return
-                    self._held_up.remove((pause, story))
-                self._go_on(story)
+        if story.stopped:
+            return
+        if not isinstance(pause, Until):
+            self._go_on(story, pause)
             return
         with self._lock:
-            heapq.heappush(self._due, (self._clock.time() + pause, next(self._order), story))
-        self._changed.set()
-
-    def _keep_time(self) -> None:
-        while not self._closed:
-            with self._clock.busy():
-                self._changed.clear()
-                for story in self._whose_time_has_come():
-                    self._go_on(story)
-                with self._lock:
-                    upcoming = self._due[0][0] if self._due else None
-            self._changed.wait_until(upcoming)
-
-    def _whose_time_has_come(self) -> list[Story]:
-        with self._lock:
-            now, come = self._clock.time(), []
-            while self._due and (self._due[0][0] <= now or self._due[0][2].stopped):
-                come.append(heapq.heappop(self._due)[2])
-        return come
+            self._held_up.append((pause, story))
+        # Looked at after it is on the list: a change in between is not missed.
+        if pause.condition():
+            with self._lock:
+                if (pause, story) not in self._held_up:
+                    return
+                self._held_up.remove((pause, story))
+            self._go_on(story, 0.0)

@@ -21,7 +21,13 @@ class Objects:
 
     def __init__(self) -> None:
         self._objects: dict[tuple[str, str], Object] = {}
+        self._version = 0
         self._lock = threading.Lock()
+
+    @property
+    def version(self) -> int:
+        """The resource version up to which changes were shown."""
+        return self._version
 
     def note(self, change: str, item: Object) -> None:
         with self._lock:
@@ -29,6 +35,14 @@ class Objects:
                 self._objects.pop(key(item), None)
             else:
                 self._objects[key(item)] = item
+
+    def reached(self, version: str) -> None:
+        """Everything up to this resource version was shown, and whoever follows has heard of it."""
+        self._version = max(self._version, int(version))
+
+    def has(self, uid: str) -> bool:
+        with self._lock:
+            return any(item["metadata"]["uid"] == uid for item in self._objects.values())
 
     def all(self) -> list[Object]:
         with self._lock:
@@ -41,23 +55,31 @@ class Objects:
 
 @dataclass(frozen=True)
 class World:
-    """Kubernetes keeps the machine's time; only delays are the lab's."""
+    """All time in it is the lab's."""
 
     api: KubernetesApi
     stories: Stories
     timings: Timings
     kubelet_port: int
+    logs: Logs
     faults: Switches = field(default_factory=Switches)
-    logs: Logs = field(default_factory=Logs)
     network: Network = field(default_factory=Network)
     pods: Objects = field(default_factory=Objects)
     nodes: Objects = field(default_factory=Objects)
     daemonsets: Objects = field(default_factory=Objects)
     policies: Objects = field(default_factory=Objects)
+    replicasets: Objects = field(default_factory=Objects)
+    deployments: Objects = field(default_factory=Objects)
+    jobs: Objects = field(default_factory=Objects)
+    budgets: Objects = field(default_factory=Objects)
     events: Events = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", Events(self.api))
+        object.__setattr__(self, "events", Events(self.api, self.timestamp))
+
+    def timestamp(self) -> str:
+        """Now, as the cluster's own components write it."""
+        return datetime.fromtimestamp(self.stories.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def pods_on(self, node: str) -> list[Object]:
         """Every pod that is bound to the node."""
@@ -102,11 +124,6 @@ def ready(pod: Object) -> bool:
     """Whether all containers of the pod run."""
     statuses = pod.get("status", {}).get("containerStatuses", [])
     return bool(statuses) and all(status["ready"] for status in statuses)
-
-
-def timestamp() -> str:
-    """Now, as the cluster's own components write it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def gpus_of(pod: Object, resource: str = "nvidia.com/gpu") -> int:

@@ -50,6 +50,8 @@ class KubernetesApi:
             ssl_context=context,
         )
         self._watches: set[urllib3.BaseHTTPResponse] = set()
+        #: Told of every write that succeeded: its path, and the answer.
+        self.written: Callable[[str, Object], None] = lambda *_: None
 
     def request(self, method: str, path: str, body: Object | None = None, kind: str = _JSON) -> Object:
         """One call; raises ApiError for an answer of 400 and above."""
@@ -62,6 +64,8 @@ class KubernetesApi:
         if answer.status >= _BAD:
             raise ApiError(answer.status, _reason(answer.data))
         document: Object = json.loads(answer.data)
+        if method != "GET":
+            self.written(path.partition("?")[0], document)
         return document
 
     def text(self, path: str) -> str:
@@ -120,8 +124,15 @@ class KubernetesApi:
             if error.status not in (_NOT_FOUND, _CONFLICT):
                 raise
 
-    def follow(self, path: str, seen: Callable[[str, Object], None], stop: threading.Event) -> None:
-        """Call `seen(type, object)` for everything in the collection `path` and every change, until `stop`.
+    def follow(
+        self,
+        path: str,
+        seen: Callable[[str, Object], None],
+        stop: threading.Event,
+        reached: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Call `seen(type, object)` for everything in the collection `path` and every change, until `stop`,
+        and `reached(version)` whenever everything up to a resource version was seen.
 
         Types are those of a watch: ADDED, MODIFIED, DELETED. After a broken connection everything present is
         ADDED again, so whoever follows must bear seeing an object twice.
@@ -143,7 +154,9 @@ class KubernetesApi:
                     note("DELETED", gone)
                 for item in listing["items"]:
                     note("ADDED", item)
-                self._watch(path, listing["metadata"]["resourceVersion"], note, stop)
+                version = listing["metadata"]["resourceVersion"]
+                reached(version)
+                self._watch(path, version, note, stop, reached)
             except (ApiError, urllib3.exceptions.HTTPError, ValueError):
                 # ValueError: hang_up ends TLS under a reader, whose last line is then what the cipher left.
                 stop.wait(_RETRY_SECONDS)
@@ -154,7 +167,12 @@ class KubernetesApi:
             answer.shutdown()
 
     def _watch(
-        self, path: str, version: str, seen: Callable[[str, Object], None], stop: threading.Event
+        self,
+        path: str,
+        version: str,
+        seen: Callable[[str, Object], None],
+        stop: threading.Event,
+        reached: Callable[[str], None],
     ) -> None:
         while not stop.is_set():
             answer = self._pool.request(
@@ -177,6 +195,7 @@ class KubernetesApi:
                         return
                     if event["type"] != "BOOKMARK":
                         seen(event["type"], event["object"])
+                    reached(version)
             finally:
                 self._watches.discard(answer)
                 answer.close()

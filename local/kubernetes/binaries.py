@@ -1,11 +1,12 @@
-"""Where the four programs of the control plane come from: a folder the user names, our cache, or a build.
+"""Where the four programs of the control plane come from: our cache, or a build.
 
 It owns the cache folder and its lock; how the programs are started is control_plane.py's business.
-Kubernetes' official release files are not among the sources: nothing unchecked is run, and no checksum
-of them could be confirmed where this was written.
+Kubernetes' official release files are not among the sources, nor a folder of the user's: those programs take the
+machine's time, and ours take the lab's (overlay.py).
 """
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -15,15 +16,16 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.errors import OutsideFailed
+from local.kubernetes.overlay import write_overlay
 from local.kubernetes.toolchain import find_go
 
 VERSION = "v1.35.4"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-#: Folders with the four programs; the second is the one that Kubernetes' own test tools read.
-ASSET_VARIABLES = ("LAMPLIGHTER_KUBERNETES_ASSETS", "KUBEBUILDER_ASSETS")
 
 _SOURCES = Path(__file__).parent / "controlplane"
+#: The file among them that is added to Go's package time.
+_CLOCK = "labtime.go"
 #: What `go build -v` prints for this module: one line a package. Only for showing progress.
 _PACKAGES = 2660
 
@@ -33,16 +35,9 @@ Progress = Callable[[str], None]
 def find_programs(progress: Progress) -> Path:
     """The folder that holds the four programs, built when there is none yet (minutes, once a user).
 
-    Raises BadInput for a named folder without them, OutsideFailed when the build does not work out.
+    Raises OutsideFailed when the build does not work out.
     """
-    for variable in ASSET_VARIABLES:
-        named = os.environ.get(variable)
-        if named:
-            missing = [program for program in PROGRAMS if not (Path(named) / program).exists()]
-            if missing:
-                raise BadInput(f"{variable}={named}: {', '.join(missing)} should be in that folder")
-            return Path(named)
-    cached = cache_folder() / VERSION
+    cached = cache_folder() / build_name()
     if _complete(cached):
         return cached
     with _only_one_build(cached.parent, progress):
@@ -55,6 +50,18 @@ def cache_folder() -> Path:
     """The user's cache for control planes; it survives `git clean` and is shared by all checkouts."""
     root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(root) / "lamplighter" / "kubernetes"
+
+
+def build_name() -> str:
+    """The version and what the build is made of: a change of ours is built anew."""
+    digest = hashlib.sha256()
+    for source in _sources():
+        digest.update(source.read_bytes())
+    return f"{VERSION}-{digest.hexdigest()[:8]}"
+
+
+def _sources() -> list[Path]:
+    return sorted(path for path in _SOURCES.rglob("*") if path.is_file())
 
 
 def _complete(folder: Path) -> bool:
@@ -84,11 +91,14 @@ def _build(folder: Path, progress: Progress) -> None:
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder.parent) as scratch:
         work = Path(scratch) / "source"
         work.mkdir()
-        for source in _SOURCES.iterdir():
+        for source in _sources():
             (work / source.name).write_bytes(source.read_bytes())
         result = Path(scratch) / "programs"
         result.mkdir()
-        _compile(go, work, result / "kubernetes", progress)
+        # Beside the module, of which it is no part.
+        clock = (work / _CLOCK).replace(Path(scratch) / _CLOCK)
+        overlay = write_overlay(go, clock, Path(scratch))
+        _compile(go, work, overlay, result / "kubernetes", progress)
         for program in PROGRAMS:
             (result / program).symlink_to("kubernetes")
         folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +108,7 @@ def _build(folder: Path, progress: Progress) -> None:
     progress(f"Kubernetes {VERSION} is built and kept in {folder}.")
 
 
-def _compile(go: Path, work: Path, output: Path, progress: Progress) -> None:
+def _compile(go: Path, work: Path, overlay: Path, output: Path, progress: Progress) -> None:
     stamp = {
         "gitVersion": VERSION,
         "gitMajor": "1",
@@ -109,7 +119,7 @@ def _compile(go: Path, work: Path, output: Path, progress: Progress) -> None:
     }
     stamped = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
     settings = [f"-X {package}.{key}={value}" for package in stamped for key, value in stamp.items()]
-    command = [str(go), "build", "-v", "-trimpath", "-tags", "grpcnotrace"]
+    command = [str(go), "build", "-v", "-trimpath", "-overlay", str(overlay), "-tags", "grpcnotrace"]
     command += ["-ldflags", " ".join(["-s", "-w", *settings]), "-o", str(output), "."]
     fetched = cache_folder().parent / "go"
     environment = os.environ | {
@@ -148,5 +158,5 @@ if __name__ == "__main__":
 
     try:
         find_programs(partial(print, flush=True))
-    except (BadInput, OutsideFailed) as error:
+    except OutsideFailed as error:
         sys.exit(str(error))

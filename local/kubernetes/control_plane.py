@@ -5,6 +5,7 @@ fleet's business (local/fleet), what a token may do is the access entries' and R
 """
 
 import json
+import os
 import secrets
 import shutil
 import subprocess
@@ -30,11 +31,16 @@ _ATTEMPTS = 3
 class ControlPlane:
     """One cluster; several can run at once. `work` is a folder of its own that it may fill and delete.
 
+    `clock` is the file of the lab's clock (local/clock_file.py), whose time it keeps; without one the machine's.
+
     `start` raises OutsideFailed when a component ends or is not ready within a minute.
     """
 
-    def __init__(self, work: Path, progress: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, work: Path, progress: Callable[[str], None] = lambda _: None, *, clock: Path | None = None
+    ) -> None:
         self._work = work
+        self._clock = clock
         self._progress = progress
         self._authority = Authority("lamplighter-embedded-kubernetes")
         self._admin = secrets.token_urlsafe(32)
@@ -132,6 +138,7 @@ class ControlPlane:
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            env={**os.environ, **({"LAMPLIGHTER_INSTANT": str(self._clock)} if self._clock else {})},
         )
         threading.Thread(target=self._listen, args=(self._supervisor,), daemon=True).start()
         assert self._supervisor.stdin is not None  # noqa: S101  asked for above

@@ -1,4 +1,4 @@
-"""The time proxy's way to the API server: connections that are kept, and what passes through untouched."""
+"""The gateway's way to the API server: connections that are kept, and what passes through untouched."""
 
 import selectors
 import ssl

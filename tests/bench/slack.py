@@ -157,7 +157,7 @@ def _cold(cloud: Cloud, caller: Caller) -> float:
         "LANG": "C.UTF-8",
         **endpoints.environment(),
         **found["Environment"]["Variables"],
-        "LAMPLIGHTER_CLOCK": str(cloud.clock.path),
+        "LAMPLIGHTER_INSTANT": str(cloud.clock.path),
         "SLACK_API_URL": f"{endpoints.endpoint}{PATH}/api/",
     }
     body, headers = caller.signed("status")

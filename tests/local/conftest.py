@@ -5,6 +5,7 @@ import json
 import textwrap
 import time
 import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,13 @@ class Aws:
         self.embedded = embedded
         self.clock = embedded.clock
         self.runtime = embedded.runtime
+        #: Left when the test is over.
+        self.until_the_end = ExitStack()
+
+    def hold(self) -> None:
+        """From now on time stands while the test looks and acts, and passes only where it waits on the clock."""
+        self.clock.hurry(True)
+        self.until_the_end.enter_context(self.clock.busy())
 
     def call(self, service: str, operation: str, *, role: str = "", **request):
         return self.embedded.around.call(service, operation, request, role=role)
@@ -80,6 +88,8 @@ def aws(tmp_path: Path):
     clock = VirtualClock(tmp_path / "clock")
     embedded = EmbeddedAws(clock, tmp_path, "ap-northeast-2")
     embedded.start()
-    yield Aws(embedded)
-    clock.hurry(False)
+    made = Aws(embedded)
+    with made.until_the_end:
+        yield made
+    clock.stop()
     embedded.stop()

@@ -33,7 +33,7 @@ class Lab:
             accessConfig={"authenticationMode": "API_AND_CONFIG_MAP"},
         )
         self.behaviours.control_plane("https://127.0.0.1:6443", "Y2E=")
-        self.clock.hurry(True)
+        aws.hold()
         self.until(lambda: self.cluster()["status"] == "ACTIVE")
         data = {
             "InstanceType": "g5.xlarge",

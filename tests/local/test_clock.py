@@ -1,9 +1,12 @@
-"""The virtual clock: one time for everybody, and hurrying over stretches in which nothing is due."""
+"""The virtual clock: time stands while something is computed, and goes from one due instant to the next."""
 
+import json
+import os
+import subprocess
+import sys
 import threading
-import time
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,83 +15,238 @@ import lamplighter.clock
 from local.clock import VirtualClock
 
 START = datetime(2026, 3, 3, 11, 0, tzinfo=UTC)
+#: Real seconds after which a test that waits in vain gives up.
+IN_VAIN = 20
 
 
 @pytest.fixture
-def clock(tmp_path: Path):
-    clock = VirtualClock(tmp_path / "clock", start=START)
+def clock(tmp_path: Path) -> Iterator[VirtualClock]:
+    clock = VirtualClock(tmp_path / "clock", rate=None, start=START)
     yield clock
+    clock.stop()
+
+
+def passed(clock: VirtualClock) -> float:
+    """Virtual seconds since the start."""
+    return round(clock.time() - START.timestamp(), 6)
+
+
+def test_time_flows_at_the_rate_where_nothing_is_due(clock: VirtualClock) -> None:
+    clock.set_rate(10_000)
     clock.hurry(False)
+    clock.sleep(600)
+    assert passed(clock) >= 600
 
 
-def test_time_begins_at_the_start_and_runs_at_the_rate(clock: VirtualClock):
-    clock.set_rate(1000)
-    time.sleep(0.05)
-    passed = clock.time() - START.timestamp()
-    assert 45 < passed < 500
+def test_a_worker_reads_the_same_instant_from_the_file(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMPLIGHTER_INSTANT", str(clock.path))
+    with clock.busy():
+        clock.jump_to(START.timestamp() + 3600.25)
+        assert lamplighter.clock.now() == clock.now() == START + timedelta(seconds=3600.25)
 
 
-def test_a_worker_reads_the_same_time_from_the_file(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(clock.path))
-    clock.set_rate(60)
-    clock.jump_to(START.timestamp() + 3600)
-    assert abs((lamplighter.clock.now() - clock.now()).total_seconds()) < 1
-
-
-def test_time_never_goes_back(clock: VirtualClock):
+def test_time_never_goes_back(clock: VirtualClock) -> None:
     clock.jump_to(START.timestamp() - 3600)
     assert clock.now() >= START
 
 
-def sleep_then(clock: VirtualClock, seconds: float, do: Callable[[], None]) -> None:
-    clock.sleep(seconds)
-    do()
-
-
-def test_a_sleeper_follows_a_jump(clock: VirtualClock):
-    awake = threading.Event()
-    threading.Thread(target=sleep_then, args=(clock, 3600, awake.set), daemon=True).start()
-    clock.jump_to(START.timestamp() + 3601)
-    assert awake.wait(2)
-
-
-def test_hurry_goes_from_one_wake_to_the_next_in_order(clock: VirtualClock):
-    woke: list[tuple[str, float]] = []
-    done = threading.Barrier(3)
-
-    def sleeper(name: str, seconds: float) -> None:
-        clock.sleep(seconds)
-        woke.append((name, round(clock.time() - START.timestamp())))
-        done.wait(5)
-
-    for name, seconds in (("late", 7200.0), ("early", 600.0)):
-        threading.Thread(target=sleeper, args=(name, seconds), daemon=True).start()
-    clock.hurry(True)
-    done.wait(5)
-    assert woke == [("early", 600), ("late", 7200)]
-
-
-def test_hurry_waits_for_whoever_is_busy(clock: VirtualClock):
-    awake = threading.Event()
-    threading.Thread(target=sleep_then, args=(clock, 600, awake.set), daemon=True).start()
+def test_who_has_the_turn_has_it_alone_and_time_stands(clock: VirtualClock) -> None:
+    done: list[str] = []
     with clock.busy():
-        clock.hurry(True)
-        assert not awake.wait(0.3)
-    assert awake.wait(2)
+        clock.at(START.timestamp() + 600, lambda: done.append("due"))
+        clock.spawn("next", lambda: done.append("next"))
+        clock.set_rate(1_000_000)
+        assert (done, clock.now()) == ([], START)
+        clock.sleep(600)
+        assert (done, passed(clock)) == (["next", "due"], 600)
 
 
-def test_an_event_set_in_time_wins_over_its_time_out(clock: VirtualClock):
+def test_what_is_due_comes_in_the_order_of_instants_and_then_of_asking(clock: VirtualClock) -> None:
+    came: list[tuple[str, float]] = []
+
+    def note(name: str) -> Callable[[], None]:
+        return lambda: came.append((name, passed(clock)))
+
+    with clock.busy():
+        begin = clock.time()
+        for name, seconds in (("late", 7200), ("early", 600), ("same, later asked", 600), ("now", 0)):
+            clock.at(begin + seconds, note(name))
+        clock.sleep(10_000)
+    assert came == [("now", 0), ("early", 600), ("same, later asked", 600), ("late", 7200)]
+
+
+def test_strands_that_wait_and_work_come_out_in_the_same_order_every_time(tmp_path: Path) -> None:
+    def told(number: int) -> list[tuple[float, str]]:
+        clock, said = VirtualClock(tmp_path / f"clock{number}", rate=None, start=START), []
+
+        def strand(name: str, pace: float) -> None:
+            for _ in range(5):
+                clock.sleep(pace)
+                sum(range(20_000 if name == "b" else 10))  # one is slow, whatever that means here
+                said.append((passed(clock), name))
+
+        with clock.busy():
+            for name, pace in (("a", 3.0), ("b", 2.0), ("c", 3.0)):
+                clock.spawn(name, lambda name=name, pace=pace: strand(name, pace))  # type: ignore[misc]
+            clock.sleep(60)
+        clock.stop()
+        return said
+
+    first = told(0)
+    assert [seconds for seconds, _ in first] == sorted(seconds for seconds, _ in first)
+    assert [name for seconds, name in first if seconds == 6.0] == ["a", "c", "b"]
+    assert all(told(number) == first for number in range(1, 20))
+
+
+def test_a_condition_is_asked_again_when_something_has_happened_and_comes_before_time_moves(
+    clock: VirtualClock,
+) -> None:
+    there: list[bool] = []
+    with clock.busy():
+        clock.at(clock.time() + 60, lambda: there.append(True))
+        clock.at(clock.time() + 61, lambda: there.append(True))
+        assert clock.wait_until(None, lambda: bool(there))
+        assert (there, passed(clock)) == ([True], 60)
+        assert not clock.wait_until(clock.time() + 5, lambda: len(there) > 2)
+        assert passed(clock) == 65
+
+
+def test_a_condition_that_cannot_be_asked_fails_where_it_is_waited_for(clock: VirtualClock) -> None:
+    asked: list[int] = []
+
+    def broken() -> bool:
+        asked.append(1)
+        if len(asked) > 1:
+            raise ValueError("nobody to ask")
+        return False
+
+    with clock.busy(), pytest.raises(ValueError, match="nobody to ask"):
+        clock.wait_until(None, broken)
+    with clock.busy():  # the clock goes on
+        clock.sleep(1)
+
+
+def test_an_event_set_in_time_wins_over_its_time_out(clock: VirtualClock) -> None:
     event = clock.event()
-    threading.Timer(0.05, event.set).start()
-    assert event.wait(3600)
+    with clock.busy():
+        clock.at(clock.time() + 3599, event.set)
+        assert event.wait(3600)
 
 
-def test_an_event_nobody_sets_times_out_in_virtual_time(clock: VirtualClock):
-    clock.hurry(True)
+def test_an_event_nobody_sets_times_out_in_virtual_time(clock: VirtualClock) -> None:
     assert not clock.event().wait(3600)
-    assert clock.time() >= START.timestamp() + 3600
+    assert passed(clock) >= 3600
 
 
-def test_a_rate_of_zero_is_refused(tmp_path: Path):
+def test_a_strand_that_fails_stops_nothing_else(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    done: list[bool] = []
+    with clock.busy():
+        clock.spawn("broken", lambda: next(iter(())))
+        clock.at(clock.time() + 1, lambda: done.append(True))
+        clock.sleep(2)
+    assert done
+    assert "a strand of the embedded cloud failed" in caplog.text
+
+
+def test_what_is_cancelled_does_not_happen(clock: VirtualClock) -> None:
+    done: list[bool] = []
+    with clock.busy():
+        clock.at(clock.time() + 1, lambda: done.append(True)).cancel()
+        clock.sleep(2)
+    assert not done
+
+
+def test_time_waits_for_the_programs_beside_us(clock: VirtualClock) -> None:
+    settled = threading.Event()
+    clock.settled = settled.is_set
+    woke = threading.Event()
+    clock.at(START.timestamp() + 600, woke.set)
+    assert not woke.wait(0.2)
+    assert clock.now() == START
+    settled.set()
+    clock.stir()
+    assert woke.wait(IN_VAIN)
+
+
+def test_for_a_program_with_timers_of_its_own_time_moves_only_for_what_it_waits_for(
+    clock: VirtualClock,
+) -> None:
+    coming = [True]
+    clock.awaited = lambda: bool(coming)
+    with clock.busy():
+        clock.at(clock.time() + 30, coming.clear)
+        clock.at(clock.time() + 60, lambda: None)
+        with clock.program():
+            clock.wait_until(None, lambda: not coming)
+            threading.Event().wait(0.1)  # the program is at something that nobody here knows of
+            assert passed(clock) == 30
+
+
+def test_what_another_thread_does_for_a_strand_is_part_of_it(clock: VirtualClock) -> None:
+    with clock.busy():
+        strand = clock.strand()
+
+        def answer() -> None:
+            with clock.joined(strand):
+                clock.sleep(30)  # as a request does that takes its time
+
+        other = threading.Thread(target=answer)
+        other.start()
+        other.join(IN_VAIN)
+        assert passed(clock) == 30
+
+
+def test_who_waits_when_the_clock_stops_ends_there(clock: VirtualClock) -> None:
+    ended: list[type[BaseException] | None] = []
+
+    def sleep() -> None:
+        try:
+            clock.sleep(10)
+        except SystemExit:
+            ended.append(SystemExit)
+
+    sleeper = threading.Thread(target=sleep)
+    with clock.busy():
+        sleeper.start()
+        clock.stop()
+    sleeper.join(IN_VAIN)
+    assert ended == [SystemExit]
+
+
+def test_a_rate_of_zero_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="above 0"):
         VirtualClock(tmp_path / "clock", rate=0)
+
+
+def test_a_day_of_strands_comes_out_the_same_beside_busy_programs(tmp_path: Path) -> None:
+    program = f"""
+import json, sys, threading
+from datetime import UTC, datetime
+from pathlib import Path
+from local.clock import VirtualClock
+clock, said = VirtualClock(Path({str(tmp_path)!r}) / sys.argv[1], rate=None, start=datetime(2026, 3, 3, tzinfo=UTC)), []
+def strand(number):
+    for step in range(20):
+        clock.sleep(60 + (number * step) % 7)
+        said.append((clock.time(), number))
+with clock.busy():
+    for number in range(12):
+        clock.spawn(str(number), lambda number=number: strand(number))
+    clock.sleep(86400)
+print(json.dumps(said))
+"""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
+    try:
+        answers = [
+            json.loads(subprocess.check_output([sys.executable, "-c", program, f"clock{n}"], env=os.environ))
+            for n in range(2)
+        ]
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+    assert answers[0] == answers[1]

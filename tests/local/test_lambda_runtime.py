@@ -1,11 +1,12 @@
 """Lambda functions run as workers of their own: what a handler sees, and what its ends come to."""
 
 import os
-import threading
-import time
+from functools import partial
 
 import pytest
 from botocore.exceptions import ClientError
+
+from local.beside import Beside
 
 COUNT = """
     import os
@@ -33,7 +34,7 @@ def test_a_handler_sees_its_variables_the_endpoint_and_its_own_role(aws):
         import os, boto3
         def handler(event, context):
             arn = boto3.client("sts").get_caller_identity()["Arn"]
-            here = [os.environ[name] for name in ("COLOUR", "AWS_LAMBDA_FUNCTION_NAME", "LAMPLIGHTER_CLOCK")]
+            here = [os.environ[name] for name in ("COLOUR", "AWS_LAMBDA_FUNCTION_NAME", "LAMPLIGHTER_INSTANT")]
             return [*here, 0 < context.get_remaining_time_in_millis() <= 20000, arn]
         """,
         Environment={"Variables": {"COLOUR": "blue"}},
@@ -183,39 +184,27 @@ def test_a_dead_function_does_nothing_until_it_is_revived(aws):
 
 def test_whoever_came_first_gets_the_next_worker(aws, monkeypatch, tmp_path):
     monkeypatch.setattr("local.aws.lambda_runtime.MOST_WORKERS", 1)
-    go = tmp_path / "go"
     aws.function(
         "f",
         """
-        import os, time
+        import os
+        from urllib.request import urlopen
         def handler(event, context):
             print("served", event["number"])
-            while not os.path.exists(event["go"]):
-                time.sleep(0.01)
+            urlopen(os.environ["LAMPLIGHTER_SLEEP"], data=b"5").read()
         """,
     )
-    callers = [
-        threading.Thread(target=aws.invoke, args=("f", {"number": number, "go": str(go)}))
-        for number in range(6)
-    ]
-    for behind, caller in enumerate(callers):
-        caller.start()
-        until(
-            lambda behind=behind: aws.runtime.at_work("f") and len(aws.runtime._lines.get("f", ())) == behind
-        )
-        until(lambda: "served 0" in aws.runtime.logs("f"))
-    go.touch()
-    for caller in callers:
-        caller.join(20)
+    aws.clock.hurry(True)
+    with aws.clock.busy():
+        begun = aws.clock.time()
+        callers = [
+            Beside(aws.clock, "caller", partial(aws.invoke, "f", {"number": number})) for number in range(6)
+        ]
+        for caller in callers:
+            caller.result()
+        assert aws.clock.time() - begun >= 30
     served = [line for line in aws.runtime.logs("f").splitlines() if line.startswith("served")]
     assert served == [f"served {number}" for number in range(6)]
-
-
-def until(done) -> None:
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_no_worker_outlives_the_cloud(aws):

@@ -43,8 +43,7 @@ def test_a_launch_is_refused_in_awss_words_until_the_fault_is_off(lab, faults, f
     assert said in issue["message"]
 
     faults.off(fault)
-    lab.until(lab.members, 400)
-    assert lab.nodegroup()["status"] == "ACTIVE"
+    lab.until(lambda: lab.members() and lab.nodegroup()["status"] == "ACTIVE", 400)
     assert lab.nodegroup()["health"]["issues"] == []
 
 

@@ -81,14 +81,12 @@ def test_nodes_come_with_their_tags_addresses_and_virtual_times(lab):
 
 def test_one_update_at_a_time_while_the_status_stays_active(lab):
     lab.ready()
-    lab.clock.hurry(False)
     update = lab.scale(2)
     assert lab.update(update["id"])["status"] == "InProgress"
     assert lab.nodegroup()["status"] == "ACTIVE"
     with pytest.raises(ClientError, match="currently not in Active State") as refusal:
         lab.scale(0)
     assert code_of(refusal) == "ResourceInUseException"
-    lab.clock.hurry(True)
     lab.until(lambda: lab.update(update["id"])["status"] == "Successful")
     assert lab.aws.call("eks", "list_updates", name="lab", nodegroupName="lab-ng-gpu")["updateIds"] == [
         update["id"]
@@ -135,7 +133,6 @@ def test_a_scale_in_drains_first_and_completing_the_action_ends_the_wait(lab):
     lab.ready(taints=[taint], labels={"tier": "gpu"}).opened(1)
     assert machines.last.taints == [{"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}]
     assert machines.last.labels["tier"] == "gpu"
-    lab.clock.hurry(False)
     lab.scale(0)
     lab.clock.wait_until(None, lambda: any(what == "drain" for what, _ in machines.events))
     (waiting,) = lab.members("Terminating:Wait")
@@ -151,7 +148,6 @@ def test_a_scale_in_drains_first_and_completing_the_action_ends_the_wait(lab):
         LifecycleActionResult="CONTINUE",
         InstanceId=waiting,
     )
-    lab.clock.hurry(True)
     lab.until(lambda: not lab.group()["Instances"], 120)
     assert [what for what, _ in machines.events] == ["started", "drain", "stopping", "stopped"]
     assert lab.instances("terminated")[0]["InstanceId"] == waiting

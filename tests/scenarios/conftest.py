@@ -79,10 +79,9 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
 @pytest.fixture(scope="session")
 def started() -> LabDay:
     """The lab, deployed; ended after the last of those that use it."""
-    cloud = Cloud(LAB, rate=1, start=BEGINS, progress=print)
+    cloud = Cloud(LAB, start=BEGINS, progress=print)
     _STARTED.append(cloud)
     cloud.up()
-    cloud.aws.functions.warm_up()
     return LabDay(cloud)
 
 

@@ -8,14 +8,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import boto3
@@ -24,26 +23,17 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import period_of
+from local.beside import Beside
 from local.cloud import Cloud
 from local.demo import laws
 from local.demo.observations import NodeReader, Outside, Pool, Sample
 
+Done = TypeVar("Done")
 LOOK_EVERY = timedelta(seconds=30)
 #: While only sweeps come and go.
 IDLE_LOOK = timedelta(seconds=90)
-RATE = 60.0
-#: While pods come and go: Kubernetes lives in real time.
-AMONG_PODS = 12.0
-#: Both are fewer on a machine that is busy with other things, by how many seconds a look takes: its slowness is
-#: no slowness of AWS.
-SLOWEST, QUICK_LOOK = 2.0, 0.25
-#: While it is looked: a clock has no rate of nothing.
-STILL = 0.001
-POD_STEPS = {"ApplyGpuSettings", "AwaitGpus", "Validate", "GiveBack", "Drain"}
+#: Steps in which nothing happens but time.
 IDLE = {"WaitForCapacity"}
-WAITS = IDLE | {"ProveZero"}
-#: While somebody types: a program's start would otherwise take minutes.
-PEOPLE = 5.0
 WORKFLOWS = ("open", "close", "extend")
 
 
@@ -74,7 +64,7 @@ class LabDay:
         self.clock = cloud.clock
         self.lab = cloud.lab
         endpoints = cloud.endpoints()
-        self._environment = endpoints.environment()
+        self._environment = cloud.played()
         self._session = boto3.session.Session(
             aws_access_key_id=endpoints.access_key_id,
             aws_secret_access_key=endpoints.secret_access_key,
@@ -86,7 +76,6 @@ class LabDay:
         nodes = NodeReader(cloud.control_plane.admin())
         self._outside = Outside(self._session, self._endpoint, self.ledger, nodes)
         self.samples: list[Sample] = []
-        self._took = QUICK_LOOK
 
     def api(self, service: str) -> Any:
         """AWS with the account's own key."""
@@ -96,14 +85,9 @@ class LabDay:
     def now(self) -> datetime:
         return self.clock.now()
 
-    def _pace(self, busy: timedelta, fastest: float) -> tuple[float, bool, timedelta]:
-        """As fast as what is under way allows: the machine's own time is nothing to hurry past.
-
-        The rate, whether to hurry, and how long until the next look, `busy` where a workflow is at it.
-        """
-        steps = {self._step(execution) for execution in self.running()}
-        rate = (AMONG_PODS if steps & POD_STEPS else RATE) * min(1, QUICK_LOOK / self._took)
-        return min(fastest, max(SLOWEST, rate)), steps <= WAITS, IDLE_LOOK if steps <= IDLE else busy
+    def _pause(self, busy: timedelta) -> timedelta:
+        """How long until the next look, `busy` where a workflow is at something."""
+        return IDLE_LOOK if {self._step(execution) for execution in self.running()} <= IDLE else busy
 
     def _step(self, execution: str) -> str:
         """The state that was entered last: each try of a step is three events more since then."""
@@ -114,22 +98,10 @@ class LabDay:
                     return str(name)
         return ""
 
-    @contextmanager
-    def _still(self) -> Iterator[None]:
-        """Time stands still meanwhile, however slow the machine; only what needs no time of its own goes on."""
-        rate = self.clock.rate
-        with self.clock.busy():
-            self.clock.set_rate(STILL)
-            try:
-                yield
-            finally:
-                self.clock.set_rate(rate)
-
     # what people do
 
     def command(self, *words: str) -> Said:
-        """The command line, as a program of its own; time does not run away meanwhile."""
-        self.clock.set_rate(PEOPLE)
+        """The command line, as a program of its own; time passes only where it waits."""
         done = subprocess.run(
             [sys.executable, "-m", "cli.main", *words],
             env={**os.environ, **self._environment},
@@ -139,6 +111,10 @@ class LabDay:
             timeout=120,
         )
         return Said(done.returncode, done.stdout, done.stderr)
+
+    def beside(self, work: Callable[[], Done]) -> Beside[Done]:
+        """Something that goes on while people do something else."""
+        return Beside(self.clock, "beside", work)
 
     def open(self, nodes: int, length: str, *more: str) -> Lease:
         """A lease by the command line; it must be granted."""
@@ -155,14 +131,11 @@ class LabDay:
 
     def look(self) -> Sample:
         """Everything from outside, at one instant of the lab's, kept among the samples."""
-        begun = time.monotonic()
-        with self._still():
-            now = self.now
-            guard = self.lab.guard.budget
-            period = period_of(now, guard.period, ZoneInfo(self.lab.time_zone))
-            used = self.ledger.budget(period.key, guard.currency).used
-            sample = self._outside.look(self.pool, now, str(used.rounded()))
-        self._took = time.monotonic() - begun
+        now = self.now
+        guard = self.lab.guard.budget
+        period = period_of(now, guard.period, ZoneInfo(self.lab.time_zone))
+        used = self.ledger.budget(period.key, guard.currency).used
+        sample = self._outside.look(self.pool, now, str(used.rounded()))
         self.samples.append(sample)
         return sample
 
@@ -217,28 +190,18 @@ class LabDay:
         condition: Callable[[Sample], bool],
         within: timedelta,
         every: timedelta = LOOK_EVERY,
-        fastest: float = RATE,
     ) -> Sample:
         """Let time pass until a look fulfils the condition; an hour of nothing takes a moment.
 
         The condition is asked at the instant of the look.
-        `fastest` is for what somebody has to answer before its time is over.
         """
         deadline = self.now + within
-        try:
-            while True:
-                with self._still():
-                    sample = self.look()
-                    if condition(sample):
-                        return sample
-                    assert sample.at < deadline, f"{what}: not within {within}\n{self.story(sample)}"
-                    rate, hurry, wait = self._pace(every, fastest)
-                self.clock.set_rate(rate)
-                self.clock.hurry(hurry)
-                self.clock.sleep(wait.total_seconds())
-        finally:
-            self.clock.hurry(False)
-            self.clock.set_rate(1)
+        while True:
+            sample = self.look()
+            if condition(sample):
+                return sample
+            assert sample.at < deadline, f"{what}: not within {within}\n{self.story(sample)}"
+            self.clock.sleep(self._pause(every).total_seconds())
 
     def until_state(self, lease: str, *states: LeaseState, within: timedelta = timedelta(hours=1)) -> Lease:
         """Until a lease is in one of the states; what a workflow writes after it comes later."""
@@ -269,9 +232,7 @@ class LabDay:
 
     def pass_until(self, instant: datetime) -> None:
         """Let an idle stretch pass: only sweeps and the planner run in it."""
-        self.clock.hurry(True)
         self.clock.sleep_until(instant.timestamp())
-        self.clock.hurry(False)
 
     # judging
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from tests.scenarios.lab_day import RATE, LabDay
+from tests.scenarios.lab_day import LabDay
 from tests.scenarios.slack_talk import CHANNEL
 
 SOON = timedelta(minutes=5)
@@ -35,7 +35,6 @@ class Channel:
         *,
         thread: str | None = None,
         every: timedelta = timedelta(seconds=5),
-        fastest: float = RATE,
     ) -> Mapping[str, Any]:
         """Until one message says so: the board needs a second or two."""
         self.day.until(
@@ -43,7 +42,6 @@ class Channel:
             lambda _: bool(self.showing(words, thread)),
             within,
             every,
-            fastest,
         )
         [found] = self.showing(words, thread)
         return found

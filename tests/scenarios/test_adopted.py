@@ -41,9 +41,8 @@ def adopted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
         order = {"clusterName": CLUSTER, "nodegroupName": GROUP, "scalingConfig": sizes}
         cloud.aws.around.call("eks", "update_nodegroup_config", order)
 
-    with Cloud(path, rate=1, start=NOON, progress=print, found=by_hand) as cloud:
+    with Cloud(path, start=NOON, progress=print, found=by_hand) as cloud:
         cloud.up()
-        cloud.aws.functions.warm_up()
         yield LabDay(cloud)
 
 

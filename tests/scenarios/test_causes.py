@@ -14,7 +14,7 @@ import pytest
 from lamplighter.domain.diagnosis.causes import CAUSES
 from local.cloud import Cloud
 from local.faults.catalogue import FAULTS, Reach
-from tests.scenarios.troubled_lab import STARTING, Findings, TroubledLab, causes
+from tests.scenarios.troubled_lab import Findings, TroubledLab, causes
 
 LAB = Path(__file__).with_name("causes.yaml")
 BEGINS = datetime(2026, 12, 1, 9, 58, tzinfo=UTC)
@@ -42,15 +42,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TroubledLab]:
     folder = tmp_path_factory.mktemp("snapshots")
     with Cloud(LAB, start=BEGINS, progress=print) as cloud, pytest.MonkeyPatch.context() as environment:
         cloud.up()
-        cloud.aws.functions.warm_up()
-        for name, value in cloud.endpoints().environment().items():
+        for name, value in cloud.played().items():
             environment.setenv(name, value)
         environment.setattr(boto3, "client", kept(boto3.client))
         lab = TroubledLab(cloud, folder)
         for name in OF_A_POOL:
             lab.fault("on", name, "--pool", name)
         lab.student("gpu-lost")
-        lab.pass_time(OPENED, STARTING)
+        lab.pass_time(OPENED)
         yield lab
 
 

@@ -11,10 +11,9 @@ import pytest
 
 from lamplighter.domain.lease import Lease, LeaseState
 from local.aws.cloudformation.stack import Stack
-from local.background import Background
 from local.demo.observations import Sample
 from tests.scenarios.conftest import LAB
-from tests.scenarios.lab_day import PEOPLE, LabDay
+from tests.scenarios.lab_day import LabDay
 
 CONTROLLERS = {"leases", "nodegroups", "cluster", "guard", "planner", "notices", "deploy"}
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
@@ -145,19 +144,17 @@ def test_what_opens_while_the_pool_is_changed_waits_for_it_and_loses_nothing(
     faults = lab.cloud.aws.behaviours.faults
     faults.endless_updates(lab.pool.nodegroup)
     path = _lab(tmp_path, LAB.read_text("utf-8").replace("max_nodes: 2", "max_nodes: 1"))
-    going = Background(lambda: lab.cloud.redeploy(path))
+    going = lab.beside(lambda: lab.cloud.redeploy(path))
     while lab.ledger.deploy_mark("gpu") is None:
-        assert not going.ended(0), _told(going.result())
+        assert not going.ended, _told(going.result())
         lab.clock.sleep(0.5)
 
     # when somebody opens the pool, then that waits until the deploy is done
     lease = lab.open(1, "90m")
     waiting = lambda _: bool(lab.entries(begun, "held-up"))  # noqa: E731
-    # No faster than a deploy is: it holds the pool for a quarter of an hour, then it says so again.
-    lab.until("the opening waits", waiting, timedelta(minutes=10), timedelta(seconds=5), PEOPLE)
+    lab.until("the opening waits", waiting, timedelta(minutes=10), timedelta(seconds=5))
     assert lab.look().desired == 0
     faults.clear(lab.pool.nodegroup)
-    lab.clock.set_rate(PEOPLE)
     ended = going.result()
     assert {stack.status for stack in ended} <= COMPLETE, _told(ended)
     assert lab.ledger.deploy_mark("gpu") is None
@@ -200,12 +197,9 @@ def _nodegroup(lab: LabDay) -> tuple[object, ...]:
 
 
 def _destroyed(lab: LabDay) -> Stack:
-    """What became of destroying the controller; closing goes on in virtual time meanwhile.
-
-    What CloudFormation itself does takes the machine's time: at each look it has a second, and hours of the lab's.
-    """
-    going = Background(lambda: lab.cloud.destroy(f"{lab.lab.name}-controller"))
-    lab.until("the destroy has ended", lambda _: going.ended(1), timedelta(hours=8), timedelta(minutes=2))
+    """What became of destroying the controller; it is looked at meanwhile."""
+    going = lab.beside(lambda: lab.cloud.destroy(f"{lab.lab.name}-controller"))
+    lab.until("the destroy has ended", lambda _: going.ended, timedelta(hours=8), timedelta(minutes=2))
     return going.result()
 
 

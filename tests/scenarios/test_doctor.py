@@ -36,7 +36,7 @@ slack: {channel: C0123456789}
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
-    with Cloud(path, rate=1, start=NOON, progress=print) as cloud:
+    with Cloud(path, start=NOON, progress=print) as cloud:
         cloud.up()
         made = Account(LabDay(cloud))
         in_order(made)
@@ -47,7 +47,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
 def _clients(account: Account) -> Iterator[None]:
     """Clients of this process lead to the cloud."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in account.cloud.endpoints().environment().items():
+        for name, value in account.cloud.played().items():
             patch.setenv(name, value)
         yield
 
@@ -174,7 +174,7 @@ def stranger(account: Account) -> dict[str, str]:
 
 def shell(account: Account, *words: str, folder: Path, **environment: str) -> Said:
     """The command line as a program of its own; an empty variable is one that is not set."""
-    given = {**os.environ, **account.cloud.endpoints().environment(), **environment}
+    given = {**os.environ, **account.cloud.played(), **environment}
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "doctor", *words],
         env={name: value for name, value in given.items() if value},

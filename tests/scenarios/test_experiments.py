@@ -24,7 +24,7 @@ from local.cloud import Cloud
 LAB = Path(__file__).with_name("experiments.yaml")
 BEGINS = datetime(2026, 12, 1, 9, 58, tzinfo=UTC)
 POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
-RATE, LOOK_EVERY, WITHIN = 12.0, timedelta(seconds=10), timedelta(minutes=50)
+LOOK_EVERY, WITHIN = timedelta(seconds=10), timedelta(minutes=50)
 TRIES = 6
 """A step of ours is tried so often before the workflow goes on without it."""
 
@@ -79,8 +79,8 @@ class Lesson:
     def changed(self, run: ExperimentRun) -> tuple[bool, bool]:
         """Whether the pair of rules is there, and the settings borrowed, while the change of a run stands.
 
-        Once it is observed it may be gone any moment. So time passes no faster than the machine's until it is
-        there: to observe it takes the pods of a check, and ten seconds at the least.
+        Once it is observed it may be gone any moment: to observe it takes the pods of a check, and ten seconds
+        at the least.
         """
         while self._phase(run) is Phase.PREPARED:
             self.cloud.clock.sleep(0.2)
@@ -94,13 +94,8 @@ class Lesson:
         return now.phase
 
     def pass_time(self, time: timedelta) -> None:
-        """As fast as it goes."""
-        clock = self.cloud.clock
-        clock.set_rate(RATE)
-        clock.hurry(True)
-        clock.sleep(time.total_seconds())
-        clock.hurry(False)
-        clock.set_rate(1)
+        """Let so much time pass."""
+        self.cloud.clock.sleep(time.total_seconds())
 
     def _ids(self) -> tuple[str, str]:
         name = self.cloud.lab.name
@@ -115,12 +110,11 @@ class Lesson:
 @pytest.fixture(scope="module")
 def lesson() -> Iterator[Lesson]:
     with (
-        Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud,
+        Cloud(LAB, start=BEGINS, progress=print) as cloud,
         pytest.MonkeyPatch.context() as environment,
     ):
         cloud.up()
-        cloud.aws.functions.warm_up()
-        for name, value in cloud.endpoints().environment().items():
+        for name, value in cloud.played().items():
             environment.setenv(name, value)
         lesson = Lesson(cloud)
         deadline = cloud.clock.now() + timedelta(minutes=30)

@@ -22,9 +22,8 @@ MINUTE = timedelta(minutes=1)
 
 @pytest.fixture(scope="module")
 def day() -> Iterator[LabDay]:
-    with Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud:
+    with Cloud(LAB, start=BEGINS, progress=print) as cloud:
         cloud.up()
-        cloud.aws.functions.warm_up()
         yield LabDay(cloud)
 
 

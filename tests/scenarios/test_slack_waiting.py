@@ -11,7 +11,7 @@ import pytest
 from lamplighter.domain.lease import Lease, LeaseState
 from local.cloud import Cloud
 from tests.block_kit import faults
-from tests.scenarios.lab_day import AMONG_PODS, LabDay
+from tests.scenarios.lab_day import LabDay
 from tests.scenarios.slack_channel import Channel, shown
 from tests.scenarios.slack_talk import ALONE, Answer, Talk, button
 
@@ -26,9 +26,8 @@ ONE_TURN = 30 * MINUTE
 
 @pytest.fixture(scope="module")
 def day() -> Iterator[LabDay]:
-    with Cloud(LAB, rate=1, start=BEGINS, progress=print) as cloud:
+    with Cloud(LAB, start=BEGINS, progress=print) as cloud:
         cloud.up()
-        cloud.aws.functions.warm_up()
         yield LabDay(cloud)
 
 
@@ -186,7 +185,6 @@ def _offer(day: LabDay, who: str, number: int, within: timedelta = ONE_TURN) -> 
         f"offer {number} to {who}",
         lambda _: len(_offers(day, who)) >= number,
         within,
-        fastest=AMONG_PODS,
     )
     offer = _offers(day, who)[number - 1]
     assert "A place is free on pool gpu" in shown(offer)

@@ -34,9 +34,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
     """The lab, deployed, with both pools open."""
     path = tmp_path_factory.mktemp("lab") / "lab.yaml"
     path.write_text(LAB, "utf-8")
-    with Cloud(path, rate=1, start=NOON, progress=print) as cloud:
+    with Cloud(path, start=NOON, progress=print) as cloud:
         cloud.up()
-        cloud.aws.functions.warm_up()
         yield LabDay(cloud)
 
 

@@ -19,8 +19,6 @@ from lamplighter.domain.diagnosis import diagnose as judged
 from local.cloud import Cloud
 from local.kubernetes.api import KubernetesApi, Object
 
-#: Kubernetes lives in real time: as fast as two cores bear twenty nodes that start at once.
-STARTING, WAITING = 10.0, 20.0
 LOOK_EVERY = timedelta(seconds=30)
 _OPEN = typer.Typer()
 _OPEN.command()(opening.command)
@@ -117,11 +115,9 @@ class TroubledLab:
         left = self._wait(missing, within)
         assert not left, {pool: self.live(pool) for pool in left}
 
-    def pass_time(self, time: timedelta, rate: float = WAITING) -> None:
-        """As fast as it goes."""
-        self.clock.set_rate(rate)
+    def pass_time(self, time: timedelta) -> None:
+        """Let so much time pass."""
         self.clock.sleep(time.total_seconds())
-        self.clock.set_rate(1)
 
     def _wait(self, missing: Callable[[], list[str]], within: timedelta) -> list[str]:
         deadline = self.clock.now() + within

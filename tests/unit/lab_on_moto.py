@@ -33,6 +33,7 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.schedule import Doors
 from lamplighter.lab import Lab
 from tests import ledger_table
+from tests.stopped_clock import stop_at
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 REGION = "ap-northeast-2"
@@ -129,7 +130,7 @@ class LabOnMoto:
     def at(self, minutes: float) -> datetime:
         """Stop the clock so many minutes after eight."""
         now = EIGHT + timedelta(minutes=minutes)
-        self.clock.write_text(f"{now.timestamp()} 0 0", "ascii")
+        stop_at(self.clock, now)
         return now
 
     def lease(
@@ -225,7 +226,7 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
         "AWS_DEFAULT_REGION": REGION,
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
-        "LAMPLIGHTER_CLOCK": str(folder / "clock"),
+        "LAMPLIGHTER_INSTANT": str(folder / "clock"),
         "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
     }.items():
         monkeypatch.setenv(name, value)

@@ -141,7 +141,7 @@ class World:
         enter = self._stack.enter_context
         self._folder = Path(enter(TemporaryDirectory()))
         enter(patch.dict(os.environ, self._environment()))
-        os.environ.pop("LAMPLIGHTER_CLOCK", None)
+        os.environ.pop("LAMPLIGHTER_INSTANT", None)
         enter(patch.object(boto3, "client", self._client))
         enter(patch.object(boto3, "Session", self._session))
         enter(patch.object(urllib.request, "urlopen", self.cloudformation.is_told))

@@ -42,7 +42,11 @@ class Deployment:
         verb = "UPDATE" if self.before else "CREATE"
         self._scope = scope = self._scoped(template, parameters)
         wanted = _wanted(template, scope)
-        failures = walk({name: template.dependencies(name) & wanted for name in wanted}, self._install_named)
+        failures = walk(
+            self.around.clock,
+            {name: template.dependencies(name) & wanted for name in wanted},
+            self._install_named,
+        )
         if not failures:
             try:
                 outputs, exports = self._outputs(template, scope)
@@ -136,7 +140,9 @@ class Deployment:
             stack.becomes("ROLLBACK_FAILED" if failures else "ROLLBACK_COMPLETE", _summary(failures))
             return
         stack.becomes("UPDATE_ROLLBACK_IN_PROGRESS", reason)
-        failures = walk({name: set(old.needs) for name, old in self.before.items()}, self._put_back)
+        failures = walk(
+            self.around.clock, {name: set(old.needs) for name, old in self.before.items()}, self._put_back
+        )
         if failures:
             stack.becomes("UPDATE_ROLLBACK_FAILED", _summary(failures))
             return
@@ -178,7 +184,8 @@ class Deployment:
             if forget is None or name in forget:
                 self.stack.installed.pop(name, None)
 
-        return walk(reversed_order({name: set(thing.needs) for name, thing in things.items()}), take)
+        needs = {name: set(thing.needs) for name, thing in things.items()}
+        return walk(self.around.clock, reversed_order(needs), take)
 
     def _delete(self, thing: Installed) -> None:
         stack, resource = self.stack, thing.resource

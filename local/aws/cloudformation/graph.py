@@ -3,22 +3,25 @@
 What the work is, and what a failure means, is the caller's.
 """
 
-import queue
-import threading
 from collections.abc import Callable, Mapping
+from functools import partial
+
+from local.clock import VirtualClock
 
 #: Some wait for minutes of virtual time (node groups, custom resources), so more than there are cores.
 AT_ONCE = 24
 
 
-def walk(before: Mapping[str, set[str]], work: Callable[[str], None]) -> dict[str, Exception]:
-    """Do `work` on every name after all those that must come `before` it.
+def walk(
+    clock: VirtualClock, before: Mapping[str, set[str]], work: Callable[[str], None]
+) -> dict[str, Exception]:
+    """Do `work` on every name after all those that must come `before` it, each as a strand of its own.
 
     A failure keeps what comes after from being begun and lets everything else under way end; the failures
     are returned by name.
     """
     waiting = {name: set(others) & set(before) for name, others in before.items()}
-    ended: queue.SimpleQueue[tuple[str, Exception | None]] = queue.SimpleQueue()
+    ended: list[tuple[str, Exception | None]] = []
     failures: dict[str, Exception] = {}
     running = 0
     while True:
@@ -26,11 +29,11 @@ def walk(before: Mapping[str, set[str]], work: Callable[[str], None]) -> dict[st
         for name in ready[: AT_ONCE - running]:
             del waiting[name]
             running += 1
-            # Daemons, unlike a pool's threads: Ctrl-C must not wait for a cluster.
-            threading.Thread(target=_do, args=(work, name, ended), name=name, daemon=True).start()
+            clock.spawn(name, partial(_do, work, name, ended))
         if not running:
             return failures
-        name, error = ended.get()
+        clock.wait_until(None, lambda: bool(ended))
+        name, error = ended.pop(0)
         running -= 1
         if error is not None:
             failures[name] = error
@@ -38,15 +41,13 @@ def walk(before: Mapping[str, set[str]], work: Callable[[str], None]) -> dict[st
             others.discard(name)
 
 
-def _do(
-    work: Callable[[str], None], name: str, ended: "queue.SimpleQueue[tuple[str, Exception | None]]"
-) -> None:
+def _do(work: Callable[[str], None], name: str, ended: list[tuple[str, Exception | None]]) -> None:
     try:
         work(name)
     except Exception as error:  # noqa: BLE001 (handed to whoever walks)
-        ended.put((name, error))
+        ended.append((name, error))
     else:
-        ended.put((name, None))
+        ended.append((name, None))
 
 
 def reversed_order(before: Mapping[str, set[str]]) -> dict[str, set[str]]:

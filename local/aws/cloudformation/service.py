@@ -1,6 +1,6 @@
 """The CloudFormation API: stacks by name, their templates, events and resources.
 
-Each operation that changes a stack runs on a thread of its own, as on AWS; `await_settled` is for whoever
+Each operation that changes a stack goes on by itself, as on AWS; `await_settled` is for whoever
 shares the process.
 """
 
@@ -190,7 +190,7 @@ class CloudFormation:
                 LOG.exception("an operation on stack %s failed by a fault of the embedded cloud", stack.name)
                 stack.becomes(stack.status.replace("_IN_PROGRESS", "_FAILED"), f"internal failure: {error}")
 
-        threading.Thread(target=run, name=f"stack {stack.name}", daemon=True).start()
+        self._around.clock.spawn(f"stack {stack.name}", run)
 
     def _all(self) -> list[Stack]:
         with self._lock:

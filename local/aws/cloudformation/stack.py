@@ -9,7 +9,7 @@ from typing import Any
 
 from local.aws.cloudformation.kinds import Physical, Properties
 from local.aws.cloudformation.template import Resource, Template
-from local.clock import VirtualClock
+from local.clock import ClockEvent, VirtualClock
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,11 @@ class Stack:
     outputs: dict[str, str] = field(default_factory=dict)
     exports: dict[str, str] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
-    settled: threading.Event = field(default_factory=threading.Event)
+    settled: ClockEvent = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.settled = self.clock.event()
 
     def becomes(self, status: str, reason: str = "") -> None:
         """The stack's own status changes; with a final one, whoever waits for it goes on."""

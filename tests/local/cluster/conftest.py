@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import zipfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,14 @@ from local.clock import VirtualClock
 from local.fleet.fleet import Fleet
 from local.kubernetes.charts import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
-from local.kubernetes.time_proxy import TimeProxy
+from local.kubernetes.gateway import Gateway
 from tests.local.cluster.functions import Functions, Token, apply_rbac
 from tests.local.cluster.lab import Lab, await_true
 
 
 @pytest.fixture(scope="session")
-def control_plane(tmp_path_factory):
-    with ControlPlane(tmp_path_factory.mktemp("kubernetes") / "cluster") as running:
+def control_plane(tmp_path_factory, clock):
+    with ControlPlane(tmp_path_factory.mktemp("kubernetes") / "cluster", clock=clock.path) as running:
         yield running
 
 
@@ -76,7 +77,8 @@ def charts():
 
 @pytest.fixture(scope="session")
 def clock(tmp_path_factory):
-    clock = VirtualClock(tmp_path_factory.mktemp("clock") / "clock")
+    # Another year than the machine's: whatever takes the wrong clock is seen.
+    clock = VirtualClock(tmp_path_factory.mktemp("clock") / "clock", start=datetime(2031, 5, 6, tzinfo=UTC))
     clock.hurry(True)
     yield clock
     clock.hurry(False)
@@ -91,13 +93,19 @@ def fleet(control_plane, clock, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def seen_from_outside(control_plane, clock):
-    """The cluster in the lab's time, as our functions see it."""
+def seen_from_outside(control_plane, clock, fleet):
+    """The cluster as our functions reach it."""
     pair = control_plane.server_certificate("functions-see")
-    proxy = TimeProxy(control_plane.endpoint, control_plane.ca_file, *pair, clock=clock)
-    proxy.start()
-    yield proxy
-    proxy.stop()
+    gateway = Gateway(
+        control_plane.endpoint,
+        control_plane.ca_file,
+        *pair,
+        written=fleet.written.note,
+        settle=clock.settle,
+    )
+    gateway.start()
+    yield gateway
+    gateway.stop()
 
 
 @pytest.fixture

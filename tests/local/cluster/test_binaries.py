@@ -1,19 +1,30 @@
 """Where the control plane's programs are taken from, and what is said when they cannot be had."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from lamplighter.errors import BadInput, OutsideFailed
-from local.kubernetes.binaries import ASSET_VARIABLES, PROGRAMS, VERSION, cache_folder, find_programs
+from lamplighter.errors import OutsideFailed
+from local.kubernetes.binaries import PROGRAMS, build_name, cache_folder, find_programs
+from local.kubernetes.overlay import write_overlay
 
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
-    for variable in ASSET_VARIABLES:
-        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+#: As Go has it.
+TIME = """package time
+
+func Now() Time {
+	sec, nsec, mono := runtimeNow()
+	return Time{}
+}
+"""
 
 
 def fill(folder):
@@ -26,29 +37,20 @@ def fill(folder):
 def fake_go(folder, monkeypatch, build: str) -> None:
     """A `go` that says it is new enough and builds as told."""
     folder.mkdir()
+    root = folder / "root"
+    (root / "src/time").mkdir(parents=True)
+    (root / "src/time/time.go").write_text(TIME)
     program = folder / "go"
     program.write_text(
-        f'#!/bin/sh\nif [ "$1" = version ]; then echo go version go1.26.8 linux/amd64; exit; fi\n{build}\n'
+        f'#!/bin/sh\nif [ "$1" = version ]; then echo go version go1.26.8 linux/amd64; exit; fi\n'
+        f'if [ "$1" = env ]; then echo {root}; exit; fi\n{build}\n'
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
-def test_a_folder_that_the_user_names_comes_first(tmp_path, monkeypatch):
-    fill(cache_folder() / VERSION)
-    named = fill(tmp_path / "named")
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(named))
-    assert find_programs(print) == named
-
-
-def test_a_named_folder_without_the_programs_is_bad_input(tmp_path, monkeypatch):
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
-    with pytest.raises(BadInput, match=r"KUBEBUILDER_ASSETS=.*kube-apiserver"):
-        find_programs(print)
-
-
-def test_the_cache_comes_next():
-    cached = fill(cache_folder() / VERSION)
+def test_the_cache_comes_first():
+    cached = fill(cache_folder() / build_name())
     assert find_programs(print) == cached
 
 
@@ -59,14 +61,14 @@ def test_a_build_says_once_why_it_takes_minutes_and_leaves_all_four_programs(tmp
     assert [(programs / program).read_text() for program in PROGRAMS] == ["built\n"] * 4
     assert sum("about four minutes" in line for line in said) == 1
     # nothing half-written stays behind, and what was fetched for the build is gone
-    assert sorted(path.name for path in programs.parent.iterdir()) == ["build.lock", VERSION]
+    assert sorted(path.name for path in programs.parent.iterdir()) == ["build.lock", build_name()]
 
 
 def test_a_build_that_fails_says_what_it_said(tmp_path, monkeypatch):
     fake_go(tmp_path / "bin", monkeypatch, "echo no space left on device; exit 1")
     with pytest.raises(OutsideFailed, match="no space left on device"):
         find_programs(lambda _: None)
-    assert not (cache_folder() / VERSION).exists()
+    assert not (cache_folder() / build_name()).exists()
 
 
 def test_they_can_be_had_before_anything_needs_them(tmp_path, monkeypatch):
@@ -75,9 +77,23 @@ def test_they_can_be_had_before_anything_needs_them(tmp_path, monkeypatch):
     command = [sys.executable, "-m", "local.kubernetes.binaries"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "about four minutes" in done.stdout
-    assert (cache_folder() / VERSION / "kube-apiserver").read_text() == "built\n"
+    assert (cache_folder() / build_name() / "kube-apiserver").read_text() == "built\n"
 
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
-    refused = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert refused.returncode == 1
-    assert refused.stderr.startswith(f"KUBEBUILDER_ASSETS={tmp_path}: etcd")
+
+def test_the_lab_s_clock_is_put_into_go_s_own_time(tmp_path, monkeypatch):
+    fake_go(tmp_path / "bin", monkeypatch, "exit 1")
+    ours = tmp_path / "labtime.go"
+    ours.touch()
+
+    overlay = json.loads(write_overlay(tmp_path / "bin/go", ours, tmp_path).read_text())["Replace"]
+
+    time = tmp_path / "bin/root/src/time"
+    assert overlay[str(time / "labtime.go")] == str(ours)
+    assert "sec, nsec = labNow(sec, nsec)" in Path(overlay[str(time / "time.go")]).read_text()
+
+
+def test_a_go_that_asks_for_the_time_in_another_way_is_refused(tmp_path, monkeypatch):
+    fake_go(tmp_path / "bin", monkeypatch, "exit 1")
+    (tmp_path / "bin/root/src/time/time.go").write_text("package time")
+    with pytest.raises(OutsideFailed, match="no clock can be put in"):
+        write_overlay(tmp_path / "bin/go", tmp_path / "labtime.go", tmp_path)

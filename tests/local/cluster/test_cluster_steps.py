@@ -52,7 +52,7 @@ class Told(Run):
 
 @pytest.fixture
 def connection(enter, lab, clock, monkeypatch) -> Connection:
-    monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(clock.path))
+    monkeypatch.setenv("LAMPLIGHTER_INSTANT", str(clock.path))
     found: Connection = enter("cluster")
     # EKS gives this label to its nodes; a machine by itself has none.
     labels = {"eks.amazonaws.com/nodegroup": "lab-ng-gpu"}

@@ -106,7 +106,7 @@ def ledger(monkeypatch) -> Iterator[Ledger]:
 
 @pytest.fixture
 def connection(enter, lab, clock, monkeypatch) -> Connection:
-    monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(clock.path))
+    monkeypatch.setenv("LAMPLIGHTER_INSTANT", str(clock.path))
     found: Connection = enter("cluster")
     return found
 

@@ -26,9 +26,8 @@ def day(request: pytest.FixtureRequest) -> Iterator[Day]:
             pool, tell = play
             assert pool not in stories, f"two stories are told of pool {pool}"
             stories[pool] = tell
-    with Cloud(LAB, rate=1, start=DEPLOYED, progress=print) as cloud:
+    with Cloud(LAB, start=DEPLOYED, progress=print) as cloud:
         cloud.up()
-        cloud.aws.functions.warm_up()
         played = Day(cloud)
         played.lose_events()
         played.play(stories, BEGINS)

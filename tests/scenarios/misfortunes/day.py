@@ -1,12 +1,10 @@
 """One virtual day in which every pool of a lab has a story of its own, all at the same time.
 
 A story is a generator: it acts, and yields what it waits for. The day looks at everything from outside once
-a virtual minute, and lets each story go on whose wait is over. Hurry runs all along, so the day takes as
-long as the functions and Kubernetes really need. While it looks and stories act time stands still: what they
-see together was so at one instant, however slow the machine. What stories can do and see is in pool.py.
+a virtual minute, and lets each story go on whose wait is over. While it looks and stories act time stands still:
+what they see together was so at one instant. What stories can do and see is in pool.py.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,11 +22,6 @@ from tests.scenarios.misfortunes.looks import Looks
 from tests.scenarios.misfortunes.pool import Pool, Story, Until
 
 LOOK_EVERY = timedelta(minutes=1)
-#: While functions are at it: what takes them a second takes the lab so many. Fewer on a machine that is
-#: busy with other things, by how many seconds a look takes: its slowness is no slowness of AWS.
-RATE, SLOWEST, QUICK_LOOK = 12.0, 2.0, 0.25
-#: While it looks and stories act: a clock has no rate of nothing.
-STILL = 0.001
 #: No story may wait longer, however long it says: the day must end.
 LONGEST = timedelta(hours=8)
 
@@ -90,31 +83,18 @@ class Day:
     def play(self, stories: dict[str, Callable[[Pool], Story]], begins: datetime) -> None:
         """Tell all stories to their ends, each on the pool it is named after."""
         clock = self.cloud.clock
-        with clock.busy():
-            clock.hurry(True)
-            with clock.idle():
-                clock.sleep_until(begins.timestamp())
-            with self._looked_at(stories):
-                told = [self._begun(pool, tell) for pool, tell in stories.items()]
-            going = [each for each in told if each is not None]
-            while going:
-                with clock.idle():
-                    clock.sleep(LOOK_EVERY.total_seconds())
-                with self._looked_at([each.pool.name for each in going]):
-                    going = [each for each in going if self._goes_on(each)]
-            clock.hurry(False)
-        clock.set_rate(1)
+        clock.sleep_until(begins.timestamp())
+        self._look_at(stories)
+        told = [self._begun(pool, tell) for pool, tell in stories.items()]
+        going = [each for each in told if each is not None]
+        while going:
+            clock.sleep(LOOK_EVERY.total_seconds())
+            self._look_at([each.pool.name for each in going])
+            going = [each for each in going if self._goes_on(each)]
 
-    @contextmanager
-    def _looked_at(self, pools: Iterable[str]) -> Iterator[None]:
-        """Look, and let stories act on what was seen, at one instant; then time goes on."""
-        clock, begun = self.cloud.clock, time.monotonic()
-        clock.set_rate(STILL)
+    def _look_at(self, pools: Iterable[str]) -> None:
         for name, sample in self._looks.at(self.now, pools).items():
             self.pools[name].samples.append(sample)
-        took = time.monotonic() - begun
-        yield
-        clock.set_rate(min(RATE, max(SLOWEST, RATE * QUICK_LOOK / took)))
 
     def _begun(self, pool: str, tell: Callable[[Pool], Story]) -> _Told | None:
         self.outcomes[pool] = Outcome()

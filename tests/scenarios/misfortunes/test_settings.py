@@ -68,7 +68,7 @@ def status(pool: Pool) -> Mapping[str, Any]:
     """The command line's word, as a program of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "cli.main", "status", pool.name, "--json"],
-        env={**os.environ, **pool.day.cloud.endpoints().environment()},
+        env={**os.environ, **pool.day.cloud.played()},
         capture_output=True,
         text=True,
         check=False,

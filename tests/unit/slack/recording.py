@@ -29,6 +29,7 @@ from lamplighter.domain.slack.message import Message
 from lamplighter.lab import Lab
 from lamplighter.labfile import parse
 from tests.block_kit import faults
+from tests.stopped_clock import stop_at
 from tests.world.dynamodb import DynamoDB
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)  # 20:00 in Seoul
@@ -165,7 +166,7 @@ class LabInSlack:
     def at(self, minutes: float) -> datetime:
         """Stop the clock so many minutes after eight."""
         now = EIGHT + minutes * MINUTE
-        self.clock.write_text(f"{now.timestamp()} 0 0", "ascii")
+        stop_at(self.clock, now)
         return now
 
     def put(self, lease: Lease) -> Lease:
@@ -244,5 +245,5 @@ def lab_in_slack(monkeypatch: pytest.MonkeyPatch, folder: Path, **more: object) 
     """The lab at eight in the evening."""
     found = parse(json.dumps({**LAB, **more}), "lab")
     assert isinstance(found, Lab), found
-    monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(folder / "clock"))
+    monkeypatch.setenv("LAMPLIGHTER_INSTANT", str(folder / "clock"))
     return LabInSlack(found, folder / "clock")

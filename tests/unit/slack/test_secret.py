@@ -8,6 +8,7 @@ import pytest
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets, SlackSecret
 from lamplighter.errors import OutsideFailed
+from tests.stopped_clock import stop_at
 from tests.unit.slack.recording import EIGHT
 
 
@@ -25,12 +26,12 @@ class SecretsManager:
 
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(tmp_path / "clock"))
+    monkeypatch.setenv("LAMPLIGHTER_INSTANT", str(tmp_path / "clock"))
     return tmp_path / "clock"
 
 
 def at(stopped: Path, moment: datetime) -> None:
-    stopped.write_text(f"{moment.timestamp()} 0 0", "ascii")
+    stop_at(stopped, moment)
 
 
 def secret(manager: SecretsManager) -> SlackSecret:

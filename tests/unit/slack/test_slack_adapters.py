@@ -20,6 +20,7 @@ from lamplighter.domain.slack.blocks import plain, section
 from lamplighter.domain.slack.message import Message
 from lamplighter.domain.slack.person import Person
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from tests.stopped_clock import stop_at
 from tests.unit.slack.recording import EIGHT, MINUTE
 
 SAID = Message(plain("hello"), [section(plain("hello"))], "d")
@@ -224,9 +225,9 @@ class Memory:
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def stop(minutes: float) -> None:
-        (tmp_path / "clock").write_text(f"{(EIGHT + timedelta(minutes=minutes)).timestamp()} 0 0", "ascii")
+        stop_at(tmp_path / "clock", EIGHT + timedelta(minutes=minutes))
 
-    monkeypatch.setenv("LAMPLIGHTER_CLOCK", str(tmp_path / "clock"))
+    monkeypatch.setenv("LAMPLIGHTER_INSTANT", str(tmp_path / "clock"))
     stop(0)
     return stop
 

@@ -1,9 +1,9 @@
 """One reading of the outside: what was read, what was not and why, and when the time for it is over."""
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from lamplighter.clock import monotonic
 from lamplighter.errors import OutsideFailed, TryLater
 
 T = TypeVar("T")
@@ -15,14 +15,14 @@ class Reading:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._ends = time.monotonic() + seconds
+        self._ends = monotonic() + seconds
         self.not_read: dict[str, str] = {}
         """Why, by the snapshot's key."""
 
     @property
     def over(self) -> bool:
         """Whether the time for reading is up."""
-        return time.monotonic() >= self._ends
+        return monotonic() >= self._ends
 
     def read(self, key: str, call: Callable[[], T]) -> T | None:
         """What the call gives; None where it fails, and where no time is left to make it."""

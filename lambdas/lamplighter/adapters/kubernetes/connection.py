@@ -5,7 +5,6 @@ Owns the transport and what a status means for the caller; what is read or writt
 
 import base64
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from typing import Any, Protocol
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.kubernetes.token import Token
+from lamplighter.clock import monotonic, sleep
 from lamplighter.errors import OutsideFailed
 
 CONNECT_SECONDS = 3.0
@@ -126,19 +126,19 @@ class Connection:
         content_type: str | None = None,
     ) -> Answer:
         """One request; a refusal comes back as its status, only an unreachable or unwilling server raises."""
-        give_up = time.monotonic() + self.patience
+        give_up = monotonic() + self.patience
         while True:
             answer = self._once(method, path, body, query or {}, content_type)
             if answer.status != UNAUTHORIZED:
                 break
-            if time.monotonic() >= give_up:
+            if monotonic() >= give_up:
                 tried = f"401 for {self.patience:.0f} s" if self.patience else "401"
                 raise OutsideFailed(
                     f"{method} {path} on {self.endpoint}: the API server does not know the role that asks "
                     f"({tried}); has it an EKS access entry?"
                 )
             self._token.forget()
-            time.sleep(ASK_AGAIN_SECONDS)
+            sleep(ASK_AGAIN_SECONDS)
         if answer.status == FORBIDDEN:
             raise Forbidden(
                 f"{method} {path} on {self.endpoint}: {answer.message}; "

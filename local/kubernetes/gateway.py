@@ -1,10 +1,11 @@
-"""The API server as everybody outside the embedded cloud sees it: the same one, in the lab's time.
+"""The API server as everybody outside the embedded cloud reaches it: the same one, with its writes noted.
 
-The control plane keeps the machine's time, and so do the fleet and the controllers, which speak to it
-directly. EKS and the kubeconfig name this address instead. Which instant is which is timestamps.py's; who may
-do what stays the API server's, since tokens pass through as they are.
+The fleet and the controllers speak to it directly; EKS and the kubeconfig name this address instead. What is read
+here is read when the controllers have answered what happened before, so that it does not depend on how quick the
+machine is. Who may do what stays the API server's, since tokens pass through as they are.
 """
 
+import json
 import logging
 import socket
 import ssl
@@ -15,11 +16,9 @@ from contextlib import suppress
 from http.client import HTTPException, HTTPResponse, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
-from wsgiref.handlers import format_date_time
+from urllib.parse import parse_qs, urlsplit
 
-from local.clock import VirtualClock
-from local.kubernetes.timestamps import Timestamps
+from local.kubernetes.api import Object
 from local.kubernetes.upstream import Upstream, pass_between
 
 LOG = logging.getLogger(__name__)
@@ -31,18 +30,29 @@ _HOP_BY_HOP = frozenset(
 _OWN = _HOP_BY_HOP | {"host", "content-length", "accept-encoding", "accept", "expect"}
 _TOLD_ANEW = _HOP_BY_HOP | {"cache-control", "expires"}
 _NO_BODY = frozenset({204, 304})
+_BAD = 400
 
 
-class TimeProxy:
-    """`upstream` is the API server's address, `certificate` and `key` are files that clients of it trust."""
+class Gateway:
+    """`upstream` is the API server's address, `certificate` and `key` are files that clients of it trust.
+
+    `written` is told of every write that succeeded, its path and the answer; `settle` is called before a read.
+    """
 
     def __init__(
-        self, upstream: str, authority: Path, certificate: Path, key: Path, *, clock: VirtualClock
+        self,
+        upstream: str,
+        authority: Path,
+        certificate: Path,
+        key: Path,
+        *,
+        written: Callable[[str, Object], None] = lambda *_: None,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         serving.load_cert_chain(certificate, key)
         self._upstream = Upstream(upstream, ssl.create_default_context(cafile=str(authority)))
-        self._server = _Server(serving, self._upstream, clock)
+        self._server = _Server(serving, self._upstream, written, settle)
 
     @property
     def endpoint(self) -> str:
@@ -50,7 +60,7 @@ class TimeProxy:
 
     def start(self) -> None:
         threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), name="kubernetes-time", daemon=True
+            target=self._server.serve_forever, args=(0.05,), name="kubernetes-gateway", daemon=True
         ).start()
 
     def stop(self) -> None:
@@ -65,15 +75,20 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, serving: ssl.SSLContext, upstream: Upstream, clock: VirtualClock) -> None:
+    def __init__(
+        self,
+        serving: ssl.SSLContext,
+        upstream: Upstream,
+        written: Callable[[str, Object], None],
+        settle: Callable[[], None],
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.serving, self.upstream, self.clock = serving, upstream, clock
-        self.timestamps = Timestamps(clock.history)
+        self.serving, self.upstream, self.written, self.settle = serving, upstream, written, settle
         self.open: set[socket.socket] = set()
 
     def handle_error(self, *_: object) -> None:
         """A client that hangs up in the middle is no news, whatever broke off with it."""
-        LOG.debug("a connection through the time proxy broke off: %r", sys.exception())
+        LOG.debug("a connection through the gateway broke off: %r", sys.exception())
 
     def hang_up(self) -> None:
         for connection in list(self.open):
@@ -106,11 +121,13 @@ class _Handler(BaseHTTPRequestHandler):
         """The API server keeps the log."""
 
     def relay(self) -> None:
-        """Pass one request on, and its answer back in virtual time."""
+        """Pass one request on, and its answer back."""
         if "upgrade" in self.headers.get("Connection", "").lower():
             self._tunnel()
             return
         body = self._body()
+        if self.command == "GET":
+            self.server.settle()
         try:
             connection = self.server.upstream.take()
             self._ask(connection, body)
@@ -133,13 +150,10 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = relay  # noqa: N815 (HTTP's)
 
     def _body(self) -> bytes:
-        """What the client sent, in the machine's time where it is JSON."""
+        """What the client sent."""
         if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
-            body = b"".join(self._chunks())
-        else:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        kind = self.headers.get("Content-Type", "")
-        return self.server.timestamps.meant(body) if "json" in kind or "yaml" in kind else body
+            return b"".join(self._chunks())
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def _chunks(self) -> Iterator[bytes]:
         while size := int(self.rfile.readline().partition(b";")[0], 16):
@@ -149,34 +163,20 @@ class _Handler(BaseHTTPRequestHandler):
             pass  # trailers
 
     def _ask(self, connection: HTTPSConnection, body: bytes) -> None:
-        connection.putrequest(self.command, self._target(), skip_accept_encoding=True)
+        connection.putrequest(self.command, self.path, skip_accept_encoding=True)
         for name, value in self.headers.items():
             if name.lower() not in _OWN:
                 connection.putheader(name, value)
         accepted = self.headers.get("Accept")
         if accepted:
-            connection.putheader("Accept", _readable(accepted))
+            # A write's answer is read here as well.
+            connection.putheader("Accept", accepted if self.command == "GET" else _readable(accepted))
         if body or self.command in {"POST", "PUT", "PATCH"}:
             connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body or None)
 
-    def _target(self) -> str:
-        """The path as it came, but for the one instant that a query may hold."""
-        since = self._query.get("sinceTime")
-        if since is None:
-            return self.path
-        meant = self.server.timestamps.meant_instant(since.encode()).decode()
-        return self.path.replace(quote(since, safe=":"), meant).replace(quote(since, safe=""), meant)
-
-    @property
-    def _query(self) -> dict[str, str]:
-        return {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
-
     def _answer(self, answer: HTTPResponse) -> None:
-        query, stamps = self._query, self.server.timestamps
-        json = answer.headers.get_content_type() == "application/json"
-        stamped = query.get("timestamps") in {"true", "1"}
-        told = stamps.told if json else stamps.told_lines if stamped else bytes
+        query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         follows = query.get("watch") in {"true", "1"} or query.get("follow") in {"true", "1"}
         self._head(answer)
         if self.command == "HEAD" or answer.status in _NO_BODY:
@@ -185,40 +185,35 @@ class _Handler(BaseHTTPRequestHandler):
         elif follows and answer.chunked:
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            self._stream(answer, told, whole_lines=json or stamped)
+            self._stream(answer)
         else:
-            body = told(answer.read())
+            body = answer.read()
+            if self.command != "GET" and answer.status < _BAD:
+                self._note(body)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
         self.wfile.flush()
 
+    def _note(self, body: bytes) -> None:
+        with suppress(ValueError):  # an answer that is no object changes none
+            self.server.written(urlsplit(self.path).path, json.loads(body))
+
     def _head(self, answer: HTTPResponse) -> None:
         self.send_response_only(answer.status, answer.reason)
         bodiless = self.command == "HEAD" or answer.status in _NO_BODY
         for name, value in answer.getheaders():
-            if name.lower() == "date":
-                self.send_header(name, format_date_time(self.server.clock.time()))
-            elif name.lower() not in _TOLD_ANEW and (bodiless or name.lower() != "content-length"):
+            if name.lower() not in _TOLD_ANEW and (bodiless or name.lower() != "content-length"):
                 self.send_header(name, value)
-        # A client reckons an answer's age by its own clock: one from a later day would stay fresh for days.
+        # A client (helm) reckons an answer's age by the machine's clock: one from a later day stays fresh for days.
         self.send_header("Cache-Control", "no-cache, private")
 
-    def _stream(self, answer: HTTPResponse, told: Callable[[bytes], bytes], *, whole_lines: bool) -> None:
+    def _stream(self, answer: HTTPResponse) -> None:
         """Each piece as soon as it is there."""
-        rest = b""
         while piece := answer.read1(_BUFFER):
-            if whole_lines:
-                *_, rest = lines = (rest + piece).split(b"\n")
-                piece = b"\n".join([*lines[:-1], b""])
-            self._chunk(told(piece))
-        self._chunk(told(rest))
-        self.wfile.write(b"0\r\n\r\n")
-
-    def _chunk(self, piece: bytes) -> None:
-        if piece:
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
 
     def _tunnel(self) -> None:
         """What speaks another protocol from here on (exec, port-forward) passes untouched."""
@@ -236,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _readable(accepted: str) -> str:
-    """Ask for JSON where the client takes that as well as a form in which we cannot find instants."""
+    """Ask for JSON where the client takes that as well."""
     kinds = [kind.strip() for kind in accepted.split(",")]
     json = [kind for kind in kinds if not kind.startswith(("application/vnd.kubernetes", "application/cbor"))]
     return ", ".join(json or kinds)

@@ -1,0 +1,34 @@
+"""Something done as a strand of its own while its starter goes on, and its result or error later."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from local.clock import VirtualClock
+
+Result = TypeVar("Result")
+
+
+class Beside(Generic[Result]):
+    """Begins next, when its starter waits on the clock."""
+
+    def __init__(self, clock: VirtualClock, name: str, work: Callable[[], Result]) -> None:
+        self._clock = clock
+        self._work = work
+        self._outcome: list[Result] = []
+        self._error: BaseException | None = None
+        self.ended = False
+        clock.spawn(name, self._run)
+
+    def result(self) -> Result:
+        """Let time pass until it has ended; raises what it raised."""
+        self._clock.wait_until(None, lambda: self.ended)
+        if self._error is not None:
+            raise self._error
+        return self._outcome[0]
+
+    def _run(self) -> None:
+        try:
+            self._outcome.append(self._work())
+        except BaseException as error:  # noqa: BLE001 (raised where the result is asked for)
+            self._error = error
+        self.ended = True

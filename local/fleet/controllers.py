@@ -1,0 +1,230 @@
+"""What Kubernetes' own controllers and its scheduler still owe to what has happened in the cluster.
+
+They answer a change in real milliseconds that the virtual clock knows nothing of. So time does not move before
+the state is there that they bring about: `owed` says what is missing, by what the watches have shown. Which
+controllers run is local/kubernetes/components.py's.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from local.fleet.world import TERMINAL, World, key, labels, ready
+from local.kubernetes.api import Object
+from local.kubernetes.placement import has_room, placeable, selects, tolerates
+
+_TRACKED = "batch.kubernetes.io/job-tracking"
+_NOT_READY, _UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+#: What the DaemonSet controller lets its pods bear
+#: (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations).
+_BORNE = (
+    *({"key": key, "operator": "Exists", "effect": "NoExecute"} for key in (_NOT_READY, _UNREACHABLE)),
+    *(
+        {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": "NoSchedule"}
+        for name in ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
+    ),
+)
+_TEMPLATE = "deprecated.daemonset.template.generation"
+_Owned = dict[str, list[Object]]
+
+
+def owed(world: World) -> str:
+    """The first thing that is missing; empty where all is done."""
+    pods = world.pods.all()
+    owned: _Owned = {}
+    for pod in pods:
+        for owner in _controllers(pod):
+            owned.setdefault(owner, []).append(pod)
+    checks = (
+        _placed(world, pods),
+        _daemonsets(world, owned),
+        _replicasets(world, owned),
+        _deployments(world),
+        _jobs(world, owned),
+        _orphans(world, pods),
+        _taints(world),
+        _budgets(world, pods),
+    )
+    return next((debt for check in checks for debt in check), "")
+
+
+def unfinished(world: World) -> bool:
+    """Whether anything in the cluster is on its way that a program may be waiting for."""
+    pods = world.pods.all()
+    if any(_leaving(pod) or not (ready(pod) or _ended(pod)) for pod in pods):
+        return True
+    return any(policy.get("status", {}).get("state") != "ready" for policy in world.policies.all())
+
+
+def _placed(world: World, pods: list[Object]) -> Iterator[str]:
+    for pod in pods:
+        if pod["spec"].get("nodeName") or _leaving(pod) or _ended(pod):
+            continue
+        conditions = pod.get("status", {}).get("conditions") or []
+        looked = any(one["type"] == "PodScheduled" for one in conditions)
+        if not looked or (placeable(pod) and any(_fits(world, pod, node) for node in world.nodes.all())):
+            yield f"a node for pod {key(pod)}"
+
+
+def _fits(world: World, pod: Object, node: Object) -> bool:
+    others = [one for one in world.pods_on(node["metadata"]["name"]) if not _ended(one)]
+    return (
+        selects(pod["spec"], node)
+        and tolerates(pod["spec"], node, ("NoSchedule", "NoExecute"))
+        and has_room(pod, node, others)
+    )
+
+
+def _daemonsets(world: World, owned: _Owned) -> Iterator[str]:
+    nodes = {node["metadata"]["name"]: node for node in world.nodes.all()}
+    for each in world.daemonsets.all():
+        if _leaving(each):
+            continue
+        name, spec = f"DaemonSet {key(each)}", each["spec"]["template"]["spec"]
+        if not _observed(each):
+            yield f"{name}: a look at its generation"
+            continue
+        there: _Owned = {}
+        for pod in owned.get(each["metadata"]["uid"], []):
+            there.setdefault(_daemon_node(pod), []).append(pod)
+        selected = {node for node, found in nodes.items() if selects(spec, found)}
+        wanted = {n for n in selected if tolerates(spec, nodes[n], ("NoSchedule", "NoExecute"), _BORNE)}
+        kept = {n for n in selected if tolerates(spec, nodes[n], ("NoExecute",), _BORNE)}
+        if missing := wanted - set(there):
+            yield f"{name}: a pod on {min(missing)}"
+        live = {node for node, pods in there.items() if node in nodes and not all(map(_leaving, pods))}
+        if surplus := live - kept:
+            yield f"{name}: the end of its pod on {min(surplus)}"
+        if each.get("status", {}).get("desiredNumberScheduled", 0) != len(wanted):
+            yield f"{name}: its count of nodes"
+        yield from _rolling(name, each, {node: there[node] for node in wanted & set(there)})
+
+
+def _rolling(name: str, daemonset: Object, there: _Owned) -> Iterator[str]:
+    """Its count of what is ready, and the next pod of an update; `there` are its pods by node."""
+    first = {node: min(pods, key=_age) for node, pods in there.items()}
+    good = sum(ready(pod) for pod in first.values())
+    if daemonset.get("status", {}).get("numberReady", 0) != good:
+        yield f"{name}: its count of ready pods"
+    generation = (daemonset["metadata"].get("annotations") or {}).get(_TEMPLATE)
+    old = [pod for pod in first.values() if labels(pod).get("pod-template-generation") != generation]
+    rolls = daemonset["spec"].get("updateStrategy", {}).get("type") == "RollingUpdate"
+    if rolls and old and good == len(there) and not any(map(_leaving, first.values())):
+        yield f"{name}: the end of an old pod"
+
+
+def _replicasets(world: World, owned: _Owned) -> Iterator[str]:
+    for each in world.replicasets.all():
+        if _leaving(each):
+            continue
+        live = [p for p in owned.get(each["metadata"]["uid"], []) if not (_leaving(p) or _ended(p))]
+        status = each.get("status", {})
+        told = (status.get("replicas", 0), status.get("readyReplicas", 0))
+        if not _observed(each) or len(live) != each["spec"].get("replicas", 1):
+            yield f"ReplicaSet {key(each)}: its pods"
+        elif told != (len(live), sum(ready(pod) for pod in live)):
+            yield f"ReplicaSet {key(each)}: its counts"
+
+
+def _deployments(world: World) -> Iterator[str]:
+    sets: _Owned = {}
+    for each in world.replicasets.all():
+        for owner in _controllers(each):
+            sets.setdefault(owner, []).append(each)
+    for each in world.deployments.all():
+        if _leaving(each):
+            continue
+        mine = sets.get(each["metadata"]["uid"], [])
+        told = each.get("status", {}).get("readyReplicas", 0)
+        if not _observed(each) or not mine:
+            yield f"Deployment {key(each)}: its ReplicaSet"
+        elif told != sum(one.get("status", {}).get("readyReplicas", 0) for one in mine):
+            yield f"Deployment {key(each)}: its counts"
+
+
+def _jobs(world: World, owned: _Owned) -> Iterator[str]:
+    for each in world.jobs.all():
+        pods = owned.get(each["metadata"]["uid"], [])
+        if any(_ended(pod) and _TRACKED in (pod["metadata"].get("finalizers") or []) for pod in pods):
+            yield f"Job {key(each)}: its count of ended pods"
+        status, spec = each.get("status", {}), each["spec"]
+        finished = any(
+            one["type"] in ("Complete", "Failed") and one["status"] == "True"
+            for one in status.get("conditions") or []
+        )
+        if finished or _leaving(each) or spec.get("suspend"):
+            continue
+        most, wanted = spec.get("parallelism", 1), spec.get("completions", 1)
+        live = [pod for pod in pods if not (_leaving(pod) or _ended(pod))]
+        done, failed = status.get("succeeded", 0), status.get("failed", 0)
+        if done >= wanted or failed > spec.get("backoffLimit", 6):
+            yield f"Job {key(each)}: its end"
+        elif len(live) < min(most, wanted - done) or status.get("active", 0) != len(live):
+            yield f"Job {key(each)}: its pods"
+
+
+def _orphans(world: World, pods: list[Object]) -> Iterator[str]:
+    there = {
+        one["metadata"]["uid"]
+        for kind in (world.daemonsets, world.replicasets, world.deployments, world.jobs)
+        for one in kind.all()
+    }
+    watched = ("DaemonSet", "ReplicaSet", "Deployment", "Job")
+    for each in (*pods, *world.replicasets.all(), *world.daemonsets.all()):
+        owners = [o for o in each["metadata"].get("ownerReferences") or [] if o["kind"] in watched]
+        if owners and not _leaving(each) and not any(owner["uid"] in there for owner in owners):
+            yield f"the end of {key(each)}, whose owner is gone"
+
+
+def _taints(world: World) -> Iterator[str]:
+    for node in world.nodes.all():
+        conditions = {one["type"]: one["status"] for one in node.get("status", {}).get("conditions") or []}
+        taints = node["spec"].get("taints") or []
+        marked = {one["key"] for one in taints if one["key"] in (_NOT_READY, _UNREACHABLE)}
+        wanted = {"False": {_NOT_READY}, "Unknown": {_UNREACHABLE}}.get(conditions.get("Ready", ""), set())
+        blocks = {one["key"] for one in taints if one["effect"] == "NoSchedule"} & marked
+        if "Ready" in conditions and (blocks != wanted or (not wanted and marked)):
+            yield f"the taints of node {node['metadata']['name']}"
+
+
+def _budgets(world: World, pods: list[Object]) -> Iterator[str]:
+    for each in world.budgets.all():
+        wanted = (each["spec"].get("selector") or {}).get("matchLabels") or {}
+        mine = [
+            pod
+            for pod in pods
+            if pod["metadata"].get("namespace") == each["metadata"]["namespace"]
+            and wanted.items() <= labels(pod).items()
+            and not (_leaving(pod) or _ended(pod))
+        ]
+        healthy = sum(ready(pod) for pod in mine)
+        if not _observed(each) or each.get("status", {}).get("currentHealthy", 0) != healthy:
+            yield f"PodDisruptionBudget {key(each)}: its counts"
+
+
+def _controllers(item: Object) -> Iterable[str]:
+    references = item["metadata"].get("ownerReferences") or []
+    return (str(reference["uid"]) for reference in references if reference.get("controller"))
+
+
+def _daemon_node(pod: Object) -> str:
+    """The node of a DaemonSet's pod, also before it is bound: its affinity names it."""
+    if pod["spec"].get("nodeName"):
+        return str(pod["spec"]["nodeName"])
+    required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    return str(required["nodeSelectorTerms"][0]["matchFields"][0]["values"][0])
+
+
+def _age(pod: Object) -> tuple[str, str]:
+    return str(pod["metadata"]["creationTimestamp"]), str(pod["metadata"]["name"])
+
+
+def _observed(item: Object) -> bool:
+    observed = int(item.get("status", {}).get("observedGeneration", 0))
+    return observed >= int(item["metadata"].get("generation", 0))
+
+
+def _leaving(item: Object) -> bool:
+    return "deletionTimestamp" in item["metadata"]
+
+
+def _ended(pod: Object) -> bool:
+    return pod.get("status", {}).get("phase") in TERMINAL

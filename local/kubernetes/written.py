@@ -1,0 +1,65 @@
+"""Changes that were made to the cluster and that a watch must still show before what it shows is the truth.
+
+Whoever writes (the fleet, functions through the gateway) notes the API server's answer; the versions that a watch
+has reached are the objects' own (local/fleet/world.py).
+"""
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+Object = dict[str, Any]
+
+
+class Seen(Protocol):
+    """What a watch has shown of one kind."""
+
+    @property
+    def version(self) -> int: ...
+
+    def has(self, uid: str) -> bool: ...
+
+    def find(self, namespace: str, name: str) -> Object | None: ...
+
+
+class Written:
+    """`seen` are the watched kinds by their name in objects (`Pod`)."""
+
+    def __init__(self, seen: Mapping[str, Seen]) -> None:
+        self._seen = seen
+        self._versions: dict[str, int] = {}
+        self._gone: set[tuple[str, str]] = set()
+        self._evicted: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    def note(self, path: str, answer: Object) -> None:
+        """A write to `path` succeeded with this answer."""
+        kind = str(answer.get("kind"))
+        metadata, details = answer.get("metadata") or {}, answer.get("details") or {}
+        with self._lock:
+            if path.endswith("/eviction"):
+                *_, namespace, _, name, _ = path.split("/")
+                self._evicted.add((namespace, name))
+            elif kind in self._seen and "resourceVersion" in metadata:
+                self._versions[kind] = max(self._versions.get(kind, 0), int(metadata["resourceVersion"]))
+            elif kind == "Status" and "uid" in details:
+                self._gone.add((str(details.get("kind")), str(details["uid"])))
+
+    def unseen(self) -> str:
+        """What was written and is not shown yet; empty where all is."""
+        with self._lock:
+            for kind, version in self._versions.items():
+                if self._seen[kind].version < version:
+                    return f"a change of a {kind}"
+            self._gone = {each for each in self._gone if self._there(*each)}
+            self._evicted = {each for each in self._evicted if self._stays(*each)}
+            if self._gone:
+                return "a deletion"
+            return "an eviction" if self._evicted else ""
+
+    def _there(self, plural: str, uid: str) -> bool:
+        return any(seen.has(uid) for kind, seen in self._seen.items() if plural in (kind, f"{kind.lower()}s"))
+
+    def _stays(self, namespace: str, name: str) -> bool:
+        pod = self._seen["Pod"].find(namespace, name)
+        return pod is not None and "deletionTimestamp" not in pod["metadata"]
