@@ -187,6 +187,7 @@ def test_replies_are_as_the_models_say_and_whole(aws, requests):
     session = botocore.session.get_session()
     for (service, operation), members in EXPECTED.items():
         reply = aws.call(service, botocore.xform_name(operation), **requests.get(operation, {}))
+        aws.clock.sleep(1)  # what was started ends
         shape = session.get_service_model(service).operation_model(operation).output_shape
         assert shape is not None
         report = ParamValidator().validate(reply, shape)

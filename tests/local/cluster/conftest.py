@@ -51,10 +51,10 @@ def tools(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def helm(tools, control_plane, tmp_path_factory):
+def helm(tools, control_plane, seen_from_outside, tmp_path_factory):
     """Runs helm against the cluster."""
     home = tmp_path_factory.mktemp("helm")
-    kubeconfig = control_plane.admin_kubeconfig(home / "kubeconfig")
+    kubeconfig = control_plane.admin_kubeconfig(home / "kubeconfig", seen_from_outside.endpoint)
 
     def run(*arguments: str, values: dict[str, object] | None = None) -> subprocess.CompletedProcess[str]:
         command = [str(tools / "helm" / "helm"), *arguments, "--kubeconfig", str(kubeconfig)]
