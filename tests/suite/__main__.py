@@ -1,91 +1,19 @@
-"""Runs the whole suite, or the parts that are named, one after another; ends with 1 where a part failed.
+"""Runs the whole suite, or the parts that are named, one after another; ends with 1 where a part failed."""
 
-A part says when it begins and how long it took. What it printed is shown whole once it has failed, or in a
-long run, whose seeds are worth keeping.
-"""
-
-import signal
 import sys
-import threading
-import time
 from collections.abc import Sequence
 
-from tests.suite.parts import LONG, PARTS, ROWS, Part
-from tests.suite.running import Ended, Running
-
-#: Nobody should have to guess whether it still runs.
-SAID_EVERY = 60.0
+from tests.suite.parts import PARTS, ROWS
+from tests.suite.rows import run
 
 
 def main(chosen: Sequence[str]) -> int:
-    chosen_rows = [[part for part in PARTS if part.name in chosen]] if chosen else ROWS
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    suite = _Suite()
-    rows = [threading.Thread(target=suite.run, args=(row,), daemon=True) for row in chosen_rows]
-    for row in rows:
-        row.start()
-    try:
-        for row in rows:
-            while row.is_alive():
-                row.join(SAID_EVERY)
-                if row.is_alive():
-                    suite.say_what_runs()
-    finally:
-        suite.running.end()
-    return suite.sum_up()
-
-
-class _Suite:
-    def __init__(self) -> None:
-        self.running = Running()
-        self._begun = time.monotonic()
-        self._since: dict[str, float] = {}
-        self._ended: list[Ended] = []
-        self._lock = threading.Lock()
-
-    def run(self, row: Sequence[Part]) -> None:
-        """Its parts, one after another; a failed one keeps none of the others from running."""
-        for part in row:
-            with self._lock:
-                self._since[part.name] = time.monotonic()
-                _say(f"{part.name}: begins")
-            ended = self.running.run(part)
-            with self._lock:
-                del self._since[part.name]
-                self._ended.append(ended)
-                _say_end(ended)
-
-    def say_what_runs(self) -> None:
-        with self._lock:
-            for name, since in self._since.items():
-                _say(f"{name}: for {_minutes(time.monotonic() - since)} now")
-
-    def sum_up(self) -> int:
-        failed = [each.part.name for each in self._ended if not each.passed]
-        whole = _minutes(time.monotonic() - self._begun)
-        processor = _minutes(sum(each.processor for each in self._ended))
-        _say(
-            f"All: {whole}, {processor} of a processor" + (f"; FAILED: {'; '.join(failed)}" if failed else "")
+    unknown = set(chosen) - {part.name for part in PARTS}
+    if unknown:
+        sys.exit(
+            f"The suite has no part {', '.join(sorted(unknown))}: it has {', '.join(each.name for each in PARTS)}."
         )
-        return 1 if failed else 0
-
-
-def _say_end(ended: Ended) -> None:
-    took = f"{_minutes(ended.real)}, {_minutes(ended.processor)} of a processor"
-    if LONG or not ended.passed:
-        _say(f"{ended.part.name}: its output\n{ended.output.rstrip()}")
-    told = ended.last_line if ended.passed else "FAILED, see above"
-    _say(f"{ended.part.name}: {took}: {told}")
-
-
-def _minutes(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    return run([[part for part in PARTS if part.name in chosen]] if chosen else ROWS)
 
 
 if __name__ == "__main__":

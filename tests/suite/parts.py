@@ -25,6 +25,8 @@ class Part:
     commands: tuple[Command, ...]
     #: Exit statuses that are well.
     well: tuple[int, ...] = (0,)
+    #: Whether what it prints is worth reading where it passes, as the seeds of a long run are.
+    shown: bool = False
 
     def with_options(self, *options: str) -> "Part":
         """The same with more options for its last command."""
@@ -40,7 +42,7 @@ def program(name: str) -> str:
 def _tests(name: str, *arguments: str) -> Part:
     chosen = () if LONG else ("-m", "not long")
     command = (program("pytest"), "-q", "-n", "2", *chosen, *arguments)
-    return Part(name, (command,), well=(0,) if LONG else (0, NO_TESTS))
+    return Part(name, (command,), well=(0,) if LONG else (0, NO_TESTS), shown=LONG)
 
 
 LINT = Part(

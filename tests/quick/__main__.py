@@ -1,0 +1,38 @@
+"""Says what changed and which tests are nearest to it, and runs them beside linters and types."""
+
+import os
+import sys
+import time
+
+from tests.quick.changed import changed_files
+from tests.quick.graph import Graph
+from tests.quick.nearest import nearest_tests
+from tests.quick.until import VARIABLE
+from tests.suite.parts import LINT, NO_TESTS, TYPES, Part, program
+from tests.suite.rows import run
+
+#: No test begins after so many seconds: those that run then want to end within the minute.
+SECONDS = 40
+#: pytest has to import them all before it runs the first.
+FILES = 40
+
+
+def main() -> int:
+    os.environ[VARIABLE] = str(time.time() + SECONDS)
+    changed = changed_files()
+    tests = nearest_tests(Graph(), changed)
+    chosen = [str(file) for file in tests[:FILES]]
+    sys.stdout.write(f"{len(changed)} files changed, which {len(tests)} files of tests read.\n")
+    if len(tests) > FILES:
+        sys.stdout.write(
+            f"LEFT OUT: {len(tests) - FILES} files of tests, the farthest; make test runs them.\n"
+        )
+    # Few at a time, or a worker would have the farthest in hand while the nearest still wait.
+    in_order = ("-n", "2", "--dist", "load", "--maxschedchunk", "2")
+    pytest = (program("pytest"), "-q", *in_order, "-m", "not long", "-p", "tests.quick.until", *chosen)
+    nearest = Part("nearest tests", (pytest,), well=(0, NO_TESTS), shown=True)
+    return run([[LINT, TYPES], [nearest] if chosen else []])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
