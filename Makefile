@@ -8,17 +8,14 @@ SHELL := /bin/bash
 
 LAB ?= lab.yaml
 OUT ?= cdk.out
-# What `make bench` measures; nothing named means all of it.
+# The parts that test, test-long and bench are about; none named means all.
 PARTS ?=
 # Lambda runs Python 3.13: the same language version is taken where the machine has it.
 PYTHON ?= $(shell for p in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 BIN := .venv/bin
 
-# The parts of `make test`, each of which can be run alone.
-SUITE := lint types unit properties infra local cluster scenarios
-
-.PHONY: help demo test test-long test-browser quick synth bench docs picture site mutations lock clean $(SUITE)
+.PHONY: help demo test test-long test-browser quick synth bench docs picture site mutations lock clean
 
 help:
 	@echo "make demo       a GPU lab day on this machine, from the first window to the receipt"
@@ -33,7 +30,7 @@ help:
 # A recipe ends by saying what it took.
 TOOK = echo "$(1): $$SECONDS s"
 # What a step needs is set up, as many steps at a time as may.
-SET_UP = --no-print-directory -j 4
+SET_UP = --silent --no-print-directory -j 4
 
 .venv/.begun:
 	@if [ -z "$(PYTHON)" ]; then echo "Lamplighter needs Python 3.11 or newer; none was found on PATH." >&2; exit 2; fi
@@ -87,11 +84,11 @@ synth:
 
 test:
 	@$(MAKE) $(SET_UP) to-test
-	$(BIN)/python -m tests.suite
+	$(BIN)/python -m tests.suite $(PARTS)
 
 test-long:
 	@$(MAKE) $(SET_UP) to-test
-	LAMPLIGHTER_TESTS=long $(BIN)/python -m tests.suite
+	LAMPLIGHTER_TESTS=long $(BIN)/python -m tests.suite $(PARTS)
 
 quick:
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks
@@ -108,10 +105,6 @@ test-browser:
 	$(BIN)/pytest -q -n 2 --dist loadscope tests/browser
 
 # --- what maintainers run ---------------------------------------------------------------------
-
-$(SUITE):
-	@$(MAKE) $(SET_UP) to-test
-	$(BIN)/python -m tests.suite $@
 
 docs:
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks
