@@ -3,7 +3,6 @@
 What a part printed is shown whole once it has failed, or where it is worth reading at any rate: nothing interleaves.
 """
 
-import signal
 import sys
 import threading
 import time
@@ -18,8 +17,7 @@ SAID_EVERY = 60.0
 
 def run(rows: Sequence[Sequence[Part]]) -> int:
     """All of them, the parts of a row one after another; 1 where one failed."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    suite = _Suite()
+    suite = _Suite(rows)
     threads = [threading.Thread(target=suite.run, args=(row,), daemon=True) for row in rows]
     for thread in threads:
         thread.start()
@@ -35,8 +33,9 @@ def run(rows: Sequence[Sequence[Part]]) -> int:
 
 
 class _Suite:
-    def __init__(self) -> None:
+    def __init__(self, rows: Sequence[Sequence[Part]]) -> None:
         self.running = Running()
+        self._names = [part.name for row in rows for part in row]
         self._begun = time.monotonic()
         self._since: dict[str, float] = {}
         self._ended: list[Ended] = []
@@ -60,7 +59,10 @@ class _Suite:
                 _say(f"{name}: for {_minutes(time.monotonic() - since)} now")
 
     def sum_up(self) -> int:
-        failed = [each.part.name for each in self._ended if not each.passed]
+        passed = {each.part.name for each in self._ended if each.passed}
+        failed = [
+            name for name in self._names if name not in passed
+        ]  # one that could not even run among them
         whole = _minutes(time.monotonic() - self._begun)
         processor = _minutes(sum(each.processor for each in self._ended))
         _say(

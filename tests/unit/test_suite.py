@@ -41,6 +41,11 @@ def test_an_end_that_is_well_passes() -> None:
     assert run([[part("nothing to run", "raise SystemExit(5)", well=(0, 5))]]) == 0
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_part_that_cannot_even_run_fails_the_suite() -> None:
+    assert run([[Part("nowhere", (("/nowhere/program",),))]]) == 1
+
+
 def test_the_rows_run_every_part() -> None:
     rows = {word for row in ROWS for each in row for word in each.name.split(", ")}
 
