@@ -1,4 +1,4 @@
-# The four targets that people use: demo, test, synth, bench. All else is a step towards them.
+# The targets that people use: demo, test, quick, test-long, synth, bench. All else is a step towards them.
 # Needs Python >= 3.11, make and a package index; writes to this checkout and the user's cache folder only.
 
 SHELL := /bin/bash
@@ -8,94 +8,125 @@ SHELL := /bin/bash
 
 LAB ?= lab.yaml
 OUT ?= cdk.out
+# The parts that test, test-long and bench are about; none named means all.
+PARTS ?=
 # Lambda runs Python 3.13: the same language version is taken where the machine has it.
 PYTHON ?= $(shell for p in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 BIN := .venv/bin
 
-.PHONY: help demo test test-browser synth bench setup lint types unit scenarios docs lock clean
+.PHONY: help demo test test-long test-browser quick synth bench docs picture site mutations lock clean
 
 help:
-	@echo "make demo    a GPU lab day on this machine, from the first window to the receipt"
-	echo "make test    every check and test"
-	echo "make synth   the cloud assembly of LAB=$(LAB) into OUT=$(OUT)"
-	echo "make bench   the figures of docs/reference/performance.md"
+	@echo "make demo       a GPU lab day on this machine, from the first window to the receipt"
+	echo "make quick      checks, and the tests nearest to what changed: below a minute"
+	echo "make test       every check, and every test but the long ones"
+	echo "make test-long  every test, at its full length"
+	echo "make synth      the cloud assembly of LAB=$(LAB) into OUT=$(OUT)"
+	echo "make bench      the figures of docs/reference/performance.md"
 
-# --- set-up, each step once -------------------------------------------------------------------
+# --- set-up, each step once; steps that do not need each other run side by side ---------------
 
-.venv/.ready: requirements/dev.txt pyproject.toml
+# A recipe ends by saying what it took.
+TOOK = echo "$(1): $$SECONDS s"
+# What a step needs is set up, as many steps at a time as may.
+SET_UP = --silent --no-print-directory -j 4
+
+.venv/.begun:
 	@if [ -z "$(PYTHON)" ]; then echo "Lamplighter needs Python 3.11 or newer; none was found on PATH." >&2; exit 2; fi
 	echo "Setting up .venv with $$($(PYTHON) --version) …"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements/dev.txt)"
-	$(BIN)/uv pip sync --quiet --require-hashes requirements/dev.txt
-	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements/run.txt)"
+	touch $@
+	$(call TOOK,.venv)
+
+# The product, synthesis and the embedded cloud: all that demo and synth need.
+.venv/.packages: requirements/run.txt | .venv/.begun
+	@$(BIN)/uv pip sync --quiet --require-hashes requirements/run.txt
+	touch $@
+	$(call TOOK,packages)
+
+.venv/.ready: .venv/.packages pyproject.toml
+	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-.build/layer/.ready: .venv/.ready lambdas/requirements.txt
+# On top of it, what checks and tests need.
+.venv/.checks: requirements/dev.txt .venv/.ready
+	@$(BIN)/uv pip install --quiet --require-hashes --requirements requirements/dev.txt
+	touch $@
+	$(call TOOK,packages for checks and tests)
+
+.build/layer/.ready: lambdas/requirements.txt | .venv/.begun
 	@$(BIN)/python -m stacks.layer
 	touch $@
+	$(call TOOK,packages for Lambda)
 
-setup: .venv/.ready .build/layer/.ready
-
+# It takes minutes once, so it begins before the packages are there, and asks for none of them.
 .PHONY: control-plane
-control-plane: .venv/.ready
-	@$(BIN)/python -m local.kubernetes.binaries
+control-plane: | .venv/.begun
+	@PYTHONPATH=.:lambdas $(BIN)/python -m local.kubernetes.binaries
+	if [ $$SECONDS -gt 1 ]; then $(call TOOK,control plane); fi
+
+.PHONY: to-synth to-run to-test
+to-synth: .venv/.ready .build/layer/.ready
+to-run: control-plane to-synth
+to-test: control-plane to-synth .venv/.checks
 
 # --- what people run --------------------------------------------------------------------------
 
-demo: setup control-plane
-	@$(BIN)/lamplighter local demo
+demo:
+	@$(MAKE) $(SET_UP) to-run
+	$(BIN)/lamplighter local demo
 
-synth: setup
-	@$(BIN)/python app.py --lab "$(LAB)" --out "$(OUT)"
+synth:
+	@$(MAKE) $(SET_UP) to-synth
+	$(BIN)/python app.py --lab "$(LAB)" --out "$(OUT)"
 
-bench: setup control-plane
-	@$(BIN)/python -m tests.bench
+test:
+	@$(MAKE) $(SET_UP) to-test
+	$(BIN)/python -m tests.suite $(PARTS)
 
-test: setup control-plane lint types unit scenarios
+test-long:
+	@$(MAKE) $(SET_UP) to-test
+	LAMPLIGHTER_TESTS=long $(BIN)/python -m tests.suite $(PARTS)
 
-lint: .venv/.ready
-	@$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
+quick:
+	@$(MAKE) $(SET_UP) to-synth .venv/.checks
+	$(BIN)/python -m tests.quick
 
-types: .venv/.ready
-	@$(BIN)/mypy app.py cli docs lambdas/lamplighter lambdas/handlers local stacks tests
-
-unit: setup control-plane
-	@$(BIN)/pytest -q -n 2 --dist worksteal tests/unit tests/properties tests/infra tests/local \
-	  --ignore tests/local/cluster
-	@$(BIN)/pytest -q -n 2 --dist loadfile tests/local/cluster
-
-scenarios: setup control-plane
-	@$(BIN)/pytest -q -n 2 --dist loadscope --no-loadscope-reorder tests/scenarios
+bench:
+	@$(MAKE) $(SET_UP) to-test
+	$(BIN)/python -m tests.bench $(PARTS)
 
 # Chromium is the machine's own: not part of `make test`, which needs nothing but Python.
-test-browser: setup
+test-browser:
 	@if ! command -v chromedriver > /dev/null; then echo "make test-browser needs Chromium and its driver: apt-get install chromium chromium-driver (Debian, Ubuntu)" >&2; exit 2; fi
+	$(MAKE) $(SET_UP) to-synth .venv/.checks
 	$(BIN)/pytest -q -n 2 --dist loadscope tests/browser
 
 # --- what maintainers run ---------------------------------------------------------------------
 
-docs: setup
-	@$(BIN)/python -m docs.generate
+docs:
+	@$(MAKE) $(SET_UP) to-synth .venv/.checks
+	$(BIN)/python -m docs.generate
 
-.PHONY: picture
-picture: setup control-plane
-	@$(BIN)/python -m docs.pictures
+picture:
+	@$(MAKE) $(SET_UP) to-test
+	$(BIN)/python -m docs.pictures
 
-.PHONY: site
-site: .venv/.ready
+site: .venv/.checks
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	echo "The documentation is in .build/site; its search needs a server: $(BIN)/python -m http.server -d .build/site"
 
-.PHONY: mutations
-mutations: setup
-	@$(BIN)/python -m tests.mutations
+mutations:
+	@$(MAKE) $(SET_UP) to-synth .venv/.checks
+	$(BIN)/python -m tests.mutations
 
-lock: .venv/.ready
+# One set of versions: those of everything together hold for the parts of it.
+lock: .venv/.begun
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes requirements/dev.in -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+		requirements/run.in -c requirements/dev.txt -o requirements/run.txt
 	$(BIN)/uv pip compile -q --python-version 3.13 --python-platform aarch64-manylinux2014 --generate-hashes \
 		lambdas/requirements.in -c requirements/dev.txt -o lambdas/requirements.txt
 

@@ -10,17 +10,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Measurement:
-    """`figures` are names and units; `take` gives a value for each of them."""
+    """`figures` are names and units; `take` gives a value for each of them.
+
+    Where `others` is a unit, `take` may give more than was promised, in that unit: a list whose names are only
+    known once it is measured.
+    """
 
     figures: Mapping[str, str]
     take: Callable[[], Mapping[str, float]]
+    others: str | None = None
 
     def lines(self) -> Iterator[str]:
         """Measure, and say it: one line a figure."""
         values = self.take()
-        if set(values) != set(self.figures):
+        more = {name: self.others for name in values if name not in self.figures and self.others}
+        if set(values) != {*self.figures, *more}:
             raise ValueError(f"promised {sorted(self.figures)}, measured {sorted(values)}")
-        for name, unit in self.figures.items():
+        for name, unit in {**self.figures, **more}.items():
             yield f"{name} {shown(values[name])} {unit}"
 
 

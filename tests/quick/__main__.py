@@ -1,0 +1,42 @@
+"""Says what changed and which tests are nearest to it, and runs them beside linters and types."""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+
+from tests.quick.changed import changed_files
+from tests.quick.graph import Graph
+from tests.quick.nearest import nearest_tests
+from tests.quick.until import VARIABLE
+from tests.suite.parts import LINT, NO_TESTS, TYPES, Part, program
+from tests.suite.rows import run
+
+#: No test begins after so many seconds: those that run then want to end within the minute.
+SECONDS = 40
+#: pytest has to import them all before it runs the first.
+FILES = 24
+
+
+def main() -> int:
+    os.environ[VARIABLE] = str(time.time() + SECONDS)
+    changed = changed_files()
+    tests = nearest_tests(Graph(), changed)
+    chosen = [str(file) for file in tests[:FILES]]
+    sys.stdout.write(f"{len(changed)} files changed, which {len(tests)} files of tests read.\n")
+    if len(tests) > FILES:
+        sys.stdout.write(
+            f"LEFT OUT: {len(tests) - FILES} files of tests, the farthest; make test runs them.\n"
+        )
+    # Each imports what its own need: dealt out by xdist, both would import what either needs.
+    halves = [("nearest tests", chosen[::2]), ("nearest tests, other half", chosen[1::2])]
+    return run([[LINT, TYPES], *([_pytest(name, files)] for name, files in halves if files)])
+
+
+def _pytest(name: str, files: Sequence[str]) -> Part:
+    options = ("-q", "-n", "0", "-m", "not long", "-p", "tests.quick.until")
+    return Part(name, ((program("pytest"), *options, *files),), well=(0, NO_TESTS), shown=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Who reads what: modules by their imports and by names in strings, other files by their name or their folder's.
+
+A verb of the command, a handler and a file of data are loaded by name, which no import shows.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import grimp
+
+from tests.suite.parts import ROOT
+
+PACKAGES = ("lamplighter", "handlers", "cli", "local", "stacks", "docs", "tests")
+_IN_LAMBDAS = ("lamplighter", "handlers")
+_NAMED_MODULE = re.compile(r"""["']([a-z_]\w*(?:\.\w+)+)["']""")
+
+
+class Graph:
+    """Our modules, and which of them read which."""
+
+    def __init__(self) -> None:
+        self._imports = grimp.build_graph(*PACKAGES)
+        self.files: Mapping[Path, str] = {_file(module): module for module in self._imports.modules}
+        self._sources = {module: (ROOT / file).read_text("utf-8") for file, module in self.files.items()}
+        self._naming: dict[str, set[str]] = {}
+        for module, source in self._sources.items():
+            for named in _NAMED_MODULE.findall(source):
+                self._naming.setdefault(named, set()).add(module)
+
+    def distances(self, changed: Iterable[Path]) -> Mapping[str, int]:
+        """Every module that a change reaches, by how many steps it is away."""
+        distances = {self.files[file]: 0 for file in changed if file in self.files}
+        for file in changed:
+            if file not in self.files:
+                for module, steps in self._readers_of_file(file):
+                    distances[module] = min(steps, distances.get(module, steps))
+        reached = list(distances)
+        while reached:
+            nearest = sorted(reached, key=lambda module: distances[module])
+            reached = []
+            for module in nearest:
+                for reader in self._readers(module):
+                    if distances.get(reader, len(self._sources)) > distances[module] + 1:
+                        distances[reader] = distances[module] + 1
+                        reached.append(reader)
+        return distances
+
+    def _readers(self, module: str) -> Iterator[str]:
+        if module in self._imports.modules:
+            yield from self._imports.find_modules_that_directly_import(module)
+        yield from self._naming.get(module, ())
+        folder, _, name = module.rpartition(".")
+        if name == "conftest":  # pytest hands its fixtures to all below
+            yield from (each for each in self._sources if each.startswith(f"{folder}."))
+
+    def _readers_of_file(self, file: Path) -> Iterator[tuple[str, int]]:
+        """Who names it or a folder that it is in, each folder further up a step further away."""
+        names = [rf"[\"'/]{re.escape(file.name)}[\"']"]
+        names += [rf"[\"'/.]{re.escape(folder)}[\"'/]" for folder in reversed(file.parts[:-1])]
+        found: dict[str, int] = {}
+        for steps, name in enumerate(names):
+            pattern = re.compile(name)
+            for module, source in self._sources.items():
+                if pattern.search(source):
+                    found.setdefault(module, max(steps, 1))
+        yield from found.items()
+
+
+def _file(module: str) -> Path:
+    path = Path(*module.split("."))
+    if path.parts[0] in _IN_LAMBDAS:
+        path = "lambdas" / path
+    package = path / "__init__.py"
+    return package if (ROOT / package).exists() else path.with_suffix(".py")

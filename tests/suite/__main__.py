@@ -1,0 +1,23 @@
+"""Runs the whole suite, or the parts that are named, one after another; ends with 1 where a part failed."""
+
+import signal
+import sys
+from collections.abc import Sequence
+
+from tests.suite.parts import PARTS, ROWS
+from tests.suite.rows import run
+
+
+def main(chosen: Sequence[str]) -> int:
+    unknown = set(chosen) - {part.name for part in PARTS}
+    if unknown:
+        sys.exit(
+            f"The suite has no part {', '.join(sorted(unknown))}: it has {', '.join(each.name for each in PARTS)}."
+        )
+    # Whoever ends this ends what it runs.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    return run([[part for part in PARTS if part.name in chosen]] if chosen else ROWS)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""Runs rows of parts beside each other, and says of each part when it begins and how long it took.
+
+What a part printed is shown whole once it has failed, or where it is worth reading at any rate: nothing interleaves.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from tests.suite.parts import Part
+from tests.suite.running import Ended, Running
+
+#: Nobody should have to guess whether it still runs.
+SAID_EVERY = 60.0
+
+
+def run(rows: Sequence[Sequence[Part]]) -> int:
+    """All of them, the parts of a row one after another; 1 where one failed."""
+    suite = _Suite(rows)
+    threads = [threading.Thread(target=suite.run, args=(row,), daemon=True) for row in rows]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(SAID_EVERY)
+                if thread.is_alive():
+                    suite.say_what_runs()
+    finally:
+        suite.running.end()
+    return suite.sum_up()
+
+
+class _Suite:
+    def __init__(self, rows: Sequence[Sequence[Part]]) -> None:
+        self.running = Running()
+        self._names = [part.name for row in rows for part in row]
+        self._begun = time.monotonic()
+        self._since: dict[str, float] = {}
+        self._ended: list[Ended] = []
+        self._lock = threading.Lock()
+
+    def run(self, row: Sequence[Part]) -> None:
+        """Its parts, one after another; a failed one keeps none of the others from running."""
+        for part in row:
+            with self._lock:
+                self._since[part.name] = time.monotonic()
+                _say(f"{part.name}: begins")
+            ended = self.running.run(part)
+            with self._lock:
+                del self._since[part.name]
+                self._ended.append(ended)
+                _say_end(ended)
+
+    def say_what_runs(self) -> None:
+        with self._lock:
+            for name, since in self._since.items():
+                _say(f"{name}: for {_minutes(time.monotonic() - since)} now")
+
+    def sum_up(self) -> int:
+        passed = {each.part.name for each in self._ended if each.passed}
+        failed = [
+            name for name in self._names if name not in passed
+        ]  # one that could not even run among them
+        whole = _minutes(time.monotonic() - self._begun)
+        processor = _minutes(sum(each.processor for each in self._ended))
+        _say(
+            f"All: {whole}, {processor} of a processor" + (f"; FAILED: {'; '.join(failed)}" if failed else "")
+        )
+        return 1 if failed else 0
+
+
+def _say_end(ended: Ended) -> None:
+    took = f"{_minutes(ended.real)}, {_minutes(ended.processor)} of a processor"
+    if ended.part.shown or not ended.passed:
+        _say(f"{ended.part.name}: its output\n{ended.output.rstrip()}")
+    told = ended.last_line if ended.passed else "FAILED, see above"
+    _say(f"{ended.part.name}: {took}: {told}")
+
+
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,52 @@
+"""`make test` says of each part how it went, shows a failed one whole, and fails with it."""
+
+import sys
+
+import pytest
+
+from tests.suite.parts import PARTS, ROWS, Part
+from tests.suite.rows import run
+
+
+def part(name: str, *programs: str, **more) -> Part:
+    return Part(name, tuple((sys.executable, "-c", program) for program in programs), **more)
+
+
+def test_a_failed_part_is_shown_whole_and_fails_the_suite(capfd: pytest.CaptureFixture[str]) -> None:
+    quiet = part("quiet", "print('one'); print('two')")
+    broken = part("broken", "print('three'); print('four'); raise SystemExit(3)", "print('five')")
+
+    assert run([[broken, quiet]]) == 1
+
+    said = capfd.readouterr().out
+    assert "broken: its output\nthree\nfour\nbroken: 0 s" in said
+    assert "five" not in said
+    assert "one" not in said
+    assert "quiet: 0 s, 0 s of a processor: two" in said
+    assert "FAILED: broken" in said
+
+
+def test_rows_run_beside_each_other_and_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:
+    slow = "import time; print('{0}', flush=True); time.sleep(0.3); print('{0}')"
+    rows = [[part(name, slow.format(name), shown=True)] for name in ("left", "right")]
+
+    assert run(rows) == 0
+
+    said = capfd.readouterr().out
+    assert "left\nleft\n" in said
+    assert "right\nright\n" in said
+
+
+def test_an_end_that_is_well_passes() -> None:
+    assert run([[part("nothing to run", "raise SystemExit(5)", well=(0, 5))]]) == 0
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_part_that_cannot_even_run_fails_the_suite() -> None:
+    assert run([[Part("nowhere", (("/nowhere/program",),))]]) == 1
+
+
+def test_the_rows_run_every_part() -> None:
+    rows = {word for row in ROWS for each in row for word in each.name.split(", ")}
+
+    assert rows == {each.name for each in PARTS}
