@@ -1,7 +1,7 @@
 """EC2 instances, found by the tags that EKS puts on a pool's instances, and what a template makes of them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,10 @@ class Instances:
             versions = self._ec2.describe_launch_template_versions(
                 LaunchTemplateId=template, Versions=[version]
             )["LaunchTemplateVersions"]
-        named = (version["LaunchTemplateData"].get("InstanceType") for version in versions)
+        # Said here, for mypy takes most of a minute to join the thousand literals that boto3's stubs have for it.
+        named: Iterator[str | None] = (
+            version["LaunchTemplateData"].get("InstanceType") for version in versions
+        )
         return next((name for name in named if name), None)
 
     def terminate(self, instances: Sequence[str]) -> None:
