@@ -93,21 +93,23 @@ def _daemonsets(world: World, owned: _Owned) -> Iterator[str]:
         live = {node for node, pods in there.items() if node in nodes and not all(map(_leaving, pods))}
         if surplus := live - kept:
             yield f"{name}: the end of its pod on {min(surplus)}"
-        if each.get("status", {}).get("desiredNumberScheduled", 0) != len(wanted):
+        # A node's taint, or its end, alone makes the controller count nothing anew.
+        borne = wanted | set(there)
+        if not len(wanted) <= each.get("status", {}).get("desiredNumberScheduled", 0) <= len(borne):
             yield f"{name}: its count of nodes"
-        yield from _rolling(name, each, {node: there[node] for node in wanted & set(there)})
+        yield from _rolling(name, each, {node: there[node] for node in borne & set(there)}, wanted)
 
 
-def _rolling(name: str, daemonset: Object, there: _Owned) -> Iterator[str]:
+def _rolling(name: str, daemonset: Object, there: _Owned, wanted: set[str]) -> Iterator[str]:
     """Its count of what is ready, and the next pod of an update; `there` are its pods by node."""
     first = {node: min(pods, key=_age) for node, pods in there.items()}
-    good = sum(ready(pod) for pod in first.values())
-    if daemonset.get("status", {}).get("numberReady", 0) != good:
+    good = {node for node, pod in first.items() if ready(pod)}
+    if not len(good & wanted) <= daemonset.get("status", {}).get("numberReady", 0) <= len(good):
         yield f"{name}: its count of ready pods"
     generation = (daemonset["metadata"].get("annotations") or {}).get(_TEMPLATE)
     old = [pod for pod in first.values() if labels(pod).get("pod-template-generation") != generation]
     rolls = daemonset["spec"].get("updateStrategy", {}).get("type") == "RollingUpdate"
-    if rolls and old and good == len(there) and not any(map(_leaving, first.values())):
+    if rolls and old and len(good) == len(there) and not any(map(_leaving, first.values())):
         yield f"{name}: the end of an old pod"
 
 

@@ -19,7 +19,7 @@ from local.kubernetes.charts import ChartRepository
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.gateway import Gateway
 from tests.local.cluster.functions import Functions, Token, apply_rbac
-from tests.local.cluster.lab import Lab, await_true
+from tests.local.cluster.lab import Lab, await_true, keep_time_by
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +51,7 @@ def tools(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def helm(tools, control_plane, seen_from_outside, tmp_path_factory):
+def helm(tools, control_plane, seen_from_outside, clock, tmp_path_factory):
     """Runs helm against the cluster."""
     home = tmp_path_factory.mktemp("helm")
     kubeconfig = control_plane.admin_kubeconfig(home / "kubeconfig", seen_from_outside.endpoint)
@@ -62,7 +62,8 @@ def helm(tools, control_plane, seen_from_outside, tmp_path_factory):
             (home / "values.json").write_text(json.dumps(values))
             command += ["--values", str(home / "values.json")]
         environment = os.environ | {"HOME": str(home)}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        with clock.program():
+            return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     return run
 
@@ -78,10 +79,12 @@ def charts():
 @pytest.fixture(scope="session")
 def clock(tmp_path_factory):
     # Another year than the machine's: whatever takes the wrong clock is seen.
-    clock = VirtualClock(tmp_path_factory.mktemp("clock") / "clock", start=datetime(2031, 5, 6, tzinfo=UTC))
-    clock.hurry(True)
-    yield clock
-    clock.hurry(False)
+    path, start = tmp_path_factory.mktemp("clock") / "clock", datetime(2031, 5, 6, tzinfo=UTC)
+    clock = VirtualClock(path, rate=None, start=start)
+    keep_time_by(clock)
+    with clock.busy():  # time passes only where a test waits on it
+        yield clock
+    clock.stop()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -17,17 +16,34 @@ GPU_TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
 POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
 #: The real control plane needs milliseconds; a machine that is busy with other things a hundred times as long.
 WAIT_SECONDS = 150
+LAB_SECONDS = 3600
+
+
+#: The one by which the tests of this folder let time pass.
+_CLOCK: list[VirtualClock] = []
+
+
+def keep_time_by(clock: VirtualClock) -> None:
+    """From now on waiting is on this clock."""
+    _CLOCK[:] = [clock]
+
+
+def pass_time(seconds: float) -> None:
+    """Let so much of the lab's time pass, and Kubernetes answer what happened in it."""
+    (clock,) = _CLOCK
+    clock.sleep(seconds)
+    clock.settle()
 
 
 def await_true(what: Callable[[], Value], sentence: str) -> Value:
-    """The first true value of `what()`."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < deadline:
-        value = what()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"not in {WAIT_SECONDS} s: {sentence}")
+    """The first true value of `what()` in the lab's time."""
+    (clock,) = _CLOCK
+    deadline = clock.time() + LAB_SECONDS
+    clock.settle()
+    while not (value := what()):
+        assert clock.time() < deadline, f"not in {LAB_SECONDS} s of the lab: {sentence}"
+        pass_time(1)
+    return value
 
 
 class Lab:

@@ -1,6 +1,5 @@
 """A window's GPU settings on a simulated cluster: shared, sliced, changed, and as before when it closes."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -19,9 +18,9 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.instant import written
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
-from lamplighter.errors import TryLater
 from lamplighter.lab import Lab as LabFile
-from tests.local.cluster.lab import POLICY, WAIT_SECONDS, await_true
+from tests.local.cluster.lab import POLICY, await_true
+from tests.local.cluster.test_cluster_steps import poll
 
 CHANGE = {"dcgmExporter": {"enabled": False}}
 TIMES = {"days": "daily", "start": "10:00", "end": "11:00"}
@@ -148,17 +147,6 @@ def over(run: Told) -> Told:
     return replace(
         run, told=tuple(replace(each, state=LeaseState.CLOSING) for each in run.told if each.id == run.lease)
     )
-
-
-def poll(step: Callable[..., dict[str, object]], *arguments: object) -> dict[str, Any]:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while True:
-        try:
-            return step(*arguments)
-        except TryLater:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
 
 
 def opened(run: Told, connection: Connection) -> tuple[dict[str, Any], dict[str, Any]]:
