@@ -7,12 +7,12 @@ from pathlib import Path
 
 import boto3
 import pytest
-from typer.testing import CliRunner
 
-from cli import deployment, main, orders
+from cli import deployment, orders
 from cli.deployment import Deployment
 from docs.generate import ROOT
 from lamplighter.lab import Lab
+from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
@@ -80,7 +80,7 @@ def called(lab: LabOnMoto) -> Iterator[set[str]]:
 
 @pytest.mark.parametrize("words", LOOK, ids=" ".join)
 def test_who_may_look_can(words: list[str], called: set[str]) -> None:
-    CliRunner().invoke(main.whole(), words)
+    lamplighter(*words)
 
     assert called
     assert called <= allowed(POLICIES[0])
@@ -88,7 +88,7 @@ def test_who_may_look_can(words: list[str], called: set[str]) -> None:
 
 @pytest.mark.parametrize("words", USE, ids=" ".join)
 def test_who_may_open_and_close_can(words: list[str], called: set[str]) -> None:
-    CliRunner().invoke(main.whole(), words)
+    lamplighter(*words)
 
     assert called <= allowed(*POLICIES)
     assert "states:StartExecution" in called or words == ["arm"]
