@@ -1,10 +1,8 @@
 """Law 10 over experiments: killed at any call of any step, closed early, shortened, undone by hand, or all at once.
 
-Whatever happens, security groups and ClusterPolicy are as before when the lease ends. LAMPLIGHTER_EXAMPLES asks
-for more histories than `make test` tries.
+Whatever happens, security groups and ClusterPolicy are as before when the lease ends.
 """
 
-import os
 import random
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,11 +14,11 @@ from hypothesis import strategies as st
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.experiments.catalogue import CATALOGUE, DEVICE_PLUGIN_OFF, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import MARGIN
+from tests.lengths import examples
 from tests.world.experiments import LAB, NOON, SECONDS, Judge, begin, command, leased, runs
 from tests.world.functions import KINDS, Trouble
 from tests.world.world import World
 
-EXAMPLES = int(os.environ.get("LAMPLIGHTER_EXAMPLES", "40"))
 STEPS = ("Prepare", "AnnounceChange", "Change", "Observe", "Restore", "ProveRestored", "Report", "Announce")
 CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name, "taint-mismatch")
 TRIES = 6
@@ -169,13 +167,8 @@ def test_nothing_begins_that_could_not_be_undone_in_time() -> None:
 HAPPENINGS = ("run", "run", "run", "restore", "close", "shorten", "trouble", "dead", "wait", "wait")
 
 
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="LAMPLIGHTER_EXAMPLES" not in os.environ,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
+@pytest.mark.timeout(3600)
+@settings(max_examples=examples(15, 1000), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_of_experiments_breaks_law_10(chance: random.Random) -> None:
     told = [(chance.choice(HAPPENINGS), chance.randint(0, 11)) for _ in range(chance.randint(2, 9))]
