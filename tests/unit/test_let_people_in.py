@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 
 from cli import deployment, orders
@@ -13,6 +12,7 @@ from cli.deployment import Deployment
 from docs.generate import ROOT
 from lamplighter.lab import Lab
 from tests.programs import lamplighter
+from tests.unit import aws_calls
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
@@ -33,7 +33,7 @@ USE = [
     ["arm"],
 ]
 #: botocore's names of services that IAM calls otherwise.
-IAM_CALLS = {"sfn": "states", "auto-scaling": "autoscaling"}
+IAM_CALLS = {"SFN": "states", "Auto Scaling": "autoscaling"}
 #: Everybody may ask who they are.
 FREE = {"sts:GetCallerIdentity"}
 
@@ -66,16 +66,12 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 def called(lab: LabOnMoto) -> Iterator[set[str]]:
     """Every call to AWS, as IAM names it."""
     names: set[str] = set()
-    boto3.setup_default_session()
-    assert boto3.DEFAULT_SESSION is not None
 
-    def note(event_name: str, **_: object) -> None:
-        service, operation = event_name.split(".")[1:3]
-        names.add(f"{IAM_CALLS.get(service, service)}:{operation}")
+    def note(service: str, operation: str) -> None:
+        names.add(f"{IAM_CALLS.get(service, service.lower())}:{operation}")
 
-    boto3.DEFAULT_SESSION.events.register("before-call", note)
-    yield names
-    boto3.setup_default_session()
+    with aws_calls.heard(note):
+        yield names
 
 
 @pytest.mark.parametrize("words", LOOK, ids=" ".join)
