@@ -5,6 +5,7 @@ longer than most tests. A shell that speaks to an embedded cloud must not lead m
 a deadline: how long an example takes is the machine's, not the code's.
 """
 
+import gc
 import os
 from functools import cache
 
@@ -32,6 +33,12 @@ settings.load_profile("long" if LONG else "brief")
 def pytest_configure(config: pytest.Config) -> None:
     if SEED is not None and config.getoption("hypothesis_seed") is None:
         config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_collection_finish() -> None:
+    # What was loaded stays: collecting garbage need not look through it again and again.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_report_header() -> str:

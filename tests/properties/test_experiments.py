@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.experiments.catalogue import CATALOGUE, DEVICE_PLUGIN_OFF, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import MARGIN
-from tests.lengths import examples
+from tests.lengths import LONG, examples
 from tests.world.experiments import LAB, NOON, SECONDS, Judge, begin, command, leased, runs
 from tests.world.functions import KINDS, Trouble
 from tests.world.world import World
 
 STEPS = ("Prepare", "AnnounceChange", "Change", "Observe", "Restore", "ProveRestored", "Report", "Announce")
 CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name, "taint-mismatch")
+KILLED_AT = range(1, 18) if LONG else (1, 3, 8, 17)
+"""At which call of a step, of up to so many."""
 TRIES = 6
 """A step is tried so often in one run of the workflow when nothing but trouble comes of it."""
 
@@ -75,7 +77,7 @@ def test_an_experiment_changes_observes_and_puts_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("at", [1, 2, 3, 5, 8, 12, 17])
+@pytest.mark.parametrize("at", KILLED_AT)
 @pytest.mark.parametrize("name", [NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name])
 def test_whatever_step_is_killed_at_whatever_call_the_lease_ends_as_it_began(
     name: str, step: str, at: int

@@ -18,10 +18,11 @@ from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
+from tests.lengths import examples
 from tests.unit.lab_on_moto import NODEGROUP, LabOnMoto, lab_on_moto
 
 POOLS = [f"p{number}" for number in range(6)]
-ASKED_EACH = 3
+ASKED_EACH = examples(2, 6)
 
 
 @pytest.fixture
