@@ -1,20 +1,47 @@
-"""What every test shares: AWS's own models, read once a process, and no endpoint of the shell that starts them.
+"""What every test shares: how long it looks, AWS's own models, and no endpoint of the shell that starts it.
 
 Each botocore session reads the models anew, a new session comes with each mocked account, and EC2's alone takes
 longer than most tests. A shell that speaks to an embedded cloud must not lead mocked calls there. No property has
 a deadline: how long an example takes is the machine's, not the code's.
 """
 
+import gc
 import os
 from functools import cache
 
 import botocore.loaders
+import pytest
 from hypothesis import settings
+
+from tests.lengths import EXAMPLES, LONG, SEED
 
 for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]:
     del os.environ[name]
 # Whoever runs the tests keeps the names that their own shell completes.
 os.environ["LAMPLIGHTER_NAMES"] = ""
+if SEED is not None:
+    # Each worker, and what is started from it, has the same.
+    os.environ["LAMPLIGHTER_SEED"] = str(SEED)
 botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+brief, long = EXAMPLES
+settings.register_profile("brief", deadline=None, max_examples=brief, derandomize=True, database=None)
+settings.register_profile("long", deadline=None, max_examples=long, database=None, print_blob=True)
+settings.load_profile("long" if LONG else "brief")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if SEED is not None and config.getoption("hypothesis_seed") is None:
+        config.option.hypothesis_seed = str(SEED)
+
+
+def pytest_collection_finish() -> None:
+    # What was loaded stays: collecting garbage need not look through it again and again.
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_report_header() -> str:
+    if SEED is None:
+        return "the tests look briefly, the same each time: LAMPLIGHTER_TESTS=long looks for long"
+    return f"the tests look for long: LAMPLIGHTER_TESTS=long LAMPLIGHTER_SEED={SEED} looks again at the same"

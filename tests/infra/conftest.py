@@ -1,5 +1,6 @@
-"""One synthesis a session of the default lab, with cdk-nag looking on; other labs as tests ask for them."""
+"""One synthesis a session of each lab that tests ask for; cdk-nag looks on at two of them."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from lamplighter.lab import Lab
 from stacks.assembly import build
+from tests.shared_folders import made_once
 
 Resource = dict[str, Any]
 
@@ -108,30 +110,65 @@ DEFAULT = {
 }
 
 
+WITHOUT_OPERATOR = {
+    "name": "gpu-lab",
+    "notify": {"email": "oncall@example.com"},
+    "cluster": {"node_monitoring": True},
+    "gpu_operator": {"enabled": False},
+    "device_plugin": {"enabled": True},
+    "pools": {"gpu": {}, "rocket": {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA"}},
+    "windows": [
+        {"name": "class", "pool": "gpu", "days": "mon", "start": "10:00", "end": "11:00", "gpu": {"share": 4}}
+    ],
+}
+
+
+Synthesis = Callable[[Mapping[str, object], bool], Assembly]
+
+
 @pytest.fixture(scope="session")
-def synthesise(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Assembly]:
-    """Synthesise a lab given as its keys."""
+def synthesis(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
+    """Each lab is synthesised once a session, for all workers; under cdk-nag where that is asked for."""
     shared = tmp_path_factory.mktemp("shared")
 
+    def assembly(document: Mapping[str, object], nag: bool) -> Assembly:
+        lab = Lab.model_validate(document)
+
+        def make(folder: Path) -> None:
+            # In one folder the large assets are copied once; what tests read is small.
+            app = build(lab, shared)
+            if nag:
+                Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+            app.synth()
+            for made in shared.glob("*.json"):
+                shutil.move(made, folder / made.name)
+
+        key = hashlib.sha256(json.dumps([document, nag]).encode()).hexdigest()
+        return Assembly(made_once(tmp_path_factory, f"assembly-{key}", make))
+
+    return assembly
+
+
+@pytest.fixture(scope="session")
+def synthesise(synthesis: Synthesis) -> Callable[..., Assembly]:
+    """Synthesise a lab given as its keys."""
+
     def made(**keys: object) -> Assembly:
-        # In one folder the large assets are copied once; what tests read is small.
-        build(Lab.model_validate({"name": "gpu-lab", **keys}), shared).synth()
-        folder = tmp_path_factory.mktemp("assembly")
-        for document in shared.glob("*.json"):
-            shutil.move(document, folder / document.name)
-        return Assembly(folder)
+        return synthesis({"name": "gpu-lab", **keys}, False)
 
     return made
 
 
 @pytest.fixture(scope="session")
-def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+def assembly(synthesis: Synthesis) -> Assembly:
     """The default lab, with an address for pages and with Slack, synthesised under cdk-nag."""
-    folder = tmp_path_factory.mktemp("default-lab")
-    app = build(Lab.model_validate(DEFAULT), folder)
-    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
-    app.synth()
-    return Assembly(folder)
+    return synthesis(DEFAULT, True)
+
+
+@pytest.fixture(scope="session")
+def without_operator(synthesis: Synthesis) -> Assembly:
+    """One pool whose plugin a chart of its own brings, one with a plugin in its image, under cdk-nag."""
+    return synthesis(WITHOUT_OPERATOR, True)
 
 
 @pytest.fixture(scope="session")

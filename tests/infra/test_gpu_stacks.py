@@ -1,62 +1,16 @@
 """The cluster of a lab whose GPUs the device plugin's own chart announces, or what its images bring along."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from aws_cdk import Validations
-from cdk_nag import AwsSolutionsChecks
 
-from lamplighter.lab import Lab
-from stacks.assembly import build
-from tests.infra.conftest import Assembly, Template
-from tests.infra.test_checks import NOT_FOLLOWED
-
-ROCKET = {"ami_type": "BOTTLEROCKET_x86_64_NVIDIA"}
-LAB = {
-    "name": "gpu-lab",
-    "notify": {"email": "oncall@example.com"},
-    "cluster": {"node_monitoring": True},
-    "gpu_operator": {"enabled": False},
-    "device_plugin": {"enabled": True},
-    "pools": {"gpu": {}, "rocket": ROCKET},
-    "windows": [
-        {"name": "class", "pool": "gpu", "days": "mon", "start": "10:00", "end": "11:00", "gpu": {"share": 4}}
-    ],
-}
-
-
-@pytest.fixture(scope="module")
-def without_operator(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """One pool by the chart, one with a plugin in its image, under cdk-nag."""
-    folder = tmp_path_factory.mktemp("without-operator")
-    app = build(Lab.model_validate(LAB), folder)
-    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
-    app.synth()
-    return Assembly(folder)
+from tests.infra.conftest import WITHOUT_OPERATOR, Assembly, Template
 
 
 @pytest.fixture
 def cluster(without_operator: Assembly) -> Template:
     return without_operator.template("gpu-lab-cluster")
-
-
-def test_the_checkers_find_nothing_unexplained(without_operator: Assembly) -> None:
-    assert without_operator.violations() == []
-    template = str(without_operator.folder / "gpu-lab-cluster.template.json")
-    checked = subprocess.run(
-        [
-            *(str(Path(sys.executable).parent / "cfn-lint"), "--regions", "ap-northeast-2"),
-            *("--ignore-checks", *NOT_FOLLOWED, "--template", template),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.stdout == ""
 
 
 def test_the_device_plugin_s_chart_stands_in_for_the_operator(cluster: Template) -> None:
@@ -99,7 +53,7 @@ def test_without_being_asked_there_is_no_monitoring_agent(assembly: Assembly) ->
 def test_the_operator_keeps_away_from_nodes_with_a_plugin_of_their_own(
     synthesise: Callable[..., Assembly],
 ) -> None:
-    cluster = synthesise(pools={"gpu": {}, "rocket": ROCKET}).template("gpu-lab-cluster")
+    cluster = synthesise(pools=WITHOUT_OPERATOR["pools"]).template("gpu-lab-cluster")
 
     off = {"nvidia.com/gpu.deploy.operands": "false"}
     rocket = cluster.one("AWS::EKS::Nodegroup", NodegroupName="gpu-lab-ng-rocket")

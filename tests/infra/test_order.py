@@ -84,26 +84,29 @@ def test_a_pools_size_is_what_the_group_says(cluster: Template) -> None:
     assert properties["ScalingConfig"]["DesiredSize"] == {"Fn::GetAtt": [size, "DesiredSize"]}
 
 
-def digest(assembly: Assembly) -> str:
-    gate = assembly.template("gpu-lab-cluster").one("Custom::LamplighterGate")
-    return str(gate["Digest"])
+CHANGES_OF_A_POOL = {
+    "type": {"instance_type": "g5.2xlarge"},
+    "disk": {"disk_gib": 200},
+    "nodes": {"max_nodes": 1},
+    "labels": {"labels": {"a": "b"}},
+}
 
 
-def test_the_gate_is_asked_only_when_the_pool_changes(
-    synthesise: Callable[..., Assembly],
-) -> None:
-    as_it_is = digest(synthesise())
-    window = {"name": "evening", "days": "daily", "start": "20:00", "end": "21:00"}
+def digests(assembly: Assembly) -> dict[str, str]:
+    gates = assembly.template("gpu-lab-cluster").properties("Custom::LamplighterGate")
+    return {gate["Pool"]: gate["Digest"] for gate in gates}
 
-    assert digest(synthesise(windows=[window])) == as_it_is
-    assert digest(synthesise(guard={"budget": {"amount": "5"}})) == as_it_is
-    for pool in (
-        {"instance_type": "g5.2xlarge"},
-        {"disk_gib": 200},
-        {"max_nodes": 1},
-        {"labels": {"a": "b"}},
-    ):
-        assert digest(synthesise(pools={"gpu": pool})) != as_it_is
+
+def test_the_gate_is_asked_only_when_the_pool_changes(synthesise: Callable[..., Assembly]) -> None:
+    pools: dict[str, object] = {name: {} for name in CHANGES_OF_A_POOL}
+    window = {"name": "evening", "pool": "type", "days": "daily", "start": "20:00", "end": "21:00"}
+
+    as_it_is = digests(synthesise(pools=pools))
+
+    assert as_it_is.keys() == pools.keys()
+    assert digests(synthesise(pools=pools, windows=[window], guard={"budget": {"amount": "5"}})) == as_it_is
+    changed = digests(synthesise(pools=CHANGES_OF_A_POOL))
+    assert {pool for pool in pools if changed[pool] != as_it_is[pool]} == pools.keys()
 
 
 def test_the_last_close_goes_first_when_the_controller_goes(controller: Template) -> None:

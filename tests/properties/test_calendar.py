@@ -13,6 +13,7 @@ from lamplighter.domain.calendar import Code, expand
 from lamplighter.domain.wall_clock import opening
 from lamplighter.lab import Lab
 from lamplighter.lab_types import MINUTES_A_DAY, write_time
+from tests.lengths import examples
 
 # Half-hour changes, changes at midnight, double changes of Ramadan, a day that never was, zones ahead and behind.
 ZONES = [
@@ -81,7 +82,7 @@ def changes(zone: str) -> list[date]:
 NEAR_CHANGES = [(zone, day) for zone in ZONES for day in changes(zone)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(75, 2000))
 @given(
     at=st.sampled_from(NEAR_CHANGES),
     away=st.integers(-2, 1),
@@ -101,7 +102,7 @@ def test_every_window_near_a_clock_change_is_where_the_wall_says(
     assert bool(found.notes) == (found.closes - found.opens != length * 60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, 500))
 @given(at=st.sampled_from(NEAR_CHANGES), start=st.integers(0, 1439), end=st.integers(1, 1440))
 def test_expanding_takes_no_other_way_on_steady_days(at: tuple[str, date], start: int, end: int) -> None:
     if start == end:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lamplighter.domain.simulation import simulate
 from lamplighter.lab import Lab
 from lamplighter.labfile import parse
+from tests.lengths import examples
 from tests.properties.contract_reading import Document, length, simulated
 
 EVERY_ZONE = sorted(available_timezones())
@@ -112,7 +113,7 @@ def compared(told: Document) -> Document:
     return told
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 1500))
 @given(labs())
 def test_a_second_reading_of_the_contract_says_the_same(drawn: tuple[Document, datetime, datetime]) -> None:
     document, begin, end = drawn

@@ -14,6 +14,7 @@ from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.errors import BadInput
 from tests import snapshots
 from tests.bench.diagnosing import large_pool
+from tests.lengths import examples
 
 ODD = st.one_of(
     st.none(),
@@ -55,7 +56,7 @@ BASE["logs"] = {
 PATHS = paths(BASE)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(150, 4000))
 @given(data=st.data())
 def test_an_odd_value_anywhere_is_answered_or_refused_as_bad_input(data: st.DataObject) -> None:
     document = deepcopy(BASE)

@@ -1,10 +1,8 @@
 """Law 10 over experiments: killed at any call of any step, closed early, shortened, undone by hand, or all at once.
 
-Whatever happens, security groups and ClusterPolicy are as before when the lease ends. LAMPLIGHTER_EXAMPLES asks
-for more histories than `make test` tries.
+Whatever happens, security groups and ClusterPolicy are as before when the lease ends.
 """
 
-import os
 import random
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,13 +14,15 @@ from hypothesis import strategies as st
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.experiments.catalogue import CATALOGUE, DEVICE_PLUGIN_OFF, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import MARGIN
+from tests.lengths import LONG, examples
 from tests.world.experiments import LAB, NOON, SECONDS, Judge, begin, command, leased, runs
 from tests.world.functions import KINDS, Trouble
 from tests.world.world import World
 
-EXAMPLES = int(os.environ.get("LAMPLIGHTER_EXAMPLES", "40"))
 STEPS = ("Prepare", "AnnounceChange", "Change", "Observe", "Restore", "ProveRestored", "Report", "Announce")
 CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name, "taint-mismatch")
+KILLED_AT = range(1, 18) if LONG else (1, 3, 8, 17)
+"""At which call of a step, of up to so many."""
 TRIES = 6
 """A step is tried so often in one run of the workflow when nothing but trouble comes of it."""
 
@@ -77,7 +77,7 @@ def test_an_experiment_changes_observes_and_puts_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("at", [1, 2, 3, 5, 8, 12, 17])
+@pytest.mark.parametrize("at", KILLED_AT)
 @pytest.mark.parametrize("name", [NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name])
 def test_whatever_step_is_killed_at_whatever_call_the_lease_ends_as_it_began(
     name: str, step: str, at: int
@@ -169,13 +169,8 @@ def test_nothing_begins_that_could_not_be_undone_in_time() -> None:
 HAPPENINGS = ("run", "run", "run", "restore", "close", "shorten", "trouble", "dead", "wait", "wait")
 
 
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="LAMPLIGHTER_EXAMPLES" not in os.environ,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
+@pytest.mark.timeout(3600)
+@settings(max_examples=examples(15, 1000), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_of_experiments_breaks_law_10(chance: random.Random) -> None:
     told = [(chance.choice(HAPPENINGS), chance.randint(0, 11)) for _ in range(chance.randint(2, 9))]

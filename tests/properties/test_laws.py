@@ -1,28 +1,20 @@
 """The laws over any history: windows, leases, accidents, lost and repeated calls, deaths between any two of them.
 
-A history is a list of steps; what is broken is told by tests/world/laws.py. LAMPLIGHTER_EXAMPLES asks for more
-histories than `make test` tries.
+A history is a list of steps; what is broken is told by tests/world/laws.py.
 """
 
-import os
 import random
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from tests.lengths import examples
 from tests.world.history import History, Step, history, play
 
-EXAMPLES = int(os.environ.get("LAMPLIGHTER_EXAMPLES", "120"))
 
-
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="LAMPLIGHTER_EXAMPLES" not in os.environ,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
+@pytest.mark.timeout(3600)
+@settings(max_examples=examples(32, 2000), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_breaks_a_law(chance: random.Random) -> None:
     told = history(chance)

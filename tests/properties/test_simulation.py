@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.simulation import simulate
 from lamplighter.lab import Lab
+from tests.lengths import examples
 
 DAY = date(2026, 3, 28)
 BEGIN = datetime(2026, 3, 27, tzinfo=UTC)
@@ -28,7 +29,7 @@ windows = st.fixed_dictionaries(
 ).filter(lambda window: window["start"] != window["end"])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(50, 1000))
 @given(
     asked=st.lists(windows, max_size=7),
     budget=st.sampled_from(["0", "5", "20.5", "1000"]),

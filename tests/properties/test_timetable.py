@@ -10,13 +10,14 @@ from lamplighter.domain.calendar import PlannedWindow, expand
 from lamplighter.domain.timetable import Timetable
 from lamplighter.lab import Lab
 from lamplighter.labfile import parse
+from tests.lengths import examples
 from tests.properties.contract_reading import Document
 from tests.properties.test_contract import DAYS, labs
 
 SECOND = timedelta(seconds=1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 1000))
 @given(drawn=labs(), seconds=st.integers(-200_000, 400_000))
 def test_open_at_an_instant_is_what_the_calendar_has_open_there(
     drawn: tuple[Document, datetime, datetime], seconds: int
@@ -27,7 +28,7 @@ def test_open_at_an_instant_is_what_the_calendar_has_open_there(
         assert told(lab, at) == expected(lab, at), at
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 500))
 @given(day=st.sampled_from(DAYS), minute=st.integers(-3000, 3000))
 @example("2011-12-30", 0)
 def test_a_window_without_end_is_open_on_every_day_but_one_that_an_island_left_out(

@@ -21,6 +21,7 @@ from lamplighter.domain.verdict_of import PARSERS, verdict_of
 from lamplighter.domain.verdict_torch import torch_collective
 from lamplighter.domain.verdict_vector_add import vector_add
 from tests import gpu_outputs as said
+from tests.lengths import examples
 
 G5 = gpu_type("g5.xlarge")
 P5 = gpu_type("p5.48xlarge")
@@ -84,7 +85,7 @@ def test_another_tool_s_output_never_passes(sample: str, other: str) -> None:
     assert judge(text + mine, 0, gpus, kind).outcome in Outcome
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(200, 4000))
 @given(
     sample=st.sampled_from(sorted(PASSING)),
     at=st.floats(0, 1, exclude_max=True),
@@ -152,7 +153,7 @@ def test_no_exit_code_but_0_passes_whatever_the_text(data: st.DataObject, check:
     ).outcome is not (Outcome.PASSED)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(150, 3000))
 @given(
     check=st.sampled_from(sorted(GOOD)),
     at=st.floats(0, 1, exclude_max=True),

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
@@ -9,6 +10,7 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import read_lab, read_lease
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.views.lease_view import LeaseView, Standing
+from tests.lengths import examples
 from tests.world.history import History, Play, Step, history
 from tests.world.labs import FIRST_SWEEP
 from tests.world.world import World
@@ -24,13 +26,8 @@ STANDINGS = {
 }
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
+@pytest.mark.timeout(3600)
+@settings(max_examples=examples(5, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_a_lab_can_be_shown_at_any_point_of_any_history(chance: random.Random) -> None:
     told = history(chance)

@@ -219,6 +219,25 @@ class LabOnMoto:
         }
 
 
+_make_client = boto3.client
+_clients: dict[tuple[str, str], Any] = {}
+
+
+def _client(service: str, **settings: Any) -> Any:
+    """The client that an earlier lab had: they differ in nothing, and to make one takes longer than most calls."""
+    written = {name: vars(value) if name == "config" else value for name, value in settings.items()}
+    key = service, repr(written)
+    if key not in _clients:
+        _clients[key] = _make_client(service, **settings)  # type: ignore[call-overload]
+    return _clients[key]
+
+
+def _forget_the_table() -> None:
+    """What a worker remembers of a ledger hangs on its client for the table."""
+    for key in [key for key in _clients if key[0] == "dynamodb"]:
+        del _clients[key]
+
+
 @contextmanager
 def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOnMoto]:
     """A deployed lab at eight in the evening, its pool at zero."""
@@ -230,6 +249,8 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
         "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
     }.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(boto3, "client", _client)
+    _forget_the_table()
     with mock_aws():
         group = _capacity()
         ledger_table.create(boto3.client("dynamodb"), LEDGER)

@@ -18,10 +18,11 @@ from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
+from tests.lengths import examples
 from tests.unit.lab_on_moto import NODEGROUP, LabOnMoto, lab_on_moto
 
 POOLS = [f"p{number}" for number in range(6)]
-ASKED_EACH = 3
+ASKED_EACH = examples(2, 6)
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_the_last_money_is_given_away_once_however_many_ask(lab: LabOnMoto) -> N
     at = desk(lab)
     asked = [(pool, owner, n) for n in range(ASKED_EACH) for pool in POOLS for owner in ("class", "bob")]
 
-    with ThreadPoolExecutor(12) as people:
+    with ThreadPoolExecutor(examples(6, 12)) as people:
         answers = list(people.map(lambda one: ask(at, *one), asked))
 
     leases: list[Lease] = [lease for pool in POOLS for lease in at.ledger.leases(pool)]

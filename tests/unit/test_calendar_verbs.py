@@ -8,15 +8,15 @@ from typing import Any
 
 import boto3
 import pytest
-from typer.testing import CliRunner
 
-from cli import arm, deployment, main
+from cli import arm, deployment
 from cli.deployment import Deployment
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import instant
 from lamplighter.lab import Lab
+from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
@@ -48,7 +48,7 @@ def change(world: LabOnMoto, verb: str, **more: object) -> None:
 
 
 def says(*words: str) -> str:
-    return CliRunner().invoke(main.whole(), list(words)).stdout
+    return lamplighter(*words).stdout
 
 
 def rows(*words: str) -> list[dict[str, Any]]:
@@ -119,12 +119,12 @@ def test_closing_all_of_a_pool_shows_what_would_go_and_wants_a_word(world: LabOn
     world.lease(nodes=1, opens=-10)
     world.scale(2)
 
-    done = CliRunner().invoke(main.whole(), ["close", "--all", "gpu"])
+    done = lamplighter("close", "--all", "gpu")
 
     assert "would end cli-1: 1 node on gpu for alice" in done.stdout
     assert "would close 1 node on gpu that no lease justifies" in done.stdout
     assert "stays: evening-2026-11-20 opens at Fri 20 Nov 21:00 UTC" in done.stdout
-    assert str(done.exception) == "nothing was closed: say --yes to close all of this"
+    assert (done.returncode, done.stderr) == (1, "nothing was closed: say --yes to close all of this\n")
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def test_closing_all_of_a_pool_shows_what_would_go_and_wants_a_word(world: LabOn
 def test_a_live_range_without_an_end_ahead_is_bad_input(
     world: LabOnMoto, words: tuple[str, ...], wrong: str
 ) -> None:
-    found = CliRunner().invoke(main.whole(), ["simulate", "--live", *words])
+    found = lamplighter("simulate", "--live", *words)
 
-    assert str(found.exception) == f"--to: {wrong}, write a later instant"
+    assert (found.returncode, found.stderr) == (2, f"--to: {wrong}, write a later instant\n")
 
 
 def test_windows_stand_in_the_order_of_their_dates_skips_among_them(world: LabOnMoto) -> None:
@@ -158,21 +158,21 @@ def test_windows_stand_in_the_order_of_their_dates_skips_among_them(world: LabOn
 
 
 @pytest.mark.parametrize(
-    ("words", "error", "said"),
+    ("words", "code", "said"),
     [
-        ("skip nope", "BadInput", "WINDOW: there is no window 'nope', the lab has evening, night"),
-        ("ack nope for 2h", "BadInput", "POOL: there is no pool 'nope', the lab has gpu"),
-        ("arm gpu", "Refused", "nothing was changed: say --yes to enforce"),
-        ("windows --json --ics -", "BadInput", "--ics: writes a calendar and --json a document, keep one"),
-        ("windows --ics /nowhere/x.ics", "BadInput", "--ics: /nowhere/x.ics cannot be written"),
+        ("skip nope", 2, "WINDOW: there is no window 'nope', the lab has evening, night"),
+        ("ack nope for 2h", 2, "POOL: there is no pool 'nope', the lab has gpu"),
+        ("arm gpu", 1, "nothing was changed: say --yes to enforce"),
+        ("windows --json --ics -", 2, "--ics: writes a calendar and --json a document, keep one"),
+        ("windows --ics /nowhere/x.ics", 2, "--ics: /nowhere/x.ics cannot be written"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(
-    world: LabOnMoto, monkeypatch: pytest.MonkeyPatch, words: str, error: str, said: str
+    world: LabOnMoto, monkeypatch: pytest.MonkeyPatch, words: str, code: int, said: str
 ) -> None:
     monkeypatch.setattr(arm, "would_touch", lambda *_: [])
 
-    found = CliRunner().invoke(main.whole(), words.split())
+    found = lamplighter(*words.split())
 
-    assert type(found.exception).__name__ == error
-    assert str(found.exception).startswith(said)
+    assert (found.returncode, len(found.stderr.splitlines())) == (code, 1)
+    assert found.stderr.startswith(said)

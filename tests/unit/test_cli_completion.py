@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli import known_names
+from tests.programs import lamplighter
 
-LAMPLIGHTER = Path(sys.executable).with_name("lamplighter")
 NAMES = {
     "- ap-northeast-2 - -": {"pools": ["gpu", "big"], "windows": ["evening"], "leases": ["cli-1a2b3c4d"]}
 }
@@ -30,18 +30,14 @@ def settings(tmp_path: Path) -> dict[str, str]:
 
 
 def completed(line: str, settings: dict[str, str]) -> list[str]:
-    """What bash would offer after this line."""
-    script = subprocess.run(
-        [LAMPLIGHTER, "completion", "bash"], env=settings, capture_output=True, text=True, check=True
-    ).stdout
+    """What is offered to bash after this line."""
     words = line.split(" ")
-    asks = (
-        f"{script}\nCOMP_WORDS=({' '.join(words)})\nCOMP_CWORD={len(words) - 1}\n"
-        f'_lamplighter_completion {LAMPLIGHTER}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
-    )
-    done = subprocess.run(
-        ["/bin/bash", "-c", asks], env=settings, capture_output=True, text=True, check=False, timeout=60
-    )
+    asked = {
+        "_LAMPLIGHTER_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = lamplighter(env=settings | asked)
     assert done.stderr == ""
     return done.stdout.split()
 
@@ -62,6 +58,21 @@ def test_bash_offers_what_can_follow(line: str, offered: list[str], settings: di
     assert completed(line, settings) == offered
 
 
+def test_bash_itself_asks_the_program(settings: dict[str, str]) -> None:
+    program = Path(sys.executable).with_name("lamplighter")
+    script = lamplighter("completion", "bash", env=settings).stdout
+    asks = (
+        f"{script}\nCOMP_WORDS=(lamplighter close '')\nCOMP_CWORD=2\n"
+        f'_lamplighter_completion {program}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
+
+    done = subprocess.run(
+        ["/bin/bash", "-c", asks], env=settings, capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (done.stdout.split(), done.stderr) == (["gpu", "big", "cli-1a2b3c4d"], "")
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_are_answered_too(shell: str, settings: dict[str, str]) -> None:
     asked = {
@@ -70,9 +81,7 @@ def test_other_shells_are_answered_too(shell: str, settings: dict[str, str]) -> 
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
 
-    done = subprocess.run(
-        [LAMPLIGHTER], env=settings | asked, capture_output=True, text=True, check=False, timeout=60
-    )
+    done = lamplighter(env=settings | asked)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "gpu" in done.stdout
@@ -81,9 +90,7 @@ def test_other_shells_are_answered_too(shell: str, settings: dict[str, str]) -> 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_its_program(shell: str, settings: dict[str, str]) -> None:
-    done = subprocess.run(
-        [LAMPLIGHTER, "completion", shell], env=settings, capture_output=True, text=True, check=False
-    )
+    done = lamplighter("completion", shell, env=settings)
 
     assert done.returncode == 0
     assert f"complete_{shell}" in done.stdout

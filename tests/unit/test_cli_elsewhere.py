@@ -6,8 +6,8 @@ from pathlib import Path
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
+from tests.unit import aws_over_http
 from tests.unit.test_verbs_outside import REGION, environment, run
 
 FAR = "us-west-2"
@@ -16,28 +16,24 @@ FAR = "us-west-2"
 @pytest.fixture(scope="module")
 def lab_far_away() -> Iterator[str]:
     """An account with one lab, in another region than the one that verbs use here."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    cloudformation = boto3.client(
-        "cloudformation",
-        endpoint_url=endpoint,
-        region_name=FAR,
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
-    template = {
-        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {"LedgerTable": {"Value": "ledger"}},
-    }
-    cloudformation.create_stack(
-        StackName="evening-controller",
-        TemplateBody=json.dumps(template),
-        Tags=[{"Key": "lamplighter:lab", "Value": "evening"}],
-    )
-    yield endpoint
-    server.stop()
+    with aws_over_http.account() as endpoint:
+        cloudformation = boto3.client(
+            "cloudformation",
+            endpoint_url=endpoint,
+            region_name=FAR,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+        template = {
+            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+            "Outputs": {"LedgerTable": {"Value": "ledger"}},
+        }
+        cloudformation.create_stack(
+            StackName="evening-controller",
+            TemplateBody=json.dumps(template),
+            Tags=[{"Key": "lamplighter:lab", "Value": "evening"}],
+        )
+        yield endpoint
 
 
 def test_a_lab_in_another_region_is_named(lab_far_away: str, tmp_path: Path) -> None:

@@ -3,20 +3,20 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import boto3
 import pytest
-from typer.testing import CliRunner, Result
 
-from cli import agreed, arm, deployment, main, orders
+from cli import agreed, arm, deployment, orders
 from cli.deployment import Deployment
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain.commands import Command, Decision
 from lamplighter.domain.lease import LeaseState
-from lamplighter.errors import Refused
 from lamplighter.lab import Lab
+from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, lab_on_moto
 
@@ -47,10 +47,10 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Comm
         yield commands
 
 
-def say(monkeypatch: pytest.MonkeyPatch, words: str, answer: str | None) -> Result:
+def say(monkeypatch: pytest.MonkeyPatch, words: str, answer: str | None) -> CompletedProcess[str]:
     """What a person says to it, who answers when asked; None: there is nobody to ask."""
     monkeypatch.setattr(agreed, "somebody_is_there", lambda: answer is not None)
-    return CliRunner().invoke(main.whole(), words.split(), input=f"{answer}\n")
+    return lamplighter(*words.split(), stdin=f"{answer}\n")
 
 
 PLANS: list[Any] = [
@@ -73,8 +73,8 @@ def test_a_person_sees_what_would_happen_and_may_say_no(
     said = say(monkeypatch, words, "n")
 
     assert shown in said.stdout
-    assert isinstance(said.exception, Refused)
-    assert str(said.exception) == otherwise
+    assert said.returncode == 1
+    assert said.stderr.endswith(f"{otherwise}\n")
     assert given == []
 
 
@@ -111,7 +111,8 @@ def test_what_takes_away_much_wants_a_word_from_a_script(
 ) -> None:
     said = say(monkeypatch, words, None)
 
-    assert "say --yes" in str(said.exception)
+    assert said.returncode == 1
+    assert "say --yes" in said.stderr
     assert given == []
 
 
@@ -121,6 +122,5 @@ def test_a_plan_does_not_spoil_the_document(
 ) -> None:
     said = say(monkeypatch, f"{words} --json", "y")
 
-    # The runner writes the answer that it gives where a terminal would show it.
-    document = json.loads(said.stdout.partition("\n")[2])
+    document = json.loads(said.stdout)
     assert (document[0] if isinstance(document, list) else document)["reason"] == "as asked"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import boto3
 import pytest
-from typer.testing import CliRunner
 
-from cli import close, deployment, main, orders
+from cli import close, deployment, orders
 from cli.deployment import Deployment
 from lamplighter.domain.commands import Command, Decision
 from lamplighter.domain.lease import Lease
+from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
@@ -52,8 +52,8 @@ def _waited(monkeypatch: pytest.MonkeyPatch, *meanwhile: Callable[[], object]) -
 
     monkeypatch.setattr(time, "sleep", sleep)
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    said = CliRunner().invoke(main.whole(), ["close", "gpu", "--yes", "--wait"])
-    assert (said.exit_code, left) == (0, []), (said.output, said.exception)
+    said = lamplighter("close", "gpu", "--yes", "--wait")
+    assert (said.returncode, left) == (0, []), said.stderr
     return waited
 
 

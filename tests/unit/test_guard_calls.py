@@ -11,6 +11,7 @@ import pytest
 
 from handlers.guard import sweep_all
 from lamplighter.domain.pool import SeenGpus
+from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto, lab_on_moto
 
 
@@ -25,8 +26,8 @@ def counted(lab: LabOnMoto) -> Iterator[Counter[str]]:
     """Every call to AWS and Kubernetes."""
     calls: Counter[str] = Counter()
 
-    def count(model: Any, **_: object) -> None:
-        calls[f"{model.service_model.service_id}:{model.name}"] += 1
+    def count(service: str, operation: str) -> None:
+        calls[f"{service}:{operation}"] += 1
 
     listing = lab.cluster.list
 
@@ -34,18 +35,11 @@ def counted(lab: LabOnMoto) -> Iterator[Counter[str]]:
         calls[f"Kubernetes:{path.rpartition('/')[2]}"] += 1
         return listing(path, **query)
 
-    session = boto3.DEFAULT_SESSION
-    assert session is not None
-    session.events.register("before-call.*.*", count, unique_id="counted")
-    lab.__dict__.pop("capacity", None)
-    lab.__dict__.pop("watch", None)
-    lab.watch  # noqa: B018 -- its clients are made now, and counted from here on
     lab.cluster.list = listed  # type: ignore[method-assign]
-    calls.clear()
     try:
-        yield calls
+        with aws_calls.heard(count):
+            yield calls
     finally:
-        session.events.unregister("before-call.*.*", unique_id="counted")
         lab.cluster.list = listing  # type: ignore[method-assign]
 
 

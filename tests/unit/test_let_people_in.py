@@ -5,14 +5,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pytest
-from typer.testing import CliRunner
 
-from cli import deployment, main, orders
+from cli import deployment, orders
 from cli.deployment import Deployment
 from docs.generate import ROOT
 from lamplighter.lab import Lab
+from tests.programs import lamplighter
+from tests.unit import aws_calls
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 
@@ -33,7 +33,7 @@ USE = [
     ["arm"],
 ]
 #: botocore's names of services that IAM calls otherwise.
-IAM_CALLS = {"sfn": "states", "auto-scaling": "autoscaling"}
+IAM_CALLS = {"SFN": "states", "Auto Scaling": "autoscaling"}
 #: Everybody may ask who they are.
 FREE = {"sts:GetCallerIdentity"}
 
@@ -66,21 +66,17 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
 def called(lab: LabOnMoto) -> Iterator[set[str]]:
     """Every call to AWS, as IAM names it."""
     names: set[str] = set()
-    boto3.setup_default_session()
-    assert boto3.DEFAULT_SESSION is not None
 
-    def note(event_name: str, **_: object) -> None:
-        service, operation = event_name.split(".")[1:3]
-        names.add(f"{IAM_CALLS.get(service, service)}:{operation}")
+    def note(service: str, operation: str) -> None:
+        names.add(f"{IAM_CALLS.get(service, service.lower())}:{operation}")
 
-    boto3.DEFAULT_SESSION.events.register("before-call", note)
-    yield names
-    boto3.setup_default_session()
+    with aws_calls.heard(note):
+        yield names
 
 
 @pytest.mark.parametrize("words", LOOK, ids=" ".join)
 def test_who_may_look_can(words: list[str], called: set[str]) -> None:
-    CliRunner().invoke(main.whole(), words)
+    lamplighter(*words)
 
     assert called
     assert called <= allowed(POLICIES[0])
@@ -88,7 +84,7 @@ def test_who_may_look_can(words: list[str], called: set[str]) -> None:
 
 @pytest.mark.parametrize("words", USE, ids=" ".join)
 def test_who_may_open_and_close_can(words: list[str], called: set[str]) -> None:
-    CliRunner().invoke(main.whole(), words)
+    lamplighter(*words)
 
     assert called <= allowed(*POLICIES)
     assert "states:StartExecution" in called or words == ["arm"]

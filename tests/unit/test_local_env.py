@@ -4,9 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from typer.testing import CliRunner
-
-from cli import main
+from tests.programs import lamplighter
 
 CLOUD = {
     "aws": {
@@ -22,7 +20,7 @@ CLOUD = {
 def test_a_shell_takes_what_it_prints(tmp_path: Path) -> None:
     file = tmp_path / "cloud.json"
     file.write_text(json.dumps(CLOUD), "utf-8")
-    said = CliRunner().invoke(main.whole(), ["local", "env", "--cloud", str(file)]).stdout
+    said = lamplighter("local", "env", "--cloud", file).stdout
 
     asked = 'printf "%s|" "$AWS_ENDPOINT_URL" "$AWS_SECRET_ACCESS_KEY" "$KUBECONFIG" "$AWS_PROFILE"'
     script = f"export AWS_PROFILE=mine; {said.replace(chr(10), ';')} {asked}"
@@ -38,14 +36,14 @@ def test_a_shell_takes_what_it_prints(tmp_path: Path) -> None:
 
 
 def test_a_cloud_that_does_not_run_is_told(tmp_path: Path) -> None:
-    said = CliRunner().invoke(main.whole(), ["local", "env", "--cloud", str(tmp_path / "none.json")])
+    said = lamplighter("local", "env", "--cloud", tmp_path / "none.json")
 
-    assert "no cloud runs that wrote it" in str(said.exception)
+    assert "no cloud runs that wrote it" in said.stderr
 
 
 def test_a_file_of_something_else_is_told(tmp_path: Path) -> None:
     (tmp_path / "cloud.json").write_text("[]", "utf-8")
 
-    said = CliRunner().invoke(main.whole(), ["local", "env", "--cloud", str(tmp_path / "cloud.json")])
+    said = lamplighter("local", "env", "--cloud", tmp_path / "cloud.json")
 
-    assert "is not what `lamplighter local up --json` writes" in str(said.exception)
+    assert "is not what `lamplighter local up --json` writes" in said.stderr

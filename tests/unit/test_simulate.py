@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
-LAMPLIGHTER = Path(sys.executable).parent / "lamplighter"
+from tests.programs import lamplighter
+
 EVENING = """\
 name: x
 windows:
@@ -17,27 +17,21 @@ windows:
 """
 
 
-def run(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [LAMPLIGHTER, *arguments], cwd=cwd, capture_output=True, text=True, check=False, timeout=60
-    )
-
-
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     (tmp_path / "lab.yaml").write_text(EVENING)
     return tmp_path
 
 
-def simulate(here: Path, begin: str, end: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return run("simulate", "--from", begin, "--to", end, *more, cwd=here)
+def simulate(here: Path, begin: str, end: str, *more: str) -> CompletedProcess[str]:
+    return lamplighter("simulate", "--from", begin, "--to", end, *more, cwd=here)
 
 
 # --- check ---------------------------------------------------------------------------------------
 
 
 def test_check_of_a_good_lab_says_what_it_is(here: Path) -> None:
-    done = run("check", cwd=here)
+    done = lamplighter("check", cwd=here)
     assert (done.returncode, done.stderr) == (0, "")
     assert "window evening: tue, thu, 20:00 to 23:00 Asia/Seoul, 2 nodes of gpu, for x" in done.stdout
 
@@ -48,7 +42,7 @@ def test_check_says_what_the_guard_and_the_windows_were_told(here: Path) -> None
         "pools: {gpu: {curfew: 05:00}}\n"
         "windows: [{name: early, days: tue, start: 20:00, end: 23:00, nodes: 1, ready: by}]\n"
     )
-    said = run("check", cwd=here).stdout
+    said = lamplighter("check", cwd=here).stdout
     assert "guard: enforce, curfew 05:00\n" in said
     assert "guard: 120 USD a month (class 40), no lease longer than 8h, curfew 04:00\n" in said
     assert "20:00 to 23:00 Asia/Seoul, GPUs ready by its start, 1 node of gpu, for x\n" in said
@@ -56,7 +50,7 @@ def test_check_says_what_the_guard_and_the_windows_were_told(here: Path) -> None
 
 def test_check_of_a_bad_lab_says_every_problem_on_stderr_and_nothing_else(here: Path) -> None:
     (here / "bad.yaml").write_text("name: x\nregoin: a\npools: {gpu: {max_nodes: 0}}\n")
-    done = run("check", "--lab", "bad.yaml", cwd=here)
+    done = lamplighter("check", "--lab", "bad.yaml", cwd=here)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "bad.yaml:2: regoin: is no known key, the nearest known one is region\n"
@@ -67,12 +61,12 @@ def test_check_of_a_bad_lab_says_every_problem_on_stderr_and_nothing_else(here: 
 def test_the_file_is_named_as_the_command_line_names_it(here: Path) -> None:
     (here / "bad.yaml").write_text("nane: x\n")
     for name in ("./bad.yaml", f"../{here.name}//bad.yaml", str(here / "bad.yaml")):
-        told = run("check", "--lab", name, cwd=here).stderr.splitlines()
+        told = lamplighter("check", "--lab", name, cwd=here).stderr.splitlines()
         assert [line[: len(name) + 3] for line in told] == [f"{name}:1:"] * 2
 
 
 def test_check_prints_the_schema_without_any_lab(tmp_path: Path) -> None:
-    done = run("check", "--schema", cwd=tmp_path)
+    done = lamplighter("check", "--schema", cwd=tmp_path)
     assert done.returncode == 0
     assert json.loads(done.stdout)["required"] == ["name"]
 
@@ -83,7 +77,7 @@ def test_check_notes_what_is_probably_not_meant(here: Path) -> None:
     )
     assert (
         "note: the exception 2026-03-03 of window w is on no day that it names"
-        in run("check", cwd=here).stdout
+        in lamplighter("check", cwd=here).stdout
     )
 
 
@@ -99,7 +93,7 @@ def test_check_notes_what_is_probably_not_meant(here: Path) -> None:
     ],
 )
 def test_bad_arguments_are_one_line_on_stderr(here: Path, arguments: list[str]) -> None:
-    done = run(*arguments, cwd=here)
+    done = lamplighter(*arguments, cwd=here)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
 
@@ -227,4 +221,4 @@ def test_a_bad_lab_is_told_as_check_tells_it(here: Path) -> None:
     (here / "lab.yaml").write_text("name: x\nregoin: a\n")
     done = simulate(here, "2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == run("check", cwd=here).stderr
+    assert done.stderr == lamplighter("check", cwd=here).stderr

@@ -4,8 +4,6 @@ import base64
 import json
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,7 +13,9 @@ from threading import Thread
 import boto3
 import certifi
 import pytest
-from moto.server import ThreadedMotoServer
+
+from tests.programs import lamplighter
+from tests.unit import aws_over_http
 
 REGION, ELSEWHERE = "ap-northeast-2", "eu-central-1"
 VERBS = [
@@ -66,25 +66,15 @@ def environment(home: Path, endpoint: str | None) -> dict[str, str]:
 def run(words: list[str], settings: dict[str, str]) -> tuple[int, list[str], float]:
     """Exit code, lines of stderr, and the seconds it took."""
     begun = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "cli.main", *words],
-        env=settings,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    done = lamplighter(*words, env=settings)
     return done.returncode, done.stderr.splitlines(), time.monotonic() - begun
 
 
 @pytest.fixture(scope="module")
 def empty_account() -> Iterator[str]:
     """An AWS account in which nothing is deployed, in the region that verbs use here."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    with aws_over_http.account() as endpoint:
+        yield endpoint
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,15 @@ from typing import Any
 import boto3
 import icalendar
 import pytest
-from typer.testing import CliRunner
 
 from cli import deployment
-from cli.main import whole
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Skip
 from lamplighter.domain.commands import Decision
 from lamplighter.lab import Lab
+from tests.programs import lamplighter
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 from tests.unit.test_course_calendar import calendar
 
@@ -55,9 +54,6 @@ def deploy(world: LabOnMoto, *windows: dict[str, Any]) -> None:
     )
 
 
-WHOLE = whole()
-
-
 def skip_of(window: str, date: str) -> tuple[Skip, tuple[str, str], str, Decision, Entry]:
     """A skip as the leases function keeps it."""
     reason = f"alice skipped {window}"
@@ -67,8 +63,8 @@ def skip_of(window: str, date: str) -> tuple[Skip, tuple[str, str], str, Decisio
 
 
 def told(*arguments: str) -> str:
-    done = CliRunner().invoke(WHOLE, arguments, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    done = lamplighter(*arguments)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
