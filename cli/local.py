@@ -39,10 +39,12 @@ app.add_typer(local_fault.app, name="fault")
 app.command("env")(local_env.env)
 
 FASTEST = 60
-RATE = 30  # the demo's: fast to watch, slow enough for Kubernetes, which lives in real time
+RATE = 30  # the demo's: fast to watch
 Rate = Annotated[
     float | None,
-    typer.Option("--rate", metavar="N", help="Virtual seconds a real second, 1 to 60.", show_default=False),
+    typer.Option(
+        "--rate", metavar="N", help="Virtual seconds a real second at most, 1 to 60.", show_default=False
+    ),
 ]
 
 
@@ -102,6 +104,10 @@ def demo(
         Act, typer.Option("--act", help="day: a window from opening to receipt; trouble: faults, on purpose.")
     ] = Act.DAY,
     rate: Rate = None,
+    fast: Annotated[bool, typer.Option("--fast", help="As fast as this machine can.")] = False,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="The same seed gives the same day on every machine.")
+    ] = 0,
     out: Annotated[
         Path | None, typer.Option("--json", metavar="OUT", help="Also write the report there, as JSON.")
     ] = None,
@@ -116,16 +122,19 @@ def demo(
       lamplighter local demo
       lamplighter local demo --act trouble
       lamplighter local demo --rate 60 --json report.json
+      lamplighter local demo --fast --seed 7
     """
     begun = time.monotonic()
-    speed = _rate(rate, RATE)
+    if fast and rate is not None:
+        raise BadInput("--fast: goes with no --rate, give one of the two")
+    speed = None if fast else _rate(rate, RATE)
     if out is not None:
         _writable(out)
     with _signals_end_it():
         from local.demo import acts, view  # noqa: PLC0415
 
         with view.view_for(ZoneInfo("Asia/Seoul")) as seen:
-            report = acts.ACTS[act](seen, speed, begun).play()
+            report = acts.ACTS[act](seen, speed, begun, seed).play()
         if out is not None:
             _replace(out, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
         _print(report)

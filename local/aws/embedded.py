@@ -41,7 +41,7 @@ class EmbeddedAws:
     def __init__(self, clock: VirtualClock, work: Path, region: str, *, seed: int = 0) -> None:
         self.clock = clock
         self.region = region
-        forget_everything()
+        forget_everything(seed)
         work_out_once()
         read_partitions()
         virtual_time.use(clock)

@@ -11,11 +11,13 @@ from functools import cache
 from moto.core.base_backend import BackendDict
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 from moto.iam.models import AWSManagedPolicy, IAMBackend
+from moto.moto_api._internal import mock_random
 from moto.moto_api._internal.models import moto_api_backend
 
 
-def forget_everything() -> None:
-    """Leave no account, resource or record of an earlier cloud."""
+def forget_everything(seed: int = 0) -> None:
+    """Leave no account, resource or record of an earlier cloud; `seed` decides the ids of what comes."""
+    mock_random.seed(seed)
     os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"  # roles name AWS's own policies
     os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"  # ours are registered when a node group needs one
     IAMBackend._init_aws_policies = _policies  # type: ignore[method-assign,assignment]  # noqa: SLF001 (moto's own seam)

@@ -56,10 +56,13 @@ class Stage:
 
 
 class Play(ABC):
-    """One run; `begun` is time.monotonic() at the verb's start, for elapsed_seconds."""
+    """One run, as fast as the machine can where it has no `rate`; the same `seed` gives the same day.
 
-    def __init__(self, view: View, rate: float | None, begun: float) -> None:
-        self._view, self._rate, self._begun = view, rate, begun
+    `begun` is time.monotonic() at the verb's start, for elapsed_seconds.
+    """
+
+    def __init__(self, view: View, rate: float | None, begun: float, seed: int = 0) -> None:
+        self._view, self._rate, self._begun, self._seed = view, rate, begun, seed
         self.watch = Watch()
         self.answers = Answers()
         #: Whatever else an act looks at, at each look.
@@ -86,7 +89,9 @@ class Play(ABC):
 
     def play(self) -> dict[str, Any]:
         """The whole act; returns its report."""
-        with Cloud(self.lab, rate=self._rate, start=self.start, progress=self._view.progress) as cloud:
+        with Cloud(
+            self.lab, rate=self._rate, start=self.start, progress=self._view.progress, seed=self._seed
+        ) as cloud:
             stage = self._stage(cloud, cloud.up())
             with self._watching(stage):
                 self.perform(stage)

@@ -64,7 +64,7 @@ class ContainerRun:
         self._wait("ContainerCreating")
         yield from self._image()
         while True:
-            yield self.pod.kubelet.delay(timings.START_CONTAINER, "start", self.pod.name, self.name)
+            yield self.pod.kubelet.delay(timings.START_CONTAINER, "start", self.pod.base_name, self.name)
             yield from self._create()
             refusal = container_faults.not_started(self)
             if refusal:

@@ -61,7 +61,7 @@ class Kubelet:
         return self.world.daemonsets.find("kube-system", "eks-node-monitoring-agent") is not None
 
     def delay(self, stage: float, *subject: str) -> float:
-        return self.world.timings.of(stage, self.machine.instance_id, *subject)
+        return self.world.timings.of(stage, self.machine.private_dns, *subject)
 
     def see(self, change: str, pod: Object) -> None:
         """A pod of this node is new, has changed or is gone."""

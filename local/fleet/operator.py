@@ -29,7 +29,6 @@ class Operator:
         self._world = world
         self._dirty = False
         self._applied: dict[str, str] = {}
-        self._rounds = 0
         world.stories.tell(self._reconcile_for_ever())
 
     def notice(self) -> None:
@@ -39,8 +38,8 @@ class Operator:
     def _reconcile_for_ever(self) -> Iterator[Pause]:
         while True:
             yield Until(lambda: self._dirty)
-            self._rounds += 1
-            yield self._world.timings.of(timings.RECONCILE, "reconcile", str(self._rounds))
+            # The same in each round: how many there are is up to Kubernetes' controllers.
+            yield self._world.timings.of(timings.RECONCILE, "reconcile")
             self._dirty = False
             namespace = self._namespace()
             if namespace:

@@ -48,6 +48,11 @@ class PodRun:
         return str(self.pod["metadata"]["name"])
 
     @property
+    def base_name(self) -> str:
+        """Its name without what the API server added to it by chance."""
+        return str(self.pod["metadata"].get("generateName") or self.name)
+
+    @property
     def namespace(self) -> str:
         return str(self.pod["metadata"]["namespace"])
 
@@ -156,7 +161,7 @@ class PodRun:
     def _sandbox(self) -> Iterator[Pause]:
         """The kubelet tries again and again, at the pace at which it looks at its pods."""
         while why := container_faults.no_sandbox(self):
-            yield self.kubelet.delay(timings.START_CONTAINER, "sandbox", self.name)
+            yield self.kubelet.delay(timings.START_CONTAINER, "sandbox", self.base_name)
             self.world.event(self.pod, "FailedCreatePodSandBox", why, warning=True)
             yield timings.RESYNC
 
@@ -191,7 +196,7 @@ class PodRun:
     def _leave(self) -> Iterator[Pause]:
         """Stop what runs within the grace period, report it, and let the API server forget the pod."""
         grace = self.pod["metadata"].get("deletionGracePeriodSeconds", 0)
-        yield min(grace, self.kubelet.delay(timings.STOP_CONTAINER, "stop", self.name))
+        yield min(grace, self.kubelet.delay(timings.STOP_CONTAINER, "stop", self.base_name))
         yield from self._undo()
         for container in self.containers:
             container.interrupt(_GRACE_CODE)

@@ -41,5 +41,5 @@ class Timings:
         self._seed = seed
 
     def of(self, stage: float, *subject: str) -> float:
-        """`stage` seconds, give or take a fifth, for a subject such as (instance, "register")."""
+        """`stage` seconds, give or take a fifth, for a subject such as (node name, "register"), which chance has not made."""
         return stage * (1 + _JITTER * random.Random(repr((self._seed, subject))).uniform(-1, 1))  # noqa: S311
