@@ -95,7 +95,10 @@ class Worker:
         runtime_api: str,
         ended: "Callable[[Worker], None]",
     ) -> None:
-        self.id = uuid.uuid4().hex
+        scratch.mkdir(parents=True, exist_ok=True)
+        #: Nobody else's, however many start at once: the system makes the folder, or another name.
+        self._scratch = Path(tempfile.mkdtemp(dir=scratch))
+        self.id = self._scratch.name
         self.spec = spec
         self.credentials = credentials
         self.current: Invocation | None = None
@@ -103,8 +106,6 @@ class Worker:
         self.new = True
         self._killed = False
         self.ready = threading.Event()  # it has asked for its first invocation, or ended
-        scratch.mkdir(parents=True, exist_ok=True)
-        self._scratch = Path(tempfile.mkdtemp(dir=scratch))
         self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
         with log.open("ab") as output:
             self.process = subprocess.Popen(

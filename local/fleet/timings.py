@@ -41,5 +41,8 @@ class Timings:
         self._seed = seed
 
     def of(self, stage: float, *subject: str) -> float:
-        """`stage` seconds, give or take a fifth, for a subject such as (node name, "register"), which chance has not made."""
+        """`stage` seconds, give or take a fifth, for a subject such as (node name, "register").
+
+        Nothing in a subject may be made by chance, or the same seed gives another day.
+        """
         return stage * (1 + _JITTER * random.Random(repr((self._seed, subject))).uniform(-1, 1))  # noqa: S311

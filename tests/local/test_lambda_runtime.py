@@ -1,11 +1,16 @@
 """Lambda functions run as workers of their own: what a handler sees, and what its ends come to."""
 
+import io
 import os
+import threading
+import uuid
+import zipfile
 from functools import partial
 
 import pytest
 from botocore.exceptions import ClientError
 
+from local.aws import assets
 from local.beside import Beside
 
 COUNT = """
@@ -205,6 +210,54 @@ def test_whoever_came_first_gets_the_next_worker(aws, monkeypatch, tmp_path):
         assert aws.clock.time() - begun >= 30
     served = [line for line in aws.runtime.logs("f").splitlines() if line.startswith("served")]
     assert served == [f"served {number}" for number in range(6)]
+
+
+def test_workers_that_start_at_once_have_a_folder_each_whatever_chance_says(aws, monkeypatch):
+    aws.function(
+        "f",
+        """
+        import os
+        from urllib.request import urlopen
+        def handler(event, context):
+            urlopen(os.environ["LAMPLIGHTER_SLEEP"], data=b"5").read()
+            return [os.environ["HOME"], os.getpid()]
+        """,
+    )
+    same = uuid.uuid4()
+    monkeypatch.setattr("uuid.uuid4", lambda: same)
+    aws.clock.hurry(True)
+    with aws.clock.busy():
+        callers = [Beside(aws.clock, "caller", partial(aws.invoke, "f")) for _ in range(4)]
+        answers = [caller.result()[0] for caller in callers]
+    assert len({home for home, _ in answers}) == len({pid for _, pid in answers}) == 4
+
+
+def test_code_that_several_want_at_once_is_whole_for_each(tmp_path, monkeypatch):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as content:
+        content.writestr("index.py", "whole")
+    both = threading.Barrier(2, timeout=20)
+    extract = assets.extract
+
+    def slowly(source, folder):
+        both.wait()  # neither is done when the other begins
+        extract(source, folder)
+        both.wait()
+
+    monkeypatch.setattr(assets, "extract", slowly)
+    found: list[str] = []
+
+    def ask() -> None:
+        folder = assets.unpacked_into(tmp_path / "code", io.BytesIO(archive.getvalue()))
+        found.append((folder / "index.py").read_text())
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert found == ["whole", "whole"]
+    assert [path.name for path in tmp_path.iterdir()] == ["code"]
 
 
 def test_no_worker_outlives_the_cloud(aws):
