@@ -1,19 +1,45 @@
-"""Queries of a table look at their own partition, as DynamoDB's do: moto sorts the whole table for each.
+"""Reads of a table cost what they read: a query looks at its own partition, and its items are written as they are.
 
-So what a lab has done does not make every later read slower. What a query means stays moto's.
+moto sorts the whole table for each query, and looks up each attribute of each item in AWS's model before it writes
+it. What a query means stays moto's.
 """
 
+import base64
 import copy
+import json
 from typing import Any
 
+from moto.core.responses import ActionContext
 from moto.dynamodb.models.table import Table
+from moto.dynamodb.responses import DynamoResult
 
 _plain_query = Table.query
+_plain_result = DynamoResult.execute_result
+#: Members of an answer that are items, or made of them: a name, a type and a value, in JSON as in AWS's model.
+_ITEMS = frozenset({"Item", "Items", "LastEvaluatedKey"})
 
 
 def read_partitions() -> None:
-    """Take moto's seam; idempotent."""
+    """Take moto's seams; idempotent."""
     Table.query = _query  # type: ignore[method-assign,assignment]
+    DynamoResult.execute_result = _result  # type: ignore[method-assign,assignment]
+
+
+def _result(result: DynamoResult, context: ActionContext) -> Any:
+    """As moto writes it, with the items put in afterwards."""
+    answer = result.result
+    if not isinstance(answer, dict) or not _ITEMS & set(answer):
+        return _plain_result(result, context)
+    items = {name: value for name, value in answer.items() if name in _ITEMS and value is not None}
+    rest = DynamoResult({name: value for name, value in answer.items() if name not in _ITEMS})
+    status, headers, body = _plain_result(rest, context)
+    return status, headers, json.dumps({**json.loads(body), **items}, default=_binary)
+
+
+def _binary(value: object) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(f"an item holds a {type(value).__name__}")
+    return base64.b64encode(value).decode()
 
 
 def _query(  # noqa: PLR0917 (moto's signature)

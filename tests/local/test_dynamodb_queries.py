@@ -91,3 +91,30 @@ def test_a_partition_of_one_item_without_a_sort_key(aws):
     aws.call("dynamodb", "put_item", TableName="t", Item={"pk": {"S": "a"}})
     condition = {"KeyConditionExpression": "pk = :pk", "ExpressionAttributeValues": {":pk": {"S": "a"}}}
     assert aws.call("dynamodb", "query", TableName="t", **condition)["Items"] == [{"pk": {"S": "a"}}]
+
+
+def test_items_are_read_as_they_were_written(texts):
+    item = {
+        "pk": {"S": "every"},
+        "sk": {"S": "kind"},
+        "n": {"N": "1.50"},
+        "b": {"B": b"\x00\xff"},
+        "yes": {"BOOL": False},
+        "nothing": {"NULL": True},
+        "list": {"L": [{"N": "1"}, {"M": {"deep": {"L": []}}}]},
+        "map": {"M": {"a": {"S": ""}, "b": {"M": {}}}},
+        "set": {"SS": ["ä", "b"]},
+    }
+    texts.call("dynamodb", "put_item", TableName="t", Item=item)
+    key = {"pk": item["pk"], "sk": item["sk"]}
+    assert texts.call("dynamodb", "get_item", TableName="t", Key=key) == {"Item": item}
+    found = texts.call(
+        "dynamodb",
+        "query",
+        TableName="t",
+        KeyConditionExpression="pk = :pk",
+        ExpressionAttributeValues={":pk": item["pk"]},
+        ReturnConsumedCapacity="TOTAL",
+    )
+    assert (found["Items"], found["Count"]) == ([item], 1)
+    assert found["ConsumedCapacity"]["TableName"] == "t"
