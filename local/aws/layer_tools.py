@@ -7,6 +7,7 @@ nothing here may reach the internet.
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -61,7 +62,7 @@ class LayerTools:
     def _write(self, path: Path, script: str) -> None:
         if path.exists() and path.read_text("utf-8") == script:
             return
-        draft = path.with_name(f"{path.name}.new")
+        draft = path.with_name(f"{path.name}.{threading.get_ident()}.new")  # several may start at once
         draft.write_text(script, "utf-8")
         draft.chmod(0o755)
         draft.replace(path)

@@ -69,6 +69,11 @@ class Fleet:
         """Between the machines; who plays their surroundings may close it."""
         return self._world.network
 
+    @property
+    def never_came(self) -> frozenset[str]:
+        """States that Kubernetes seemed to owe and did not bring about: faults of our reading of it."""
+        return self._settling.never_came
+
     def start(self) -> None:
         """Follow the cluster from now on."""
         self._server.start()

@@ -27,6 +27,11 @@ class Settling:
         self._since: tuple[str, float] = ("", 0.0)
         self._lost: set[str] = set()
 
+    @property
+    def never_came(self) -> frozenset[str]:
+        """What was waited for in vain so far."""
+        return frozenset(self._lost)
+
     def touch(self) -> None:
         self._changes += 1
 

@@ -92,7 +92,9 @@ def fleet(control_plane, clock, tmp_path_factory):
     fleet = Fleet(control_plane.admin(), clock, tmp_path_factory.mktemp("fleet"), seed=7)
     fleet.start()
     yield fleet
+    never_came = fleet.never_came
     fleet.stop()
+    assert not never_came
 
 
 @pytest.fixture(scope="session")
