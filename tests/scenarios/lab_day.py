@@ -31,7 +31,7 @@ from local.demo.observations import NodeReader, Outside, Pool, Sample
 Done = TypeVar("Done")
 LOOK_EVERY = timedelta(seconds=30)
 #: While only sweeps come and go.
-IDLE_LOOK = timedelta(seconds=90)
+IDLE_LOOK = timedelta(minutes=3)
 #: Steps in which nothing happens but time.
 IDLE = {"WaitForCapacity"}
 WORKFLOWS = ("open", "close", "extend")
