@@ -3,6 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from lamplighter.domain.lease import LeaseState
 from tests.scenarios.conftest import LAB
 from tests.scenarios.lab_day import LabDay
@@ -10,6 +12,7 @@ from tests.scenarios.lab_day import LabDay
 MINUTE = timedelta(minutes=1)
 
 
+@pytest.mark.long
 def test_a_window_that_a_deploy_ends_sooner_ends_after_a_quarter_of_an_hour_s_notice(
     lab: LabDay, tmp_path: Path
 ) -> None:

@@ -16,6 +16,8 @@ from local.cloud import Cloud
 from local.faults.catalogue import FAULTS, Reach
 from tests.scenarios.troubled_lab import Findings, TroubledLab, causes
 
+pytestmark = pytest.mark.long
+
 LAB = Path(__file__).with_name("causes.yaml")
 BEGINS = datetime(2026, 12, 1, 9, 58, tzinfo=UTC)
 #: Until the last of them is late: an instance that did not join in five minutes, a GPU that did not come.

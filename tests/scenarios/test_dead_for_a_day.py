@@ -2,8 +2,12 @@
 
 from datetime import timedelta
 
+import pytest
+
 from lamplighter.domain.lease import LeaseState
 from tests.scenarios.lab_day import LabDay
+
+pytestmark = pytest.mark.long
 
 TOMORROW, OVERMORROW = "tomorrow-2026-12-02", "overmorrow-2026-12-03"
 

@@ -25,6 +25,8 @@ from tests.scenarios.broken_account import (
 )
 from tests.scenarios.lab_day import LabDay, Said
 
+pytestmark = pytest.mark.long
+
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 LAB = """
 name: gpu-lab

@@ -138,6 +138,7 @@ def test_what_is_expected_is_seen_and_everything_is_as_it_was(lesson: Lesson, na
     assert lesson.settings() == lesson.settings_at_first
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["nccl-blocked", "device-plugin-off"])
 @pytest.mark.parametrize("step", ["Prepare", "Change", "Observe", "Restore"])
 def test_whatever_step_dies_everything_is_as_it_was_before_the_lease_ends(

@@ -130,6 +130,7 @@ def said_in_slack(
         return refused.code, None
 
 
+@pytest.mark.long
 def test_two_at_once_are_reached_as_they_say_and_end_without_a_trace(tmp_path: Path) -> None:
     with up(tmp_path / "one", "name: one-lab") as one, up(tmp_path / "two", "name: two-lab") as two:
         documents = [one.ready(), two.ready()]

@@ -15,6 +15,8 @@ from tests.scenarios.lab_day import LabDay
 from tests.scenarios.slack_channel import Channel, shown
 from tests.scenarios.slack_talk import ALONE, Answer, Talk, button
 
+pytestmark = pytest.mark.long
+
 LAB = Path(__file__).with_name("slack_waiting.yaml")
 BEGINS = datetime(2026, 12, 2, 11, 50, tzinfo=UTC)
 PERIOD = "2026-12"

@@ -15,7 +15,18 @@ def trouble(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The report of one run; the command must end well."""
     report: Path = tmp_path_factory.mktemp("trouble") / "report.json"
     done = subprocess.run(
-        [sys.executable, "-m", "cli.main", "local", "demo", "--act", "trouble", "--fast", "--json", str(report)],
+        [
+            sys.executable,
+            "-m",
+            "cli.main",
+            "local",
+            "demo",
+            "--act",
+            "trouble",
+            "--fast",
+            "--json",
+            str(report),
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -12,6 +12,8 @@ import pytest
 
 from tests.tutorial import ROOT, blocks, commands
 
+pytestmark = pytest.mark.long
+
 FIRST, ON_AWS = "first-lab.md", "on-aws.md"
 UP = ".venv/bin/lamplighter local up"
 #: What is a scenario of its own.

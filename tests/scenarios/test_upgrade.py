@@ -3,11 +3,15 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from lamplighter.domain.lease import Lease, LeaseState
 from local.assembly import synthesise
 from tests.scenarios import release
 from tests.scenarios.conftest import LAB
 from tests.scenarios.lab_day import LabDay
+
+pytestmark = pytest.mark.long
 
 PREVIOUS = "0.1.0"
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}

@@ -12,6 +12,8 @@ from lamplighter.domain.lease import Lease, LeaseState
 from local.cloud import Cloud
 from tests.scenarios.lab_day import LabDay
 
+pytestmark = pytest.mark.long
+
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 LAB = """
 name: plain

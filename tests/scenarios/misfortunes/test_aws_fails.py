@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+import pytest
+
 from local.aws.refusals import FunctionCall, Refusal, failed, throttled
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
@@ -44,11 +46,13 @@ class OnceEachStep:
         return self._how(call.service) if first == call.invocation else None
 
 
+@pytest.mark.long
 @story("throttled")
 def test_aws_asks_every_step_to_slow_down_once_for_every_service(pool: Pool) -> Story:
     yield from refused_once(pool, throttled)
 
 
+@pytest.mark.long
 @story("failing")
 def test_aws_fails_once_at_every_step_and_service(pool: Pool) -> Story:
     yield from refused_once(pool, failed)
@@ -75,6 +79,7 @@ def refused_once(pool: Pool, how: Callable[[str], Refusal]) -> Story:
     pool.within_budget()
 
 
+@pytest.mark.long
 @story("endless")
 def test_an_update_that_never_ends_does_not_keep_a_pool_open(pool: Pool) -> Story:
     # given an open pool on which EKS is at an update that it does not end
@@ -100,6 +105,7 @@ def test_an_update_that_never_ends_does_not_keep_a_pool_open(pool: Pool) -> Stor
     pool.verdicts(5, 7, 8)
 
 
+@pytest.mark.long
 @story("reverted")
 def test_a_scale_up_that_eks_takes_back_is_asked_for_again(pool: Pool) -> Story:
     # given that EC2 has no room and EKS takes a scale-up back that fails

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
+import pytest
+
 from local.aws.faults import Faults
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
@@ -26,11 +28,13 @@ def test_windows_end_closed_though_the_leases_and_the_nodegroups_function_die(po
     yield from died(pool, (("a-first", "leases"), ("a-second", "nodegroups")))
 
 
+@pytest.mark.long
 @story("mortal-b")
 def test_windows_end_closed_though_the_cluster_function_and_the_planner_die(pool: Pool) -> Story:
     yield from died(pool, (("b-first", "cluster"), ("b-second", "planner")))  # its hour is in that window
 
 
+@pytest.mark.long
 @story("mortal-c")
 def test_windows_end_closed_though_the_notices_function_and_the_guard_die(pool: Pool) -> Story:
     yield from died(pool, (("c-first", "notices"), ("c-second", "guard")))

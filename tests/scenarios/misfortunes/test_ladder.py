@@ -1,5 +1,7 @@
 """A window that asks for more than smoke: the whole of the standard ladder passes on two nodes, and leaves nothing."""
 
+import pytest
+
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
@@ -10,6 +12,7 @@ CHECKS = {
 OURS = "labelSelector=lamplighter/pool%3Dproven"
 
 
+@pytest.mark.long
 @story("proven")
 def test_a_standard_ladder_proves_two_nodes_in_a_window(pool: Pool) -> Story:
     # given a window of two nodes that asks for the standard ladder

@@ -1,11 +1,14 @@
 """A window whose node has a GPU that fails its checks: it is changed for a fresh one, which is proven."""
 
+import pytest
+
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
 FAULT = "gpu-lost"
 
 
+@pytest.mark.long
 @story("flawed")
 def test_a_node_whose_gpu_fails_is_replaced_once_and_the_lease_has_a_proven_one(pool: Pool) -> Story:
     # given a node that looks ready, and whose GPU is lost to whoever holds it

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
@@ -15,6 +17,7 @@ POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
 TRIES = 6
 
 
+@pytest.mark.long
 @story("seats")
 def test_a_shared_window_has_seats_and_leaves_the_operator_as_it_was(pool: Pool) -> Story:
     # given a window that shares each GPU by four and switches the exporter off
