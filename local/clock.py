@@ -282,6 +282,9 @@ class VirtualClock:
             with self.joined(strand):
                 try:
                     work()
+                except Exception:
+                    # One strand that fails must not stop the world; it is told and the next goes on.
+                    LOG.exception("a strand of the embedded cloud failed")
                 finally:
                     self._end_turn(strand)
 

@@ -84,7 +84,7 @@ class Threads:
         self._closed = False
 
     def run(self, name: str, work: Callable[[], None]) -> None:
-        """Do it on a thread of ours; what it raises is logged."""
+        """Do it on a thread of ours; what it raises ends that thread."""
         with self._lock:
             tasks = self._idle.pop() if self._idle else None
         if tasks is None:
@@ -106,9 +106,6 @@ class Threads:
                 work()
             except SystemExit:  # the clock was stopped under it
                 return
-            except Exception:
-                # One line of work that fails must not stop the world; it is told and the next goes on.
-                LOG.exception("a strand of the embedded cloud failed")
             with self._lock:
                 if self._closed:
                     return

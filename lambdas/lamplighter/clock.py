@@ -23,8 +23,8 @@ def now() -> datetime:
 
 
 def monotonic() -> float:
-    """Seconds that only ever grow, for measuring how much time has passed."""
-    return time.monotonic() if os.environ.get("LAMPLIGHTER_INSTANT") is None else now().timestamp()
+    """Seconds that only ever grow and that `sleep` lets pass, for measuring how much time has."""
+    return time.monotonic() if os.environ.get("LAMPLIGHTER_SLEEP") is None else now().timestamp()
 
 
 def sleep(seconds: float) -> None:
