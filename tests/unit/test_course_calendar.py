@@ -228,6 +228,13 @@ def test_a_zone_may_say_the_second_sunday_the_long_way() -> None:
     assert hours(events(content)) == ["11-03 01:00-02:00"]
 
 
+def test_a_zone_is_its_own_calendar_s_whatever_another_calls_by_that_name() -> None:
+    second_sunday = AUTUMN.replace("1SU", "2SU")
+    for rule, expected in ((second_sunday, "11-03 00:00-01:00"), (AUTUMN, "11-03 01:00-02:00")) * 2:
+        content = calendar("DTSTART;TZID=Campus:20261102T200000|DURATION:PT1H", head=CUSTOM.format(rule=rule))
+        assert hours(events(content)) == [expected]
+
+
 def test_of_a_zone_only_its_clocks_are_kept() -> None:
     hidden = "BEGIN:VEVENT\nDESCRIPTION:secret\nEND:VEVENT\nX-NOTE:secret\nEND:VTIMEZONE\n"
     head = CUSTOM.format(rule=AUTUMN).replace("END:VTIMEZONE\n", hidden)

@@ -80,12 +80,15 @@ def read(content: bytes) -> CourseText:
 def parse(text: str) -> Component:
     """The one calendar in a text; BadInput says what is wrong."""
     from icalendar import Calendar, Timezone  # noqa: PLC0415 -- only those who follow a calendar pay for it
+    from icalendar.timezone import tzp  # noqa: PLC0415
 
     if "BEGIN:VCALENDAR" not in text.upper():
         raise BadInput("is no iCalendar (RFC 5545), export it as .ics")
     try:
         _check_zones(text)
-        calendar = Calendar.from_ical(text)
+        # icalendar remembers a zone by its name for good: another calendar's zone of that name is not this one's.
+        tzp.use_zoneinfo()
+        calendar = Calendar.from_ical(_without_strangers(text))
     except BadInput:
         raise
     except Exception as error:  # noqa: BLE001 -- a parser fed by strangers; whatever it trips over is theirs
@@ -94,6 +97,22 @@ def parse(text: str) -> Component:
     if not isinstance(calendar, Calendar) or isinstance(calendar, Timezone):
         raise BadInput("holds several calendars, export one")
     return calendar
+
+
+def _without_strangers(text: str) -> str:
+    """The text without what stands in a zone and is none of its clocks: icalendar fails on it."""
+    kept: list[str] = []
+    inside: list[str] = []
+    for line in text.splitlines(keepends=True):
+        word, _, name = line.strip().upper().partition(":")
+        if word == "BEGIN":
+            inside.append(name)
+        zone = inside.index("VTIMEZONE") + 1 if "VTIMEZONE" in inside else len(inside)
+        if CLOCKS.issuperset(inside[zone:]):
+            kept.append(line)
+        if word == "END" and inside:
+            inside.pop()
+    return "".join(kept)
 
 
 def title_of(event: Component) -> str:
