@@ -11,6 +11,7 @@ Nothing in the embedded cloud may sleep in real time for a virtual reason.
 import heapq
 import itertools
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ LOG = logging.getLogger(__name__)
 _TICK = 0.05
 #: Real seconds until what has settled is asked again, where nobody said that something happened.
 _LOOK = 0.005
+#: The same where nobody waits for any instant.
+_IDLE = 1.0
 
 
 class VirtualClock:
@@ -53,7 +56,7 @@ class VirtualClock:
         self._hurrying = rate is None
         self._stopped = False
         self._present = start.timestamp() if start else time.time()
-        #: While time flows: the machine's instant, and the virtual one, from which on it does; and up to where.
+        #: While time flows: the machine's instant and the virtual one from which on it does, and up to where.
         self._flow: tuple[float, float, float] | None = None
         #: Asked before time moves: whether the real programs beside us have answered all that happened.
         self.settled: Callable[[], bool] = lambda: True
@@ -69,11 +72,10 @@ class VirtualClock:
 
     def time(self) -> float:
         """The present instant as an epoch."""
-        flow = self._flow
-        if flow is None:
+        if self._flow is None:
             return self._present
-        real, base, until = flow
-        return min(base + (time.monotonic() - real) * self._rate, until)
+        with self._changed:
+            return self._flowed()
 
     def now(self) -> datetime:
         """The present instant, aware and in UTC."""
@@ -82,8 +84,9 @@ class VirtualClock:
     def set_rate(self, rate: float) -> None:
         """From now on a real second is at most `rate` virtual ones."""
         with self._changed:
+            checked = _checked(rate)
             self._stand()
-            self._rate = _checked(rate)
+            self._rate = checked
             self.stir()
 
     def hurry(self, on: bool) -> None:
@@ -93,12 +96,11 @@ class VirtualClock:
             self.stir()
 
     def jump_to(self, epoch: float) -> None:
-        """Move forward to `epoch`; an instant that has passed changes nothing, time never goes back."""
-        with self._changed:
-            self._stand()
+        """Move forward to `epoch`, once nobody else has the turn; time never goes back."""
+        _checked_instant(epoch)
+        with self.busy(), self._changed:
             if epoch > self._present:
                 self._move(epoch)
-            self.stir()
 
     def sleep(self, seconds: float) -> None:
         """Return when `seconds` of virtual time have passed."""
@@ -134,10 +136,9 @@ class VirtualClock:
             yield
             return
         self._end_turn(strand)
-        try:
-            yield
-        finally:
-            self._take_turn(strand)
+        yield
+        # Not on the way out of a failure or a signal: nobody waits for a turn there.
+        self._take_turn(strand)
 
     @contextmanager
     def program(self) -> Iterator[None]:
@@ -177,7 +178,7 @@ class VirtualClock:
 
     def at(self, epoch: float, work: Callable[[], None], name: str = "") -> Appointment:
         """Do `work` as a strand of its own when the clock reads `epoch`, next if it has passed."""
-        waiting = Waiting(epoch, strand=Strand(name), work=work)
+        waiting = Waiting(_checked_instant(epoch), strand=Strand(name), work=work)
         with self._changed:
             self._await(waiting)
         return Appointment(waiting)
@@ -198,13 +199,14 @@ class VirtualClock:
         if epoch is not None and epoch <= self.time():
             return False
         strand = self.strand()
-        waiting = Waiting(epoch, done=done, strand=strand)
+        waiting = Waiting(None if epoch is None else _checked_instant(epoch), done=done, strand=strand)
         with self._changed:
-            self._await(waiting)
-            self._conditions.append(waiting)
-            if strand is not None:
-                self._leave(strand)
-        waiting.wait()
+            if not self._stopped:
+                self._await(waiting)
+                self._conditions.append(waiting)
+                if strand is not None:
+                    self._leave(strand)
+        self._wait_for(waiting)
         if self._stopped:
             raise SystemExit("the clock was stopped")
         if waiting.error is not None:
@@ -245,10 +247,40 @@ class VirtualClock:
     def _take_turn(self, strand: Strand) -> None:
         waiting = Waiting(self.time(), strand=strand)
         with self._changed:
-            if self._stopped:
-                return
             self._await(waiting)
-        waiting.wait()
+        self._wait_for(waiting)
+
+    def _wait_for(self, waiting: Waiting) -> None:
+        """Until it is over; who is interrupted meanwhile waits for nothing any more, and has no turn."""
+        if self._stopped:
+            return
+        try:
+            waiting.wait()
+        except BaseException:
+            self._give_up(waiting)
+            raise
+
+    def _give_up(self, waiting: Waiting) -> None:
+        with self._changed:
+            waiting.cancelled = True
+            if waiting in self._conditions:
+                self._conditions.remove(waiting)
+            if waiting.ended() and waiting.strand is not None:
+                self._leave(waiting.strand)
+            self.stir()
+
+    def recall(self) -> None:
+        """Whatever else still waits as part of this thread's strand goes on without the turn, which is this one's."""
+        strand = self._strand()
+        if strand is None:
+            return
+        with self._changed:
+            waiting = [*(entry for _, _, entry in self._due), *self._conditions]
+            for each in [one for one in waiting if one.strand is strand and not one.cancelled]:
+                self._give_up(each)
+                each.end()
+        if not strand.holds:
+            self._take_turn(strand)
 
     def _end_turn(self, strand: Strand) -> None:
         with self._changed:
@@ -263,6 +295,8 @@ class VirtualClock:
     def _await(self, waiting: Waiting) -> None:
         if waiting.epoch is not None:
             heapq.heappush(self._due, (waiting.epoch, next(self._order), waiting))
+            if self._flow is not None and waiting.epoch < self._flow[2]:
+                self._stand()  # or time would flow past it
         self.stir()
 
     def _grant(self, waiting: Waiting) -> None:
@@ -295,8 +329,14 @@ class VirtualClock:
     def _stand(self) -> None:
         """Time flows no further."""
         if self._flow is not None:
-            self._move(self.time())
+            self._move(self._flowed())
             self._flow = None
+
+    def _flowed(self) -> float:
+        if self._flow is None:
+            return self._present
+        real, base, until = self._flow
+        return min(base + (time.monotonic() - real) * self._rate, until)
 
     def _move(self, epoch: float) -> None:
         self._present = epoch
@@ -305,7 +345,7 @@ class VirtualClock:
     def _run(self) -> None:
         try:
             self._dispatch()
-        except Exception:
+        except BaseException:
             LOG.exception("the clock of the embedded cloud failed, and everything with it")
             self.stop()
 
@@ -353,7 +393,7 @@ class VirtualClock:
         elif self._hurrying:
             self._stand()
             if head is None:
-                self._changed.wait()
+                self._changed.wait(_IDLE)
             else:
                 self._move(head)
         else:
@@ -407,12 +447,18 @@ def _holds(waiting: Waiting) -> bool:
     assert waiting.done is not None  # noqa: S101 (only conditions are asked)
     try:
         return waiting.done()
-    except Exception as error:  # noqa: BLE001 (raised where it is waited for)
+    except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
         waiting.error = error
         return True
 
 
 def _checked(rate: float) -> float:
-    if not rate > 0:
-        raise ValueError(f"a clock needs a rate above 0, not {rate}")
+    if not 0 < rate < math.inf:
+        raise ValueError(f"a clock needs a finite rate above 0, not {rate}")
     return rate
+
+
+def _checked_instant(epoch: float) -> float:
+    if not math.isfinite(epoch):
+        raise ValueError(f"{epoch} is no instant")
+    return epoch

@@ -35,6 +35,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(SEED)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that looks for long is in vain after an hour, not after five minutes."""
+    if LONG:
+        for item in items:
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(3600))
+
+
 def pytest_collection_finish() -> None:
     # What was loaded stays: collecting garbage need not look through it again and again.
     gc.collect()

@@ -33,7 +33,8 @@ def sleep(seconds: float) -> None:
     if address is None:
         time.sleep(seconds)
         return
-    from urllib.request import urlopen  # noqa: PLC0415 (no function pays for it that never pauses)
+    from urllib.request import ProxyHandler, build_opener  # noqa: PLC0415 (no function pays that never pauses)
 
-    with urlopen(address, data=f"{seconds}".encode()) as answer:  # noqa: S310 (the environment's own address)
+    # The address is this machine's own: a proxy for the web has no part in it.
+    with build_opener(ProxyHandler({})).open(address, data=f"{seconds}".encode()) as answer:
         answer.read()

@@ -6,6 +6,7 @@ functions are is moto's (lambda_service.py); retries of asynchronous events are 
 
 import json
 import logging
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ INIT_SECONDS = 300.0
 #: A function is ended after its time-out in the lab's time; where it never pauses there, in real time this many
 #: times as late: a busy laptop is no slow AWS.
 PATIENCE = 4
+#: Real seconds between two looks at a function that has not ended.
+_SLICE = 0.5
 #: As many as an account with the smallest quota runs at once.
 MOST_WORKERS = 10
 
@@ -77,6 +80,7 @@ class Runtime:
             invocation.strand, invocation.deadline = self._clock.strand(), began + spec.timeout
             with self._clock.program() if spec.own_time else nullcontext():
                 self._work(worker, invocation)
+            self._clock.recall()
             seconds = min(duration(spec.memory, invocation.calls, new=worker.new), spec.timeout)
             worker.new = False
             self._clock.sleep_until(began + seconds)
@@ -168,19 +172,29 @@ class Runtime:
         worker.offer(invocation)
         worker.ready.wait(INIT_SECONDS)
         timeout = worker.spec.timeout
-        if not invocation.wait(PATIENCE * timeout if worker.alive else 1):
-            invocation.end(_timed_out(invocation.id, timeout))
-            worker.kill()
+        left = PATIENCE * timeout
+        while not invocation.wait(_SLICE):
+            # A pause is the lab's time: what that takes here counts for nothing.
+            left -= 0 if invocation.pauses and worker.alive else _SLICE
+            if left <= 0:
+                invocation.end(_timed_out(invocation.id, timeout))
+                worker.kill()
 
     def _pause(self, worker: Worker, seconds: float) -> Response:
         """The function lets time pass: until its time-out, at which it is ended."""
         invocation = worker.current
         if invocation is None:
             return Response(status=410)
+        if not math.isfinite(seconds):
+            return Response(status=400)
         clock = self._clock
         until = clock.time() + seconds
-        with clock.joined(invocation.strand):
-            clock.sleep_until(min(until, invocation.deadline))
+        invocation.pauses += 1
+        try:
+            with clock.joined(invocation.strand):
+                clock.sleep_until(min(until, invocation.deadline))
+        finally:
+            invocation.pauses -= 1
         if until > invocation.deadline:
             invocation.end(_timed_out(invocation.id, worker.spec.timeout))
             worker.kill()

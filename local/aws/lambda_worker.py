@@ -68,8 +68,8 @@ class Invocation:
         #: Whose work it is, and when its time is over, in the lab's time.
         self.strand: Strand | None = None
         self.deadline = 0.0
-        #: AWS calls so far.
-        self.calls = 0
+        #: AWS calls so far, and pauses under way.
+        self.calls = self.pauses = 0
         self._done = threading.Event()
 
     def end(self, outcome: Outcome) -> None:

@@ -178,10 +178,12 @@ class Play(ABC):
         watcher.start()
         try:
             yield
-        finally:
+        except BaseException:  # the cloud goes down, and the watcher with it
             self._done.set()
-            with stage.cloud.clock.idle():
-                watcher.join()
+            raise
+        self._done.set()
+        with stage.cloud.clock.idle():
+            watcher.join()
         if self.watch.failure:
             raise self.watch.failure
 

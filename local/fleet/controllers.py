@@ -26,8 +26,8 @@ _TEMPLATE = "deprecated.daemonset.template.generation"
 _Owned = dict[str, list[Object]]
 
 
-def owed(world: World) -> str:
-    """The first thing that is missing; empty where all is done."""
+def owed(world: World) -> list[str]:
+    """What is missing."""
     pods = world.pods.all()
     owned: _Owned = {}
     for pod in pods:
@@ -43,7 +43,7 @@ def owed(world: World) -> str:
         _taints(world),
         _budgets(world, pods),
     )
-    return next((debt for check in checks for debt in check), "")
+    return [debt for check in checks for debt in check]
 
 
 def unfinished(world: World) -> bool:

@@ -55,7 +55,7 @@ class Fleet:
         Authority("lamplighter-embedded-kubelets").server("kubelet", ["localhost"]).write(work, "kubelet")
         self._server = KubeletServer(logs, work / "kubelet.crt", work / "kubelet.key")
         self._world = World(api, self._stories, Timings(seed), self._server.port, logs, self.faults)
-        self.written = Written(self._watched())
+        self.written = Written(self._watched(), clock.stir)
         api.written = self.written.note
         self._settling = Settling(self._world, self.written)
         self._operator = Operator(self._world)

@@ -23,32 +23,33 @@ class Settling:
         self._world = world
         self._written = written
         self._changes = 0
-        self._judged: tuple[int, str] = (-1, "")
-        self._since: tuple[str, float] = ("", 0.0)
+        self._judged: tuple[int, list[str]] = (-1, [])
+        #: Since when each debt is waited for, by the machine's clock.
+        self._since: dict[str, float] = {}
         self._lost: set[str] = set()
+        self._never_came: set[str] = set()
 
     @property
     def never_came(self) -> frozenset[str]:
         """What was waited for in vain so far."""
-        return frozenset(self._lost)
+        return frozenset(self._never_came)
 
     def touch(self) -> None:
         self._changes += 1
 
     def settled(self) -> bool:
         """Whether nothing is owed by what the watches show, and they show all that was written."""
-        debt = self._written.unseen() or self._owed()
-        if not debt or debt in self._lost:
-            return True
-        if debt != self._since[0]:
-            self._since = (debt, time.monotonic())
-        elif time.monotonic() - self._since[1] > _LOST_AFTER:
-            LOG.warning("Kubernetes owes %s and does not bring it about: time goes on", debt)
-            self._lost.add(debt)
-            return True
-        return False
+        debts, now = {*self._written.unseen(), *self._owed()}, time.monotonic()
+        self._since = {debt: self._since.get(debt, now) for debt in debts}
+        self._lost &= debts
+        for debt in debts - self._lost:
+            if now - self._since[debt] > _LOST_AFTER:
+                LOG.warning("Kubernetes owes %s and does not bring it about: time goes on", debt)
+                self._lost.add(debt)
+                self._never_came.add(debt)
+        return debts <= self._lost
 
-    def _owed(self) -> str:
+    def _owed(self) -> list[str]:
         changes = self._changes
         if self._judged[0] != changes:
             self._judged = (changes, owed(self._world))

@@ -5,7 +5,7 @@ has reached are the objects' own (local/fleet/world.py).
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 Object = dict[str, Any]
@@ -23,10 +23,11 @@ class Seen(Protocol):
 
 
 class Written:
-    """`seen` are the watched kinds by their name in objects (`Pod`)."""
+    """`seen` are the watched kinds by their name in objects (`Pod`); `noted` is told of every note."""
 
-    def __init__(self, seen: Mapping[str, Seen]) -> None:
+    def __init__(self, seen: Mapping[str, Seen], noted: Callable[[], None] = lambda: None) -> None:
         self._seen = seen
+        self._noted = noted
         self._versions: dict[str, int] = {}
         self._gone: set[tuple[str, str]] = set()
         self._evicted: set[tuple[str, str]] = set()
@@ -44,18 +45,19 @@ class Written:
                 self._versions[kind] = max(self._versions.get(kind, 0), int(metadata["resourceVersion"]))
             elif kind == "Status" and "uid" in details:
                 self._gone.add((str(details.get("kind")), str(details["uid"])))
+        self._noted()
 
-    def unseen(self) -> str:
-        """What was written and is not shown yet; empty where all is."""
+    def unseen(self) -> list[str]:
+        """What was written and is not shown yet."""
         with self._lock:
-            for kind, version in self._versions.items():
-                if self._seen[kind].version < version:
-                    return f"a change of a {kind}"
+            late = [kind for kind, version in self._versions.items() if self._seen[kind].version < version]
             self._gone = {each for each in self._gone if self._there(*each)}
             self._evicted = {each for each in self._evicted if self._stays(*each)}
-            if self._gone:
-                return "a deletion"
-            return "an eviction" if self._evicted else ""
+            return [
+                *(f"change {self._versions[kind]} of a {kind}" for kind in late),
+                *(f"the deletion of {uid}" for _, uid in self._gone),
+                *(f"the eviction of {namespace}/{name}" for namespace, name in self._evicted),
+            ]
 
     def _there(self, plural: str, uid: str) -> bool:
         return any(seen.has(uid) for kind, seen in self._seen.items() if plural in (kind, f"{kind.lower()}s"))

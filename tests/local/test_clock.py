@@ -217,6 +217,77 @@ def test_who_waits_when_the_clock_stops_ends_there(clock: VirtualClock) -> None:
     assert ended == [SystemExit]
 
 
+def test_who_is_interrupted_while_waiting_has_no_turn_and_takes_none(clock: VirtualClock) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    def interrupted() -> bool:
+        raise Interrupted
+
+    asked: list[int] = []
+
+    def wait() -> None:
+        with clock.busy():
+            clock.spawn("something happens", lambda: None)
+            clock.wait_until(
+                clock.time() + 60, lambda: (bool(asked) and interrupted()) or bool(asked.append(1))
+            )
+
+    with pytest.raises(Interrupted):
+        wait()
+    with clock.busy():
+        clock.sleep(120)
+        assert passed(clock) == 120
+
+
+def test_a_strand_that_goes_on_without_its_pauses_keeps_the_turn(clock: VirtualClock) -> None:
+    with clock.busy():
+        strand = clock.strand()
+        begun = threading.Event()
+
+        def pause() -> None:
+            with clock.joined(strand):
+                begun.set()
+                clock.sleep(30)
+
+        other = threading.Thread(target=pause)
+        other.start()
+        assert begun.wait(IN_VAIN)
+        clock.recall()  # what it paused for is over
+        other.join(IN_VAIN)
+        assert not other.is_alive()
+        assert clock.strand() is strand
+        clock.sleep(60)
+
+
+def test_time_that_flows_stops_at_an_instant_that_was_asked_for_meanwhile(clock: VirtualClock) -> None:
+    asking, seen = threading.Event(), []
+    clock.settled = lambda: not asking.is_set()
+    clock.set_rate(1000)
+    clock.hurry(False)
+    clock.at(clock.time() + 1e6, lambda: None)
+    clock.wait_until(clock.time() + 10, lambda: False)
+    asking.set()  # the clock's own thread is held up
+    due = clock.time() + 1
+    clock.at(due, lambda: seen.append(clock.time()))
+    threading.Event().wait(0.1)
+    assert clock.time() <= due + 1e-6
+    asking.clear()
+    clock.stir()
+    clock.sleep(5)
+    assert seen == [due]
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf")])
+def test_what_is_no_instant_is_refused_and_the_clock_goes_on(clock: VirtualClock, seconds: float) -> None:
+    with pytest.raises(ValueError, match="no instant"):
+        clock.sleep(seconds)
+    with pytest.raises(ValueError, match="finite rate"):
+        clock.set_rate(seconds)
+    with clock.busy():
+        clock.sleep(1)
+
+
 def test_a_rate_of_zero_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="above 0"):
         VirtualClock(tmp_path / "clock", rate=0)

@@ -58,67 +58,67 @@ def cluster() -> Cluster:
 
 
 def test_an_empty_cluster_owes_nothing(cluster: Cluster) -> None:
-    assert owed(cluster.world) == ""
+    assert owed(cluster.world) == []
     assert not unfinished(cluster.world)
 
 
 def test_a_new_pod_is_looked_at_by_the_scheduler_and_placed_where_it_fits(cluster: Cluster) -> None:
     cluster.pod("new", looked=False)
-    assert "a node for pod" in owed(cluster.world)
+    assert "a node for pod" in " / ".join(owed(cluster.world))
     cluster.pod("new", gpus=1)
-    assert owed(cluster.world) == ""  # looked at, and there is no node
+    assert owed(cluster.world) == []  # looked at, and there is no node
     cluster.node("gpu", gpus=1)
-    assert "a node for pod" in owed(cluster.world)
+    assert "a node for pod" in " / ".join(owed(cluster.world))
     cluster.pod("other", "gpu", gpus=1)
-    assert owed(cluster.world) == ""  # which another has taken
+    assert owed(cluster.world) == []  # which another has taken
 
 
 def test_a_daemonset_has_a_pod_on_each_node_that_it_bears_and_counts_them(cluster: Cluster) -> None:
     cluster.node("plain")
     cluster.node("gpu", GPU_TAINT)
     cluster.daemonset("agent", nodes=0, ready=0)
-    assert "a pod on plain" in owed(cluster.world)
+    assert "a pod on plain" in " / ".join(owed(cluster.world))
     cluster.pod("agent-1", "plain", owner="DaemonSet/agent")
-    assert "its count of nodes" in owed(cluster.world)
+    assert "its count of nodes" in " / ".join(owed(cluster.world))
     cluster.daemonset("agent", nodes=1, ready=0)
-    assert "its count of ready pods" in owed(cluster.world)
+    assert "its count of ready pods" in " / ".join(owed(cluster.world))
     cluster.daemonset("agent", nodes=1, ready=1)
-    assert owed(cluster.world) == ""
+    assert owed(cluster.world) == []
     cluster.daemonset("agent", nodes=1, ready=1, tolerations=({"operator": "Exists"},))
-    assert "a pod on gpu" in owed(cluster.world)
+    assert "a pod on gpu" in " / ".join(owed(cluster.world))
 
 
 def test_a_pod_whose_owner_is_gone_is_ended(cluster: Cluster) -> None:
     cluster.node("plain")
     cluster.pod("agent-1", "plain", owner="DaemonSet/agent")
-    assert "whose owner is gone" in owed(cluster.world)
+    assert "whose owner is gone" in " / ".join(owed(cluster.world))
     cluster.pod("agent-1", "plain", owner="DaemonSet/agent", leaving=True)
-    assert owed(cluster.world) == ""
+    assert owed(cluster.world) == []
     assert unfinished(cluster.world)  # the kubelet, which is ours, still stops it
 
 
 def test_a_node_is_tainted_as_its_condition_says(cluster: Cluster) -> None:
     not_ready = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     cluster.node("plain", ready="False")
-    assert "the taints of node plain" in owed(cluster.world)
+    assert "the taints of node plain" in " / ".join(owed(cluster.world))
     cluster.node("plain", not_ready, ready="False")
-    assert owed(cluster.world) == ""
+    assert owed(cluster.world) == []
     cluster.node("plain", not_ready)
-    assert "the taints of node plain" in owed(cluster.world)
+    assert "the taints of node plain" in " / ".join(owed(cluster.world))
 
 
 def test_a_job_has_its_pods_counts_those_that_ended_and_ends(cluster: Cluster) -> None:
     cluster.node("plain")
     cluster.add("jobs", "train", spec={"completions": 1, "parallelism": 1, "backoffLimit": 0})
-    assert "its pods" in owed(cluster.world)
+    assert "its pods" in " / ".join(owed(cluster.world))
     cluster.pod("train-1", "plain", owner="Job/train")
     cluster.add("jobs", "train", spec={"backoffLimit": 0}, status={"active": 1})
-    assert owed(cluster.world) == ""
+    assert owed(cluster.world) == []
     cluster.add("jobs", "train", spec={"backoffLimit": 0}, status={"succeeded": 1})
-    assert "its end" in owed(cluster.world)
+    assert "its end" in " / ".join(owed(cluster.world))
     done = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
     cluster.add("jobs", "train", spec={"backoffLimit": 0}, status=done)
-    assert owed(cluster.world) == ""
+    assert owed(cluster.world) == []
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_what_was_written_is_awaited_until_the_watch_has_shown_it() -> None:
     pod = {"kind": "Pod", "metadata": {"name": "a", "namespace": "n", "uid": "1", "resourceVersion": "7"}}
     assert not written.unseen()
     written.note("/api/v1/namespaces/n/pods", pod)
-    assert written.unseen() == "a change of a Pod"
+    assert written.unseen() == ["change 7 of a Pod"]
     pods.note("ADDED", pod)
     pods.reached("7")
     assert not written.unseen()
     written.note("/api/v1/namespaces/n/pods/a/eviction", {"kind": "Status", "metadata": {}})
-    assert written.unseen() == "an eviction"
+    assert written.unseen() == ["the eviction of n/a"]
     pods.note("MODIFIED", {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": "now"}})  # type: ignore[dict-item]
     assert not written.unseen()
     written.note("/api/v1/namespaces/n/pods/a", {"kind": "Status", "details": {"kind": "pods", "uid": "1"}})
-    assert written.unseen() == "a deletion"
+    assert written.unseen() == ["the deletion of 1"]
     pods.note("DELETED", pod)
     assert not written.unseen()

@@ -82,7 +82,7 @@ def changes(zone: str) -> list[date]:
 NEAR_CHANGES = [(zone, day) for zone in ZONES for day in changes(zone)]
 
 
-@settings(max_examples=examples(75, 2000))
+@settings(max_examples=examples(75, 800))
 @given(
     at=st.sampled_from(NEAR_CHANGES),
     away=st.integers(-2, 1),
@@ -102,7 +102,7 @@ def test_every_window_near_a_clock_change_is_where_the_wall_says(
     assert bool(found.notes) == (found.closes - found.opens != length * 60)
 
 
-@settings(max_examples=examples(20, 500))
+@settings(max_examples=examples(20, 200))
 @given(at=st.sampled_from(NEAR_CHANGES), start=st.integers(0, 1439), end=st.integers(1, 1440))
 def test_expanding_takes_no_other_way_on_steady_days(at: tuple[str, date], start: int, end: int) -> None:
     if start == end:

@@ -113,7 +113,7 @@ def compared(told: Document) -> Document:
     return told
 
 
-@settings(max_examples=examples(50, 1500))
+@settings(max_examples=examples(50, 600))
 @given(labs())
 def test_a_second_reading_of_the_contract_says_the_same(drawn: tuple[Document, datetime, datetime]) -> None:
     document, begin, end = drawn

@@ -56,7 +56,7 @@ BASE["logs"] = {
 PATHS = paths(BASE)
 
 
-@settings(max_examples=examples(150, 4000))
+@settings(max_examples=examples(150, 1500))
 @given(data=st.data())
 def test_an_odd_value_anywhere_is_answered_or_refused_as_bad_input(data: st.DataObject) -> None:
     document = deepcopy(BASE)

@@ -54,7 +54,7 @@ def complete(drawn: Mapping[str, object]) -> dict[str, object]:
     return lab
 
 
-@settings(max_examples=examples(50, 1000))
+@settings(max_examples=examples(50, 400))
 @given(labs.map(complete))
 def test_what_is_written_is_what_is_read(lab: dict[str, object]) -> None:
     # JSON is YAML 1.2.
@@ -90,7 +90,7 @@ RARE = ["<<", "? ", "\x00", "\u2028", "\ud7ff", "2026-02-30", "---\n"]
 pieces = st.sampled_from([*WORDS.split(), *MARKS, *RARE])
 
 
-@settings(max_examples=examples(100, 3000))
+@settings(max_examples=examples(100, 1200))
 @given(st.lists(pieces, max_size=30).map("".join) | st.text(max_size=60))
 def test_whatever_a_file_holds_is_a_lab_or_problems_of_one_line_each(text: str) -> None:
     found = parse(text, "f")
@@ -120,7 +120,7 @@ KEYS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(100, 3000))
+@settings(max_examples=examples(100, 1200))
 @given(st.lists(st.tuples(KEYS, JUNK), min_size=1, max_size=3))
 def test_no_value_anywhere_is_more_than_a_problem(
     changes: list[tuple[tuple[str | int, ...], object]],

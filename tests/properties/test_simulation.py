@@ -29,7 +29,7 @@ windows = st.fixed_dictionaries(
 ).filter(lambda window: window["start"] != window["end"])
 
 
-@settings(max_examples=examples(50, 1000))
+@settings(max_examples=examples(50, 400))
 @given(
     asked=st.lists(windows, max_size=7),
     budget=st.sampled_from(["0", "5", "20.5", "1000"]),

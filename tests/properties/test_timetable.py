@@ -17,7 +17,7 @@ from tests.properties.test_contract import DAYS, labs
 SECOND = timedelta(seconds=1)
 
 
-@settings(max_examples=examples(50, 1000))
+@settings(max_examples=examples(50, 400))
 @given(drawn=labs(), seconds=st.integers(-200_000, 400_000))
 def test_open_at_an_instant_is_what_the_calendar_has_open_there(
     drawn: tuple[Document, datetime, datetime], seconds: int
@@ -28,7 +28,7 @@ def test_open_at_an_instant_is_what_the_calendar_has_open_there(
         assert told(lab, at) == expected(lab, at), at
 
 
-@settings(max_examples=examples(20, 500))
+@settings(max_examples=examples(20, 200))
 @given(day=st.sampled_from(DAYS), minute=st.integers(-3000, 3000))
 @example("2011-12-30", 0)
 def test_a_window_without_end_is_open_on_every_day_but_one_that_an_island_left_out(

@@ -85,7 +85,7 @@ def test_another_tool_s_output_never_passes(sample: str, other: str) -> None:
     assert judge(text + mine, 0, gpus, kind).outcome in Outcome
 
 
-@settings(max_examples=examples(200, 4000))
+@settings(max_examples=examples(200, 1500))
 @given(
     sample=st.sampled_from(sorted(PASSING)),
     at=st.floats(0, 1, exclude_max=True),
@@ -153,7 +153,7 @@ def test_no_exit_code_but_0_passes_whatever_the_text(data: st.DataObject, check:
     ).outcome is not (Outcome.PASSED)
 
 
-@settings(max_examples=examples(150, 3000))
+@settings(max_examples=examples(150, 1200))
 @given(
     check=st.sampled_from(sorted(GOOD)),
     at=st.floats(0, 1, exclude_max=True),

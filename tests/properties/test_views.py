@@ -27,7 +27,7 @@ STANDINGS = {
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(5, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(max_examples=examples(5, 60), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_a_lab_can_be_shown_at_any_point_of_any_history(chance: random.Random) -> None:
     told = history(chance)

@@ -136,6 +136,7 @@ def test_a_new_deploy_takes_the_ledger_up_again(leased: tuple[LabDay, Lease]) ->
     lab.until_quiet()
 
 
+@pytest.mark.long
 def test_what_opens_while_the_pool_is_changed_waits_for_it_and_loses_nothing(
     leased: tuple[LabDay, Lease], tmp_path: Path
 ) -> None:

@@ -155,6 +155,7 @@ def test_two_at_once_are_reached_as_they_say_and_end_without_a_trace(tmp_path: P
                 socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("moment", "number"),
     [
