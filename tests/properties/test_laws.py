@@ -14,7 +14,7 @@ from tests.world.history import History, Step, history, play
 
 
 @pytest.mark.timeout(3600)
-@settings(max_examples=examples(32, 600), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@settings(max_examples=examples(32, 1500), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 @given(st.randoms(use_true_random=False))
 def test_no_history_breaks_a_law(chance: random.Random) -> None:
     told = history(chance)
