@@ -53,6 +53,7 @@ def test_a_window_that_a_deploy_ends_sooner_ends_after_a_quarter_of_an_hour_s_no
     lab.cloud.redeploy(LAB)
 
 
+@pytest.mark.long
 def test_all_of_a_pool_is_closed_by_one_order(lab: LabDay) -> None:
     # given a lease, and a node beside it that no lease justifies
     lease = lab.open(1, "2h")

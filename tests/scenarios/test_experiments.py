@@ -21,6 +21,8 @@ from lamplighter.domain.experiments.run import ExperimentRun, Phase
 from lamplighter.domain.lease import Lease, LeaseState
 from local.cloud import Cloud
 
+pytestmark = pytest.mark.long
+
 LAB = Path(__file__).with_name("experiments.yaml")
 BEGINS = datetime(2026, 12, 1, 9, 58, tzinfo=UTC)
 POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
@@ -138,7 +140,6 @@ def test_what_is_expected_is_seen_and_everything_is_as_it_was(lesson: Lesson, na
     assert lesson.settings() == lesson.settings_at_first
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", ["nccl-blocked", "device-plugin-off"])
 @pytest.mark.parametrize("step", ["Prepare", "Change", "Observe", "Restore"])
 def test_whatever_step_dies_everything_is_as_it_was_before_the_lease_ends(

@@ -90,6 +90,7 @@ def test_an_evening_from_the_first_question_to_the_receipts(day: LabDay) -> None
     assert [each["ts"] for each in channel.messages if "thread_ts" not in each] == [ts, own["ts"]]
 
 
+@pytest.mark.long
 def test_a_slack_that_is_down_holds_up_nothing_and_hears_of_it_afterwards(day: LabDay) -> None:
     # given a Slack that answers nothing right
     channel, before = Channel(day), len(day.cloud.slack.messages())
