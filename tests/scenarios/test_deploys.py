@@ -115,7 +115,6 @@ def test_a_destroy_proves_zero_first_and_leaves_the_ledger_alone(leased: tuple[L
     assert _left(lab) == [f"table {lab.lab.name}-ledger"]
 
 
-@pytest.mark.long
 def test_a_new_deploy_takes_the_ledger_up_again(leased: tuple[LabDay, Lease]) -> None:
     # given a lab of which only the ledger was left
     lab, lease = leased
