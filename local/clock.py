@@ -230,7 +230,7 @@ class VirtualClock:
         with self._changed:
             self._stopped = True
             self._hurrying = False
-            waiting = [*(entry for _, _, entry in self._due), *self._conditions]
+            waiting = self._all_waiting()
             self._due.clear()
             self._conditions.clear()
             self._changed.notify_all()
@@ -275,12 +275,14 @@ class VirtualClock:
         if strand is None:
             return
         with self._changed:
-            waiting = [*(entry for _, _, entry in self._due), *self._conditions]
-            for each in [one for one in waiting if one.strand is strand and not one.cancelled]:
+            for each in [one for one in self._all_waiting() if one.strand is strand and not one.cancelled]:
                 self._give_up(each)
                 each.end()
         if not strand.holds:
             self._take_turn(strand)
+
+    def _all_waiting(self) -> list[Waiting]:
+        return [*(entry for _, _, entry in self._due), *self._conditions]
 
     def _end_turn(self, strand: Strand) -> None:
         with self._changed:

@@ -5,12 +5,10 @@ when time moves, is the clock's.
 """
 
 import itertools
-import logging
 import queue
 import threading
 from collections.abc import Callable
 
-LOG = logging.getLogger(__name__)
 _NUMBERS = itertools.count(1)
 
 

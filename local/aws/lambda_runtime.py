@@ -174,8 +174,10 @@ class Runtime:
         timeout = worker.spec.timeout
         left = PATIENCE * timeout
         while not invocation.wait(_SLICE):
-            # A pause is the lab's time: what that takes here counts for nothing.
-            left -= 0 if invocation.pauses and worker.alive else _SLICE
+            if not worker.alive:  # before it took the event: nobody else will end that
+                left = 0
+            elif not invocation.pauses:  # a pause is the lab's time: what that takes here counts for nothing
+                left -= _SLICE
             if left <= 0:
                 invocation.end(_timed_out(invocation.id, timeout))
                 worker.kill()
