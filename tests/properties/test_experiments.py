@@ -5,7 +5,7 @@ Whatever happens, security groups and ClusterPolicy are as before when the lease
 
 import random
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
@@ -28,9 +28,12 @@ TRIES = 6
 
 
 def judged(
-    happens: Callable[[World, str], None], *, seed: int = 1, minutes: int = 90
+    happens: Callable[[World, str], datetime | None], *, seed: int = 1, minutes: int = 90
 ) -> tuple[list[str], Judge, World]:
-    """Let something happen inside a lease, and judge once it is over for half an hour."""
+    """Let something happen inside a lease, and judge once it is over for half an hour.
+
+    What happens may give the instant at which the trouble of our functions ended.
+    """
     with World(LAB, NOON, seed) as world:
         judge = Judge(world)
         world.agenda.every(SECONDS, judge.look, 1.0)
@@ -38,11 +41,11 @@ def judged(
         ledger = Ledger("gpu-lab-ledger")
         found = ledger.lease("gpu", lease)
         assert found is not None
-        happens(world, lease)
+        well = happens(world, lease)
         world.run(max(found.closes - world.now, timedelta()) + timedelta(minutes=30))
         closes = ledger.lease("gpu", lease)
         assert closes is not None
-        broken = judge.broken(closes.closes, found.closes) + world.functions.unnamed
+        broken = judge.broken(closes.closes, found.closes, well) + world.functions.unnamed
         assert judge.as_before
         assert not [name for name in world.scheduler.entries if name.startswith("experiment-")]
         return broken, judge, world
@@ -176,11 +179,12 @@ def test_no_history_of_experiments_breaks_law_10(chance: random.Random) -> None:
     told = [(chance.choice(HAPPENINGS), chance.randint(0, 11)) for _ in range(chance.randint(2, 9))]
     note(repr(told))
 
-    def happens(world: World, lease: str) -> None:
+    def happens(world: World, lease: str) -> datetime:
         for what, number in told:
             _let(world, lease, what, number, chance)
         world.functions.troubles = lambda _function, _step: ()
         world.functions.deleted.clear()
+        return world.now
 
     # What is in trouble to the very end is not judged: functions are back when the margin begins.
     broken, _, _ = judged(happens, seed=1, minutes=150)

@@ -23,6 +23,8 @@ LAB: Json = {
 SECONDS = 5.0
 IN_FLIGHT = timedelta(seconds=30)
 """A change that was on its way as somebody closed the lease is undone by the step that made it."""
+SWEEP = timedelta(minutes=5)
+"""Between two looks of the guard, which undoes what a close could not: no trouble of ours keeps a lease open."""
 
 
 @dataclass
@@ -42,9 +44,17 @@ class Judge:
         """Whether every rule is there, and no field is borrowed."""
         return self.world.ec2.whole and MANAGER not in self.world.kubernetes.policy.managers
 
-    def broken(self, closes: datetime, planned: datetime) -> list[str]:
-        """What breaks law 10, as sentences; a lease that is closed early has what is under way to wait for."""
-        late = [at for at in self.changed if at >= closes + (IN_FLIGHT if closes < planned else timedelta())]
+    def broken(self, closes: datetime, planned: datetime, well: datetime | None = None) -> list[str]:
+        """What breaks law 10, as sentences; a lease that is closed early has what is under way to wait for.
+
+        `well` is when our functions' trouble ended: where that is after an early close, the guard comes first.
+        """
+        due = closes
+        if closes < planned:
+            due += IN_FLIGHT
+            if well is not None and well > closes:
+                due = well + SWEEP + IN_FLIGHT
+        late = [at for at in self.changed if at >= due]
         return [
             f"{at:%H:%M:%S}: the lease ended {closes:%H:%M:%S}, and it is not as before" for at in late[:1]
         ]

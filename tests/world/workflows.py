@@ -172,7 +172,7 @@ def _delay(state: Json, error: StatesError, used: dict[int, int]) -> float | Non
                 return None
             used[number] = tries + 1
             delay = float(retrier.get("IntervalSeconds", 1) * retrier.get("BackoffRate", 2.0) ** tries)
-            return min(delay, retrier.get("MaxDelaySeconds", delay))
+            return min(delay, float(retrier.get("MaxDelaySeconds", delay)))
     return None
 
 
