@@ -70,8 +70,9 @@ def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at:
     chosen = shrink.choose(
         [_shrinkable(connection, node) for node in staying], surplus - len(leaving), run.lease
     )
-    names = {each.node.name for each in chosen}
-    return leaving + [node for node in staying if node.name in names]
+    # In the order of the choice: where only the first of them can be ended, it is the one without work.
+    by_name = {node.name: node for node in staying}
+    return leaving + [by_name[each.node.name] for each in chosen]
 
 
 def _shrinkable(connection: Connection, node: NodeFacts) -> shrink.Node:

@@ -23,6 +23,21 @@ def test_no_history_breaks_a_law(chance: random.Random) -> None:
 
 
 STORIES = {
+    # The node that people had worked on until the drain was ended before the one that never had any work.
+    "a lease ends of two on a pool where people work on some nodes": History(
+        (
+            *(Step("wait", minutes=1),) * 5,
+            Step("wait", minutes=90),
+            Step("wait", minutes=90),
+            Step("extend", minutes=1),
+            Step("working", minutes=1),
+            Step("wait", minutes=1),
+            Step("wait", minutes=1),
+            Step("wait", minutes=90),
+        ),
+        seed=2,
+        variant="settings",
+    ),
     # Auto Scaling chose the oldest node, on which people worked, while the surplus was still booting.
     "somebody raises a leased pool on which people work": History(
         (

@@ -27,6 +27,8 @@ Json = dict[str, Any]
 CHECK_RUNS = (10.0, 40.0)
 CONFIG = "nvidia.com/device-plugin.config"
 LEAVES_IN = (1.0, 30.0)
+PEOPLE = "class"
+"""The namespace of those who work on nodes."""
 LISTS = ("clusterpolicies", "daemonsets", "deployments", "events", "jobs", "runtimeclasses")
 
 
@@ -131,7 +133,7 @@ class Kubernetes:
         machine.working = True
         limits = {"nvidia.com/gpu": str(gpus)} if gpus else {}
         manifest = {
-            "metadata": {"name": f"notebook-{machine.id}", "namespace": "class"},
+            "metadata": {"name": f"notebook-{machine.id}", "namespace": PEOPLE},
             "spec": {"containers": [{"resources": {"limits": limits}}]},
         }
         self._add(Pod(manifest, machine, self._agenda.now))
@@ -174,7 +176,7 @@ class Kubernetes:
                 pod = self.pods.get((space, name))
                 if pod is None or self._is_gone(pod):
                     return 404, {"message": "no such pod"}
-                pod.gone = self._agenda.now + timedelta(seconds=float(body["gracePeriodSeconds"]))
+                self._goes(pod, float(body["gracePeriodSeconds"]))
                 return 200, {}
             case ("GET", ["api", "v1", "namespaces", _, "services"]):
                 return 200, {"items": []}
@@ -376,8 +378,19 @@ class Kubernetes:
         self.evicted.append((self._agenda.now, pod.machine))
         if pod.deleted is None:
             pod.deleted = self._agenda.now
-            pod.gone = pod.deleted + timedelta(seconds=self._chance.uniform(*LEAVES_IN))
+            self._goes(pod, self._chance.uniform(*LEAVES_IN))
         return 201, {}
+
+    def _goes(self, pod: Pod, seconds: float) -> None:
+        """It is gone after so long; nobody works on a machine whose last notebook is gone."""
+        machine = pod.machine
+        pod.gone = self._agenda.now + timedelta(seconds=seconds)
+
+        def gone() -> None:
+            if machine.working and not any(each.namespace == PEOPLE for each in self._on(machine)):
+                machine.working = False
+
+        self._agenda.after(seconds, gone)
 
     def _pod(self, pod: Pod) -> Json:
         metadata = {**pod.manifest["metadata"], "creationTimestamp": _written(pod.created)}
