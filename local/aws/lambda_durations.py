@@ -15,8 +15,7 @@ EVENT_SECONDS, CALL_SECONDS = 0.012, 0.004
 ANSWER_SECONDS = 0.015
 
 
-def duration(memory: int, calls: int, *, new: bool) -> float:
-    """Seconds from the event to the answer; `memory` in MB."""
+def duration(memory: int, calls: int) -> float:
+    """Seconds that an invocation works, from the event to the answer without Init; `memory` in MB."""
     share = min(1.0, memory / WHOLE_PROCESSOR_MB)
-    work = (EVENT_SECONDS + calls * CALL_SECONDS) / share
-    return (INIT_SECONDS if new else 0.0) + work + calls * ANSWER_SECONDS
+    return (EVENT_SECONDS + calls * CALL_SECONDS) / share + calls * ANSWER_SECONDS

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from local.aws import iam
 from local.aws.faults import Faults
-from local.aws.lambda_durations import duration
+from local.aws.lambda_durations import INIT_SECONDS, duration
 from local.aws.lambda_worker import FunctionSpec, Invocation, Outcome, Worker
 from local.aws.server import Request, Response, Server
 from local.clock import VirtualClock
@@ -27,7 +27,7 @@ PAGE = "/_lamplighter/runtime"
 SLACK = "/_slack"
 LOOPBACK = "127.0.0.1"
 #: Real seconds a worker may take to load its handler (AWS allows 10; a busy laptop is far slower).
-INIT_SECONDS = 300.0
+LOADED_WITHIN = 300.0
 #: A function is ended after its time-out in the lab's time; where it never pauses there, in real time this many
 #: times as late: a busy laptop is no slow AWS.
 PATIENCE = 4
@@ -81,9 +81,7 @@ class Runtime:
             with self._clock.program() if spec.own_time else nullcontext():
                 self._work(worker, invocation)
             self._clock.recall()
-            seconds = min(duration(spec.memory, invocation.calls, new=worker.new), spec.timeout)
-            worker.new = False
-            self._clock.sleep_until(began + seconds)
+            self._let_it_take(worker, invocation)
             took = (self._clock.time() - began) * 1000
             self._write(
                 spec.name,
@@ -170,7 +168,7 @@ class Runtime:
     def _work(self, worker: Worker, invocation: Invocation) -> None:
         """Let the worker do it; ended in the end, whatever the worker does."""
         worker.offer(invocation)
-        worker.ready.wait(INIT_SECONDS)
+        worker.ready.wait(LOADED_WITHIN)
         timeout = worker.spec.timeout
         left = PATIENCE * timeout
         while not invocation.wait(_SLICE):
@@ -179,8 +177,20 @@ class Runtime:
             elif not invocation.pauses:  # a pause is the lab's time: what that takes here counts for nothing
                 left -= _SLICE
             if left <= 0:
+                if worker.alive:
+                    self._clock.sleep_until(invocation.deadline)
                 invocation.end(_timed_out(invocation.id, timeout))
                 worker.kill()
+
+    def _let_it_take(self, worker: Worker, invocation: Invocation) -> None:
+        """Its work takes what the model says, beside what it has waited; Init is no part of its time-out."""
+        work = duration(worker.spec.memory, invocation.calls)
+        init, worker.new = INIT_SECONDS if worker.new else 0.0, False
+        left = invocation.deadline - self._clock.time()
+        self._clock.sleep(init + max(0.0, min(work, left)))
+        if work > left:
+            invocation.outcome = _timed_out(invocation.id, worker.spec.timeout)
+            worker.kill()
 
     def _pause(self, worker: Worker, seconds: float) -> Response:
         """The function lets time pass: until its time-out, at which it is ended."""

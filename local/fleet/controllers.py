@@ -7,11 +7,11 @@ controllers run is local/kubernetes/components.py's.
 
 from collections.abc import Iterable, Iterator
 
-from local.fleet.world import TERMINAL, World, key, labels, ready
+from local.fleet import jobs
+from local.fleet.world import TERMINAL, World, gpus_of, key, labels, ready
 from local.kubernetes.api import Object
-from local.kubernetes.placement import has_room, placeable, selects, tolerates
+from local.kubernetes.placement import has_room, matches, placeable, selects, tolerates
 
-_TRACKED = "batch.kubernetes.io/job-tracking"
 _NOT_READY, _UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 #: What the DaemonSet controller lets its pods bear
 #: (https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations).
@@ -38,7 +38,7 @@ def owed(world: World) -> list[str]:
         _daemonsets(world, owned),
         _replicasets(world, owned),
         _deployments(world),
-        _jobs(world, owned),
+        _jobs(world, owned, world.stories.time()),
         _orphans(world, pods),
         _taints(world),
         _budgets(world, pods),
@@ -47,8 +47,11 @@ def owed(world: World) -> list[str]:
 
 
 def unfinished(world: World) -> bool:
-    """Whether anything in the cluster is on its way that a program may be waiting for."""
-    pods = world.pods.all()
+    """Whether anything in the cluster is on its way that a program which applies a chart may be waiting for.
+
+    A chart's pods have controllers and ask for no GPU: a notebook that waits for a window is none of them.
+    """
+    pods = [pod for pod in world.pods.all() if any(_controllers(pod)) and not gpus_of(pod)]
     if any(_leaving(pod) or not (ready(pod) or _ended(pod)) for pod in pods):
         return True
     return any(policy.get("status", {}).get("state") != "ready" for policy in world.policies.all())
@@ -142,25 +145,9 @@ def _deployments(world: World) -> Iterator[str]:
             yield f"Deployment {key(each)}: its counts"
 
 
-def _jobs(world: World, owned: _Owned) -> Iterator[str]:
+def _jobs(world: World, owned: _Owned, now: float) -> Iterator[str]:
     for each in world.jobs.all():
-        pods = owned.get(each["metadata"]["uid"], [])
-        if any(_ended(pod) and _TRACKED in (pod["metadata"].get("finalizers") or []) for pod in pods):
-            yield f"Job {key(each)}: its count of ended pods"
-        status, spec = each.get("status", {}), each["spec"]
-        finished = any(
-            one["type"] in ("Complete", "Failed") and one["status"] == "True"
-            for one in status.get("conditions") or []
-        )
-        if finished or _leaving(each) or spec.get("suspend"):
-            continue
-        most, wanted = spec.get("parallelism", 1), spec.get("completions", 1)
-        live = [pod for pod in pods if not (_leaving(pod) or _ended(pod))]
-        done, failed = status.get("succeeded", 0), status.get("failed", 0)
-        if done >= wanted or failed > spec.get("backoffLimit", 6):
-            yield f"Job {key(each)}: its end"
-        elif len(live) < min(most, wanted - done) or status.get("active", 0) != len(live):
-            yield f"Job {key(each)}: its pods"
+        yield from jobs.debts(each, owned.get(each["metadata"]["uid"], []), now)
 
 
 def _orphans(world: World, pods: list[Object]) -> Iterator[str]:
@@ -189,17 +176,25 @@ def _taints(world: World) -> Iterator[str]:
 
 def _budgets(world: World, pods: list[Object]) -> Iterator[str]:
     for each in world.budgets.all():
-        wanted = (each["spec"].get("selector") or {}).get("matchLabels") or {}
+        if _cannot_sync(each):
+            continue
+        selector = each["spec"].get("selector") or {}
         mine = [
             pod
             for pod in pods
             if pod["metadata"].get("namespace") == each["metadata"]["namespace"]
-            and wanted.items() <= labels(pod).items()
+            and matches(selector, labels(pod))
             and not (_leaving(pod) or _ended(pod))
         ]
         healthy = sum(ready(pod) for pod in mine)
         if not _observed(each) or each.get("status", {}).get("currentHealthy", 0) != healthy:
             yield f"PodDisruptionBudget {key(each)}: its counts"
+
+
+def _cannot_sync(budget: Object) -> bool:
+    """Whether its controller says that it cannot tell what is healthy, and leaves its status as it was."""
+    conditions = budget.get("status", {}).get("conditions") or []
+    return any(one["reason"] == "SyncFailed" for one in conditions)
 
 
 def _controllers(item: Object) -> Iterable[str]:

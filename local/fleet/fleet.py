@@ -11,7 +11,7 @@ from pathlib import Path
 
 from local.clock import VirtualClock
 from local.faults.switches import Switches
-from local.fleet import timings
+from local.fleet import jobs, timings
 from local.fleet.controllers import unfinished
 from local.fleet.draining import drain
 from local.fleet.kubelet import Kubelet
@@ -60,6 +60,7 @@ class Fleet:
         self._settling = Settling(self._world, self.written)
         self._operator = Operator(self._world)
         self._kubelets: dict[str, Kubelet] = {}
+        self._touched: set[tuple[str, float]] = set()
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -86,7 +87,7 @@ class Fleet:
         self._follow(POLICIES, self._world.policies, self._see_other)
         self._follow("/apis/apps/v1/replicasets", self._world.replicasets, _ignore)
         self._follow("/apis/apps/v1/deployments", self._world.deployments, _ignore)
-        self._follow("/apis/batch/v1/jobs", self._world.jobs, _ignore)
+        self._follow("/apis/batch/v1/jobs", self._world.jobs, self._see_job)
         self._follow("/apis/policy/v1/poddisruptionbudgets", self._world.budgets, _ignore)
         self._clock.settled = self._settling.settled
         self._clock.awaited = lambda: unfinished(self._world)
@@ -149,6 +150,24 @@ class Fleet:
         if pod["metadata"].get("labels", {}).get("app") == "gpu-operator":
             self._operator.notice()
         self._stories.look_again()
+
+    def _see_job(self, change: str, job: Object) -> None:
+        if change != "DELETED":
+            pods = [pod for pod in self._world.pods.all() if jobs.owns(job, pod)]
+            for at in jobs.instants(job, pods):
+                self._touch_at(at, job)
+
+    def _touch_at(self, at: float, job: Object) -> None:
+        """Once for each of its instants; what was due in the past has had its touch."""
+        mark = (job["metadata"]["uid"], at)
+        if mark in self._touched:
+            return
+        self._touched.add(mark)
+        self._stories.tell(self._touch(at, job))
+
+    def _touch(self, at: float, job: Object) -> Iterator[Pause]:
+        yield max(0.0, at - self._clock.time())
+        jobs.touch(self._world, job)
 
     def _see_other(self, *_: object) -> None:
         self._operator.notice()

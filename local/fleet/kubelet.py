@@ -159,7 +159,11 @@ class Kubelet:
     def _fall_silent(self) -> Iterator[Pause]:
         """The real node controller counts 50 real seconds without a heartbeat; these are the lab's."""
         yield _SILENCE
-        self._update_status({"conditions": [lost()]})
+        self._update_status({"conditions": lost()})
+        # As the node controller does once it gives a node up: budgets and Services count them no more.
+        for pod in self.world.pods_on(self.name):
+            told = {"type": "Ready", "status": "False", "lastTransitionTime": self.world.timestamp()}
+            self.world.api.amend(f"{path(pod)}/status", {"status": {"conditions": [told]}})
 
     def _update_status(self, status: Object) -> None:
         if "conditions" in status:

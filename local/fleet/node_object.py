@@ -68,9 +68,11 @@ def condition(kind: str, status: str, reason: str, message: str) -> Object:
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
-def lost() -> Object:
+def lost() -> list[Object]:
     """What the node controller writes when a kubelet has fallen silent."""
-    return condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")
+    kinds = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+    why = ("NodeStatusUnknown", "Kubelet stopped posting node status.")
+    return [condition(kind, "Unknown", *why) for kind in kinds]
 
 
 def stamped(conditions: Iterable[Object], at: str) -> list[Object]:

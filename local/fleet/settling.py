@@ -52,5 +52,13 @@ class Settling:
     def _owed(self) -> list[str]:
         changes = self._changes
         if self._judged[0] != changes:
-            self._judged = (changes, owed(self._world))
+            self._judged = (changes, self._read())
         return self._judged[1]
+
+    def _read(self) -> list[str]:
+        try:
+            return owed(self._world)
+        except Exception:  # an object that we read wrongly must not stop the clock, and everything with it
+            LOG.exception("what Kubernetes owes cannot be told")
+            self._never_came.add("whatever it owed while an object could not be read")
+            return []

@@ -121,9 +121,9 @@ def labels(item: Object) -> Mapping[str, str]:
 
 
 def ready(pod: Object) -> bool:
-    """Whether all containers of the pod run."""
-    statuses = pod.get("status", {}).get("containerStatuses", [])
-    return bool(statuses) and all(status["ready"] for status in statuses)
+    """Whether the pod is told to be ready: all its containers run, on a node that is heard of."""
+    conditions = pod.get("status", {}).get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def gpus_of(pod: Object, resource: str = "nvidia.com/gpu") -> int:

@@ -12,8 +12,9 @@ from typing import Any
 Object = dict[str, Any]
 
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
-_QUANTITY = re.compile(r"([0-9.]+)(m|[kKMGTPE]i?|)")
-_POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
+#: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+_QUANTITY = re.compile(r"([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+)|([num]|[kKMGTPE]i?|))")
+_POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
 def placeable(pod: Object) -> bool:
@@ -26,6 +27,14 @@ def placeable(pod: Object) -> bool:
         for kind in ("podAffinity", "podAntiAffinity")
     )
     return not (claims or others or spec.get("topologySpreadConstraints") or spec.get("schedulingGates"))
+
+
+def matches(selector: Object, labels: Mapping[str, str]) -> bool:
+    """Whether a label selector, as a PodDisruptionBudget has it, is for these labels."""
+    wanted = selector.get("matchLabels") or {}
+    return wanted.items() <= labels.items() and all(
+        _holds(each, labels) for each in selector.get("matchExpressions") or []
+    )
 
 
 def selects(spec: Object, node: Object) -> bool:
@@ -79,9 +88,9 @@ def quantity(text: str) -> Fraction:
     found = _QUANTITY.fullmatch(str(text))
     if found is None:
         raise ValueError(f"{text} is no quantity")
-    number, unit = Fraction(found[1]), found[2]
-    if unit == "m":
-        return number / 1000
+    number, exponent, unit = Fraction(found[1]), found[2], found[3]
+    if exponent is not None:
+        return number * Fraction(10) ** int(exponent)
     return number * Fraction(1024 if unit.endswith("i") else 1000) ** _POWERS[unit.rstrip("i")]
 
 

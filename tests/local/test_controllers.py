@@ -1,16 +1,22 @@
 """What Kubernetes' controllers owe to a state of the cluster: time does not move before it is there."""
 
+from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from local.fleet import jobs
 from local.fleet.controllers import owed, unfinished
 from local.fleet.world import Objects, World
 from local.kubernetes.placement import has_room, quantity, selects, tolerates
 from local.kubernetes.written import Written
 
 KINDS = ("pods", "nodes", "daemonsets", "policies", "replicasets", "deployments", "jobs", "budgets")
+DONE = {
+    "succeeded": 1,
+    "conditions": [{"type": "Complete", "status": "True", "lastTransitionTime": "2026-12-01T10:00:00Z"}],
+}
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
 
 
@@ -19,7 +25,9 @@ class Cluster:
 
     def __init__(self) -> None:
         seen: dict[str, Any] = {kind: Objects() for kind in KINDS}
-        self.world = cast("World", SimpleNamespace(**seen, pods_on=self._pods_on))
+        self.now = instant("2026-12-01T10:00:00Z")
+        stories = SimpleNamespace(time=lambda: self.now)
+        self.world = cast("World", SimpleNamespace(**seen, pods_on=self._pods_on, stories=stories))
 
     def add(self, kind: str, name: str, *, owner: str = "", leaving: bool = False, **more: Any) -> None:
         metadata: dict[str, Any] = {"name": name, "namespace": "n", "uid": name, "generation": 1}
@@ -40,7 +48,8 @@ class Cluster:
         limits = {"nvidia.com/gpu": str(gpus)} if gpus else {}
         spec = {"containers": [{"resources": {"limits": limits}}], **({"nodeName": node} if node else {})}
         looked = [{"type": "PodScheduled", "status": str(bool(node))}] if more.pop("looked", True) else []
-        status = {"phase": "Running", "conditions": looked, "containerStatuses": [{"ready": ready}]}
+        conditions = [*looked, {"type": "Ready", "status": str(ready)}]
+        status = {"phase": "Running", "conditions": conditions}
         self.add("pods", name, **{"spec": {**spec, **more.pop("spec", {})}, "status": status, **more})
 
     def daemonset(self, name: str, *, nodes: int, ready: int, tolerations: tuple[Any, ...] = ()) -> None:
@@ -50,6 +59,10 @@ class Cluster:
 
     def _pods_on(self, node: str) -> list[Any]:
         return [pod for pod in self.world.pods.all() if pod["spec"].get("nodeName") == node]
+
+
+def instant(written: str) -> float:
+    return datetime.fromisoformat(written).timestamp()
 
 
 @pytest.fixture
@@ -112,13 +125,96 @@ def test_a_job_has_its_pods_counts_those_that_ended_and_ends(cluster: Cluster) -
     cluster.add("jobs", "train", spec={"completions": 1, "parallelism": 1, "backoffLimit": 0})
     assert "its pods" in " / ".join(owed(cluster.world))
     cluster.pod("train-1", "plain", owner="Job/train")
-    cluster.add("jobs", "train", spec={"backoffLimit": 0}, status={"active": 1})
+    one = {"completions": 1, "parallelism": 1, "backoffLimit": 0}
+    cluster.add("jobs", "train", spec=one, status={"active": 1})
     assert owed(cluster.world) == []
-    cluster.add("jobs", "train", spec={"backoffLimit": 0}, status={"succeeded": 1})
+    cluster.add("jobs", "train", spec=one, status={"succeeded": 1})
     assert "its end" in " / ".join(owed(cluster.world))
-    done = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
-    cluster.add("jobs", "train", spec={"backoffLimit": 0}, status=done)
+    cluster.add("jobs", "train", spec=one, status=DONE)
     assert owed(cluster.world) == []
+
+
+def failed(cluster: Cluster, name: str) -> None:
+    ended = {"terminated": {"exitCode": 1, "finishedAt": "2026-12-01T10:00:00Z"}}
+    status = {"phase": "Failed", "containerStatuses": [{"state": ended}]}
+    cluster.add("pods", name, owner="Job/train", spec={"nodeName": "plain", "containers": []}, status=status)
+
+
+def test_after_a_failure_a_job_gets_its_next_pod_when_kubernetes_gives_one(cluster: Cluster) -> None:
+    cluster.node("plain")
+    failed(cluster, "train-1")
+    failed(cluster, "train-2")
+    cluster.add("jobs", "train", spec={"completions": 1, "parallelism": 1}, status={"failed": 2})
+    [job] = cluster.world.jobs.all()
+    pods = cluster.world.pods.all()
+    cluster.now += 19
+    assert owed(cluster.world) == []
+    assert jobs.instants(job, pods) == [instant("2026-12-01T10:00:20Z")]
+    cluster.now += 1
+    assert "its pods" in " / ".join(owed(cluster.world))
+
+
+def test_a_job_that_failed_ends_once_its_pods_are_gone(cluster: Cluster) -> None:
+    cluster.node("plain")
+    failed(cluster, "rank-0")
+    cluster.pod("rank-1", "plain", owner="Job/train", leaving=True)
+    spec = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
+    cluster.add("jobs", "train", spec=spec, status={"failed": 1})
+    assert owed(cluster.world) == []
+    cluster.world.pods.note("DELETED", cluster.world.pods.find("n", "rank-1") or {})
+    assert "its end" in " / ".join(owed(cluster.world))
+
+
+def test_a_job_without_a_count_ends_with_its_last_pod(cluster: Cluster) -> None:
+    cluster.node("plain")
+    cluster.pod("work-2", "plain", owner="Job/train")
+    cluster.add("jobs", "train", spec={"parallelism": 2}, status={"succeeded": 1, "active": 1})
+    assert owed(cluster.world) == []
+    cluster.world.pods.note("DELETED", cluster.world.pods.find("n", "work-2") or {})
+    assert "its end" in " / ".join(owed(cluster.world))
+
+
+def test_a_job_is_ended_at_its_deadline_and_deleted_when_it_was_kept_long_enough(cluster: Cluster) -> None:
+    cluster.node("plain")
+    cluster.pod("train-1", "plain", owner="Job/train")
+    spec = {
+        "completions": 1,
+        "parallelism": 1,
+        "activeDeadlineSeconds": 600,
+        "ttlSecondsAfterFinished": 3600,
+    }
+    begun = {"startTime": "2026-12-01T10:00:00Z", "active": 1}
+    cluster.add("jobs", "train", spec=spec, status=begun)
+    assert jobs.instants(cluster.world.jobs.all()[0], []) == [instant("2026-12-01T10:10:00Z")]
+    cluster.now += 600
+    assert "its end" in " / ".join(owed(cluster.world))
+    cluster.world.pods.note("DELETED", cluster.world.pods.find("n", "train-1") or {})
+    cluster.add("jobs", "train", spec=spec, status={**begun, **DONE, "active": 0})
+    assert owed(cluster.world) == []
+    assert jobs.instants(cluster.world.jobs.all()[0], []) == [instant("2026-12-01T11:00:00Z")]
+    cluster.now += 3000
+    assert "its deletion" in " / ".join(owed(cluster.world))
+
+
+def test_a_budget_counts_what_its_whole_selector_is_for(cluster: Cluster) -> None:
+    cluster.node("plain")
+    cluster.pod("notebook", "plain", metadata={"labels": {"app": "notebook"}})
+    either = {"key": "app", "operator": "In", "values": ["notebook", "lab"]}
+    spec = {"selector": {"matchExpressions": [either]}}
+    cluster.add("budgets", "kept", spec=spec, status={"observedGeneration": 1, "currentHealthy": 0})
+    assert "its counts" in " / ".join(owed(cluster.world))
+    cluster.add("budgets", "kept", spec=spec, status={"observedGeneration": 1, "currentHealthy": 1})
+    assert owed(cluster.world) == []
+    unknown = {"conditions": [{"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed"}]}
+    cluster.add("budgets", "kept", spec=spec, status=unknown)
+    assert owed(cluster.world) == []
+
+
+def test_a_notebook_that_waits_for_a_window_is_nothing_that_a_chart_waits_for(cluster: Cluster) -> None:
+    cluster.pod("notebook", gpus=1, ready=False)
+    assert not unfinished(cluster.world)
+    cluster.pod("operator", owner="ReplicaSet/operator", ready=False)
+    assert unfinished(cluster.world)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +225,9 @@ def test_a_job_has_its_pods_counts_those_that_ended_and_ends(cluster: Cluster) -
         ("1.5Gi", str(1.5 * 2**30)),
         ("3099811Ki", str(3099811 * 1024)),
         ("1k", "1000"),
+        ("129e6", "129e6"),
+        ("500u", "0.0005"),
+        ("1E", "1e18"),
     ],
 )
 def test_quantities_are_read_as_kubernetes_writes_them(text: str, value: str) -> None:

@@ -74,6 +74,23 @@ def test_a_function_that_takes_too_long_is_stopped(aws):
     assert aws.invoke("f", 0) == (None, None)
 
 
+def test_more_work_than_its_share_of_a_processor_does_in_time_is_cut_off(aws):
+    role = aws.role("writer", "sqs:*")
+    url, _ = aws.queue("q")
+    code = """
+        import boto3
+        def handler(event, context):
+            for _ in range(event["calls"]):
+                boto3.client("sqs").send_message(QueueUrl=event["url"], MessageBody="done")
+    """
+    aws.function("f", code, role=role, Timeout=1, MemorySize=128)
+    assert aws.invoke("f", {"url": url, "calls": 5}) == (None, None)
+    before = aws.clock.time()
+    answer, _ = aws.invoke("f", {"url": url, "calls": 40})
+    assert answer["errorType"] == "Sandbox.Timedout"
+    assert aws.clock.time() - before == pytest.approx(1, abs=0.1)
+
+
 def test_a_worker_that_dies_is_an_exit_error(aws):
     aws.function("f", "import os\ndef handler(event, context): os._exit(3)")
     answer, error = aws.invoke("f")
