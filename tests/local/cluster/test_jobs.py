@@ -1,5 +1,6 @@
 """A Job's instants are the lab's: pods after failures, its deadline, its deletion."""
 
+import itertools
 from datetime import datetime
 
 from tests.local.cluster.lab import await_true
@@ -39,7 +40,7 @@ def test_a_failing_job_is_tried_again_after_ten_seconds_then_twenty_and_is_delet
     assert condition["reason"] == "BackoffLimitExceeded"
     pods = lab.kubernetes.get("/api/v1/namespaces/default/pods?labelSelector=job-name=failing")["items"]
     created = sorted(epoch(pod["metadata"]["creationTimestamp"]) for pod in pods)
-    first, second = (later - earlier for earlier, later in zip(created, created[1:], strict=False))
+    first, second = (later - earlier for earlier, later in itertools.pairwise(created))
     assert 10 <= first <= 10 + SECONDS
     assert 20 <= second <= 20 + SECONDS
     query = "involvedObject.kind=Job,involvedObject.name=failing,reason=SuccessfulCreate"
