@@ -39,9 +39,13 @@ def program(name: str) -> str:
     return str(Path(sys.executable).with_name(name))
 
 
-def _tests(name: str, *arguments: str) -> Part:
+#: One more than the processors of the smallest machine: a test that waits leaves its own to another.
+WORKERS = 3
+
+
+def _tests(name: str, *arguments: str, workers: int = WORKERS) -> Part:
     chosen = () if LONG else ("-m", "not long")
-    command = (program("pytest"), "-q", "-n", "2", *chosen, *arguments)
+    command = (program("pytest"), "-q", "-n", str(workers), *chosen, *arguments)
     return Part(name, (command,), well=(0,) if LONG else (0, NO_TESTS), shown=LONG)
 
 
@@ -64,7 +68,8 @@ LOCAL = _tests("local", *_SMALL, *_LOCAL)
 SMALL = _tests(
     "unit, properties, infra, local", *_SMALL, "tests/unit", "tests/properties", "tests/infra", *_LOCAL
 )
-CLUSTER = _tests("cluster", "--dist", "loadfile", "tests/local/cluster")
+#: Each worker starts a control plane of its own here, for all its tests.
+CLUSTER = _tests("cluster", "--dist", "loadfile", "tests/local/cluster", workers=2)
 SCENARIOS = _tests("scenarios", "--dist", "loadscope", "--no-loadscope-reorder", "tests/scenarios")
 
 #: What runs beside each other; the parts of a row one after another.
