@@ -40,6 +40,7 @@ def owed(world: World) -> list[str]:
         _deployments(world),
         _jobs(world, owned, world.stories.time()),
         _orphans(world, pods),
+        _foreground(world, pods),
         _taints(world),
         _budgets(world, pods),
     )
@@ -161,6 +162,22 @@ def _orphans(world: World, pods: list[Object]) -> Iterator[str]:
         owners = [o for o in each["metadata"].get("ownerReferences") or [] if o["kind"] in watched]
         if owners and not _leaving(each) and not any(owner["uid"] in there for owner in owners):
             yield f"the end of {key(each)}, whose owner is gone"
+
+
+def _foreground(world: World, pods: list[Object]) -> Iterator[str]:
+    """What is deleted in the foreground waits for what it owns, which the collector deletes before it."""
+    dependents: _Owned = {}
+    for each in (*pods, *world.replicasets.all()):
+        for owner in each["metadata"].get("ownerReferences") or []:
+            dependents.setdefault(owner["uid"], []).append(each)
+    for kind in (world.daemonsets, world.replicasets, world.deployments, world.jobs):
+        for each in kind.all():
+            if _leaving(each) and "foregroundDeletion" in (each["metadata"].get("finalizers") or []):
+                left = dependents.get(each["metadata"]["uid"], [])
+                if not all(map(_leaving, left)):
+                    yield f"the end of what {key(each)} owns"
+                elif not left:
+                    yield f"the end of {key(each)}, which owns nothing any more"
 
 
 def _taints(world: World) -> Iterator[str]:

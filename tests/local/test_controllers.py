@@ -196,6 +196,18 @@ def test_a_job_is_ended_at_its_deadline_and_deleted_when_it_was_kept_long_enough
     assert "its deletion" in " / ".join(owed(cluster.world))
 
 
+def test_what_is_deleted_in_the_foreground_goes_after_what_it_owns(cluster: Cluster) -> None:
+    leaving = {"finalizers": ["foregroundDeletion"]}
+    cluster.node("plain")
+    cluster.pod("train-1", "plain", owner="Job/train")
+    cluster.add("jobs", "train", leaving=True, metadata=leaving, spec={"completions": 1}, status=DONE)
+    assert "the end of what" in " / ".join(owed(cluster.world))
+    cluster.pod("train-1", "plain", owner="Job/train", leaving=True)
+    assert owed(cluster.world) == []  # the kubelet, which is ours, still stops it
+    cluster.world.pods.note("DELETED", cluster.world.pods.find("n", "train-1") or {})
+    assert "owns nothing any more" in " / ".join(owed(cluster.world))
+
+
 def test_a_budget_counts_what_its_whole_selector_is_for(cluster: Cluster) -> None:
     cluster.node("plain")
     cluster.pod("notebook", "plain", metadata={"labels": {"app": "notebook"}})
