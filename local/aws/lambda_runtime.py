@@ -249,7 +249,11 @@ class Runtime:
         keys = (w for w in workers if w.credentials.access_key_id == access_key_id and w.current)
         return next(keys, None)
 
-    def _called(self, access_key_id: str, _service: str) -> None:
+    def _called(self, access_key_id: str, service: str) -> None:
+        if service == "sts":
+            # With the key in a function's token the API server asks who it is, as often as it has forgotten that
+            # in real time: nothing that the function does.
+            return
         worker = self._calling(access_key_id)
         if worker is not None and worker.current is not None:
             worker.current.calls += 1

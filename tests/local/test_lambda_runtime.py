@@ -91,6 +91,24 @@ def test_more_work_than_its_share_of_a_processor_does_in_time_is_cut_off(aws):
     assert aws.clock.time() - before == pytest.approx(1, abs=0.1)
 
 
+def test_who_it_is_may_be_asked_as_often_as_anybody_likes(aws):
+    # The API server asks that of a function's token, as often as it has forgotten it in real time.
+    code = """
+        import boto3
+        def handler(event, context):
+            for _ in range(event):
+                boto3.client("sts").get_caller_identity()
+    """
+    aws.function("f", code)
+    aws.invoke("f", 0)
+    took = []
+    for times in (0, 10):
+        before = aws.clock.time()
+        aws.invoke("f", times)
+        took.append(aws.clock.time() - before)
+    assert took[1] == pytest.approx(took[0], abs=0.05)
+
+
 def test_a_worker_that_dies_is_an_exit_error(aws):
     aws.function("f", "import os\ndef handler(event, context): os._exit(3)")
     answer, error = aws.invoke("f")

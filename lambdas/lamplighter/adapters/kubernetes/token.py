@@ -5,8 +5,8 @@ Decides nothing; the API server resolves it to a role, and the cluster's access 
 
 import base64
 import os
-import time
 
+from lamplighter.clock import monotonic
 from lamplighter.errors import OutsideFailed
 
 # aws-iam-authenticator signs for 60 s; EKS accepts the token for 15 minutes from its signing.
@@ -24,9 +24,9 @@ class Token:
 
     def value(self) -> str:
         """The token to send now."""
-        if not self._value or time.monotonic() > self._renew_at:
+        if not self._value or monotonic() > self._renew_at:
             self._value = self._signed()
-            self._renew_at = time.monotonic() + RENEW_AFTER_SECONDS
+            self._renew_at = monotonic() + RENEW_AFTER_SECONDS
         return self._value
 
     def forget(self) -> None:

@@ -4,7 +4,6 @@ Never raises: whom Slack does not name in time is a person without groups and zo
 """
 
 import logging
-import time
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -62,12 +61,12 @@ class SlackPeople:
         return found
 
     def _asked(self, user: str, name: str, groups: Collection[str], patience_seconds: float) -> Person:
-        over = time.monotonic() + patience_seconds
+        over = clock.monotonic() + patience_seconds
         said = self._api.profile(user, patience_seconds)
         inside = [
             group
             for group in sorted(groups)
-            if user in self._api.members(group, max(0.05, over - time.monotonic()))
+            if user in self._api.members(group, max(0.05, over - clock.monotonic()))
         ]
         zone = said.get("tz")
         shown = said.get("profile")
