@@ -65,7 +65,8 @@ def command(
         raise BadInput("--wait: waits for an opening now, leave it out with 'at'")
     order = _order(found, said, owner, add=add)
     decision = orders.give(found, order)
-    lease = found.ledger.lease(order.pool, decision.lease) if decision.lease else None
+    named = decision.lease or decision.about
+    lease = found.ledger.lease(order.pool, named) if named else None
     granted = decision.outcome in ("granted", "already-open")
     if granted and wait and lease is not None:
         lease = _wait(found, lease)

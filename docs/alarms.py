@@ -17,13 +17,13 @@ RUNBOOK = {
         "Look at the rule `<lab>-sweep` and at the errors of the function `<lab>-guard`; the failsafe still brings"
         " every pool to zero. Until it sweeps again, `lamplighter status` shows what runs."
     ),
-    "planner-silent": (
-        "Look at the rule `<lab>-plan` and at the errors of the function `<lab>-planner`. What is planned for the next"
-        " 36 hours goes on; run the function once by hand, it puts everything right."
+    "failsafe-failed": (
+        "Run `lamplighter close POOL --yes --wait` for the pool that the message in the queue `<lab>-failsafe-failed`"
+        " names, and look at EC2 until it is at zero: AWS would not do it without us. Then purge the queue."
     ),
     "dead-letters": (
-        "Read the queue `<lab>-dead-letters` without deleting: the message names the target that failed and why. If it"
-        " is a failsafe, run `lamplighter close POOL --yes --wait`; then purge the queue, which ends the alarm."
+        "Read the queue `<lab>-dead-letters` without deleting: the message names the target that failed and why; then"
+        " purge the queue, which ends the alarm."
     ),
     "closing-failed": (
         "`lamplighter why POOL` names the step; `lamplighter close POOL --yes --wait` closes again. Failsafe and guard"

@@ -19,6 +19,7 @@ from lamplighter.lab_cluster import SystemNodes
 from stacks.constructs.accepted import accept_wildcard
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
+from stacks.constructs.denied_sizing import deny_sizing
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
 from stacks.constructs.gatekeeper import gatekeeper
@@ -99,6 +100,8 @@ class ClusterStack(Stack):
             for pool in lab.pools
             if lab.pools[pool].existing is None
         }
+        for role in (system.role, *(pool.group.role for pool in pools.values())):
+            deny_sizing(role, lab, names)
         deploy_step(self, "Pools", kind="Pools", function=keeper, properties={"Pools": ",".join(pools)})
         for pool in pools.values():
             pool.comes_after(network.way_out, *add_ons.before_nodes)

@@ -51,6 +51,7 @@ class ControllerStack(Stack):
             names=names,
             permissions=permissions,
             dead_letters_arn=channels.dead_letters.queue_arn,
+            failsafe_failed_arn=channels.failsafe_failed.queue_arn,
         )
         code = FunctionCode(self, "Code", lab=lab)
         shelf = PagesBucket(self, "Shelf")
@@ -99,9 +100,9 @@ class ControllerStack(Stack):
             self,
             "Alarms",
             lab=lab.name,
-            guard=functions.guard.function,
-            planner=functions.planner.function,
+            swept=channels.swept,
             dead_letters=channels.dead_letters,
+            failsafe_failed=channels.failsafe_failed,
             pages=channels.pages,
         )
         digest = hashlib.sha256(lab.to_json().encode()).hexdigest()[:16]
@@ -112,7 +113,7 @@ class ControllerStack(Stack):
             names=names,
             schedules=schedules,
             deploy=functions.deploy,
-            dead_letters=channels.dead_letters,
+            dead_letters=channels.failsafe_failed,
             digest=digest,
         )
         entries = [
@@ -162,6 +163,16 @@ class ControllerStack(Stack):
             function=functions.deploy,
             properties={"Pools": ",".join(lab.pools)},
         )
+        budget = lab.guard.budget
+        currency = deploy_step(
+            self,
+            "Currency",
+            kind="Currency",
+            function=functions.deploy,
+            properties={"Currency": budget.currency, "Period": budget.period, "TimeZone": lab.time_zone},
+        )
+        # It reads the ledger, with the functions' rights.
+        currency.node.add_dependency(ledger, functions)
         last = LastClose(
             self,
             "LastClose",
@@ -171,7 +182,7 @@ class ControllerStack(Stack):
             close_lab=close.workflow,
         )
         # Deleted first, so that all it needs to close the pools stays until it has proof.
-        last.closed.node.add_dependency(*everything, *claims, plan, pools)
+        last.closed.node.add_dependency(*everything, *claims, plan, pools, currency)
 
         outputs = {
             "LabName": lab.name,

@@ -72,6 +72,10 @@ class Names:
         return f"{self.lab}-dead-letters"
 
     @property
+    def failsafe_failed(self) -> str:
+        return f"{self.lab}-failsafe-failed"
+
+    @property
     def dead_letters_arn(self) -> str:
         return self.arn("sqs", self.dead_letters)
 

@@ -44,7 +44,8 @@ def answer(command_id: str, board: "Board") -> None:
 def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
     look = board.look(owed.zone)
     voice = answers.Voice(look.texts, Times(look.zone, look.now))
-    lease = board.ledger.lease(owed.pool, decision.lease) if decision.lease else None
+    named = decision.lease or decision.about
+    lease = board.ledger.lease(owed.pool, named) if named else None
     if owed.ordered is not None:
         command = Command.from_json(owed.ordered)
         return answers.decided(decision, command, lease, owed.understood, voice).to_json()

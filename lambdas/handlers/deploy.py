@@ -1,4 +1,4 @@
-"""CloudFormation's custom resources: present sizes, the gate, planning, and the last close.
+"""CloudFormation's custom resources: present sizes, the gate, the currency, planning, and the last close.
 
 Answers CloudFormation itself and never leaves it waiting: whatever goes wrong is answered with FAILED and
 a one-line reason, which is what the person who deploys reads.
@@ -119,6 +119,18 @@ def _pools(event: Event) -> Answer:
     return Answer("pools")
 
 
+def _currency(event: Event) -> Answer:
+    """Fail a deploy after which the ledger would have money in two currencies."""
+    if event["RequestType"] != "Delete":
+        from handlers.deploy_currency import refuse_another  # noqa: PLC0415 -- only here
+        from handlers.environment import lab  # noqa: PLC0415
+
+        old = event.get("OldResourceProperties")
+        before = [{key: str(value) for key, value in old.items()}] if isinstance(old, Mapping) else []
+        refuse_another(lab().pools, _properties(event), *before)
+    return Answer("currency")
+
+
 def _plan(event: Event) -> Answer:
     """Let the planner run to its end, so that changed windows are in force when the deploy is done.
 
@@ -208,6 +220,7 @@ KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
     "Group": _group,
     "Gate": _gate,
     "Pools": _pools,
+    "Currency": _currency,
     "Plan": _plan,
     "Emptied": _emptied,
     "LastClosed": _last_closed,

@@ -2,12 +2,20 @@
 
 import json
 import logging
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from lamplighter.clock import sleep
-from lamplighter.errors import OutsideFailed
+from lamplighter.errors import BadInput, OutsideFailed
 
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cfn-vpce-bucketnames.html
+_BUCKETS = re.compile(
+    r"cloudformation-custom-resource-response-[a-z0-9]+\.s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?"
+)
+HTTPS = 443
 _logger = logging.getLogger(__name__)
 
 TRIES = 3
@@ -26,7 +34,10 @@ class Answer:
 
 
 def answer(event: Mapping[str, object], found: Answer) -> None:
-    """Tell CloudFormation; OutsideFailed when it cannot be told."""
+    """Tell CloudFormation; OutsideFailed when it cannot be told, BadInput where the address is not its own."""
+    url = str(event["ResponseURL"])
+    if not is_of_cloudformation(url):
+        raise BadInput("ResponseURL: is not an address of CloudFormation's, so nothing is sent there")
     reason = " ".join((found.reason or "done").split())[:LONGEST_REASON]
     document = {
         "Status": "SUCCESS" if found.reason is None else "FAILED",
@@ -38,7 +49,20 @@ def answer(event: Mapping[str, object], found: Answer) -> None:
         "NoEcho": False,
         "Data": dict(found.data),
     }
-    _put(str(event["ResponseURL"]), json.dumps(document).encode())
+    _put(url, json.dumps(document).encode())
+
+
+def is_of_cloudformation(url: str) -> bool:
+    """Whether CloudFormation takes answers there: its own buckets, or the endpoint that AWS is set to have.
+
+    Whoever may start the last close names an address in its input.
+    """
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_CLOUDFORMATION") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint and url.startswith(f"{endpoint.rstrip('/')}/"):
+        return True
+    parts = urlsplit(url)
+    plain = parts.username is None and parts.port in {None, HTTPS}
+    return parts.scheme == "https" and plain and bool(_BUCKETS.fullmatch(parts.hostname or ""))
 
 
 def _put(url: str, body: bytes) -> None:

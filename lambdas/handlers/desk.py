@@ -154,11 +154,11 @@ class Desk:
 @cache
 def desk() -> Desk:
     """The desk of the lab that this function belongs to."""
-    group, dead_letters = ENVIRONMENT.schedule_group, ENVIRONMENT.failsafe_dead_letters
+    group = ENVIRONMENT.schedule_group
     return Desk(
         capacity=deployed(),
-        failsafes=Schedules(group, ENVIRONMENT.failsafe_role, dead_letters),
-        windows=Schedules(group, ENVIRONMENT.window_role, dead_letters),
+        failsafes=Schedules(group, ENVIRONMENT.failsafe_role, ENVIRONMENT.failsafe_dead_letters),
+        windows=Schedules(group, ENVIRONMENT.window_role, ENVIRONMENT.dead_letters),
         doors=ENVIRONMENT.doors,
         ask_experiments=_ask_experiments,
     )

@@ -38,12 +38,20 @@ class Environment:
         return _of("SCHEDULE_GROUP")
 
     @property
+    def swept_topic(self) -> str:
+        return _of("SWEPT_TOPIC_ARN")
+
+    @property
     def failsafe_role(self) -> str:
         return _of("FAILSAFE_ROLE_ARN")
 
     @property
     def failsafe_dead_letters(self) -> str:
         return _of("FAILSAFE_DLQ_ARN")
+
+    @property
+    def dead_letters(self) -> str:
+        return _of("DEAD_LETTERS_ARN")
 
     @property
     def window_role(self) -> str:

@@ -62,9 +62,7 @@ def bench() -> Bench:
         lab=as_kept(lab(), ledger),
         ledger=ledger,
         groups=SecurityGroups(),
-        schedules=Schedules(
-            ENVIRONMENT.schedule_group, ENVIRONMENT.restore_role, ENVIRONMENT.failsafe_dead_letters
-        ),
+        schedules=Schedules(ENVIRONMENT.schedule_group, ENVIRONMENT.restore_role, ENVIRONMENT.dead_letters),
         workflow=ENVIRONMENT.experiment_workflow,
         connect=_connection,
         diagnose=_diagnose,

@@ -4,9 +4,12 @@ Level-triggered: an event only says "look now", it carries nothing that is belie
 """
 
 import logging
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache, partial
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from handlers import telling
 from handlers.capacity import Seen
@@ -20,9 +23,12 @@ from handlers.guard_stirs import stir
 from handlers.guard_watch import Watch, gather_lab
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
+from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.domain.guard import sweep
+from lamplighter.domain.breach import Breach
+from lamplighter.domain.guard import RULES, judge
 from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, TryLater
 
@@ -31,13 +37,16 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
+PLANNED_WITHIN = timedelta(hours=3)
+"""The planner runs every hour, and plans 36 of them."""
 STEPS = {"ProveZero": prove_zero, "MarkLeaked": mark_leaked}
 
 
-def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: a step of CloseLab (`{"step", "run"}`), or an event of any kind, which is a sweep."""
     watch = _watch()
     watch.kubernetes_silent = False
+    watch.invocation = str(getattr(context, "aws_request_id", None) or uuid4())
     if "step" not in event:
         return sweep_all(watch)
     step, run = STEPS.get(str(event["step"])), event.get("run")
@@ -55,42 +64,57 @@ def sweep_all(watch: Watch) -> dict[str, object]:
     leases: dict[str, tuple[Lease, ...]] = {}
     failures = list(lab_facts.failures)
     for pool in watch.capacity.lab.pools:
-        try:
+        with _going_on(failures, f"pool {pool}"):
             facts = gather(watch, pool, lab_facts)
-        except LamplighterError as error:
-            _logger.exception("pool %s could not be read", pool)
-            failures.append(f"pool {pool}: {error}")
-            continue
-        breaches += _put_right(watch, facts, failures)
-        leases[pool] = facts.leases
-        stir(watch, facts, failures)
-    try:
+            failures += [f"pool {pool}, {each}" for each in facts.unread]
+            leases[pool] = facts.leases
+            breaches += _put_right(watch, facts, failures)
+            stir(watch, facts, failures)
+    with _going_on(failures, "schedules"):
         reconcile(watch, lab_facts, leases)
-    except LamplighterError as error:
-        _logger.exception("the schedules could not be compared")
-        failures.append(f"schedules: {error}")
-    try:
+    with _going_on(failures, "GPU settings"):
         give_back_forgotten(watch, leases)
-    except LamplighterError as error:
-        _logger.exception("what leases changed of the GPU settings could not be looked at")
-        failures.append(f"GPU settings: {error}")
     if failures:
         raise OutsideFailed("; ".join(failures))
+    if _is_planned(watch):
+        watch.heartbeat()
     return {"breaches": breaches}
+
+
+def _is_planned(watch: Watch) -> bool:
+    """Whether the planner was heard of lately; where it was not, the sign of life is kept back."""
+    planned = watch.capacity.ledger.planned_at()
+    if planned is not None and watch.capacity.now() - planned < PLANNED_WITHIN:
+        return True
+    _logger.error("the planner is silent since %s", clock_time(planned) if planned else "ever")
+    return False
+
+
+@contextmanager
+def _going_on(failures: list[str], what: str) -> Iterator[None]:
+    """What fails, by whatever fault, is told and keeps nothing else from being guarded."""
+    try:
+        yield
+    except Exception as error:
+        _logger.exception("%s could not be guarded", what)
+        named = str(error) if isinstance(error, LamplighterError) else repr(error)
+        failures.append(f"{what}: {named}")
 
 
 def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict[str, object]]:
     """Each breach by itself: one that cannot be put right now is left to the next sweep."""
     found: list[dict[str, object]] = []
-    for breach in sweep(facts):
+    judged: list[Breach] = []
+    for rule in RULES:
+        with _going_on(failures, f"pool {facts.pool}, rule {rule.__name__}"):
+            judged += judge(rule, facts)
+    for breach in judged:
         done = False
-        try:
-            done = act(watch, facts, breach)
-        except TryLater as later:
-            _logger.info("%s is left to the next sweep: %s", breach.rule.value, later)
-        except LamplighterError as error:
-            _logger.exception("%s could not be put right", breach.rule.value)
-            failures.append(f"pool {facts.pool}, {breach.rule.value}: {error}")
+        with _going_on(failures, f"pool {facts.pool}, {breach.rule.value}"):
+            try:
+                done = act(watch, facts, breach)
+            except TryLater as later:
+                _logger.info("%s is left to the next sweep: %s", breach.rule.value, later)
         found.append(
             {
                 "pool": facts.pool,
@@ -101,10 +125,8 @@ def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict
             }
         )
     if facts.acting and not facts.target.nodes:
-        try:
+        with _going_on(failures, f"pool {facts.pool}, draining"):
             end_drains(watch, facts.pool, facts.group)
-        except LamplighterError as error:
-            failures.append(f"pool {facts.pool}, draining: {error}")
     _count(watch, facts, failures)
     return found
 
@@ -114,10 +136,8 @@ def _count(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:
     from handlers.guard_money import count  # noqa: PLC0415 -- only the sweep counts
 
     seen = Seen(facts.nodegroup, facts.group, facts.instances)
-    try:
+    with _going_on(failures, f"pool {facts.pool}, counting"):
         count(watch.desk, facts.pool, facts.leases, seen, facts.now)
-    except LamplighterError as error:
-        failures.append(f"pool {facts.pool}, counting: {error}")
 
 
 @cache
@@ -130,6 +150,7 @@ def _watch() -> Watch:
         workflows=Workflows(),
         pages=telling.pages(),
         notices=telling.notices(),
+        heartbeat=partial(Heartbeat(ENVIRONMENT.swept_topic).beat, "every pool was judged"),
         claims=Claims(ENVIRONMENT.cluster_name),
         close_lab=ENVIRONMENT.close_lab,
         open_lab=ENVIRONMENT.open_lab,

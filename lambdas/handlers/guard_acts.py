@@ -73,7 +73,7 @@ def _close(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
 
 def _order_zero(watch: Watch, pool: str, since: datetime) -> None:
     try:
-        write(watch.capacity, Order(pool, f"guard {pool}", "guard", Direction.DOWN, since=since))
+        write(watch.capacity, Order(pool, watch.holder, "guard", Direction.DOWN, since=since))
     except TryLater as later:
         _logger.info("the order is left to CloseLab: %s", later)
 
@@ -103,7 +103,7 @@ def _terminate(watch: Watch, _facts: PoolFacts, breach: Breach) -> bool:
 def _arm(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
     """Put the failsafe where the leases of this very moment want it, nobody else moving it meanwhile."""
     capacity, pool = watch.capacity, facts.pool
-    with capacity.ledger.writing(pool, f"guard {pool}", capacity.now()):
+    with capacity.ledger.writing(pool, watch.holder, capacity.now()):
         # Who extends a lease moves the failsafe first: what was seen in between is no fault.
         if facts.failsafe_wanted and _is_armed(watch, facts):
             return False

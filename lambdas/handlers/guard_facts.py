@@ -47,6 +47,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
     trail = capacity.ledger.audit(pool, now - MEMORY)
     wanted = _wanted_failsafe(leases, now, pool, seen.nodegroup, seen.group)
     failsafe = _found_failsafe(watch, pool, wanted, lab_facts)
+    unread: list[str] = []
     claimed = lab_facts.claims.get(lab.nodegroup_name(pool), lab.name)
     facts = PoolFacts(
         pool=pool,
@@ -71,9 +72,10 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         idle_after=_idle_after(watch, leases),
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
         opening_ended=_opening_ended(watch, leases, lab_facts.pauses, trail, now),
-        overdrafts=_overdrafts(watch, pool, leases, now),
+        overdrafts=_overdrafts(watch, pool, leases, now, unread),
         held_back=held_back(leases, lab_facts.pauses or (), now),
         experiment=lab_facts.experiment,
+        unread=tuple(unread),
     )
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
     if not (seen.existing or state.leaked_since or failsafe):
@@ -81,7 +83,9 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
     return with_kubernetes(watch, facts, state)
 
 
-def _overdrafts(watch: Watch, pool: str, leases: Iterable[Lease], now: datetime) -> Mapping[str, Overdraft]:
+def _overdrafts(
+    watch: Watch, pool: str, leases: Iterable[Lease], now: datetime, unread: list[str]
+) -> Mapping[str, Overdraft]:
     """Which leases will use up their budget; what cannot be reckoned keeps no other rule from being asked."""
     from handlers.guard_overdrafts import overdrafts  # noqa: PLC0415 -- only the sweep reckons
 
@@ -89,7 +93,10 @@ def _overdrafts(watch: Watch, pool: str, leases: Iterable[Lease], now: datetime)
         return overdrafts(watch.desk, pool, leases, now)
     except (OutsideFailed, TryLater) as error:
         _logger.warning("the sweep goes on without the running costs of pool %s: %s", pool, error)
-        return {}
+    except Exception as error:
+        _logger.exception("the running costs of pool %s cannot be reckoned", pool)
+        unread.append(f"running costs: {error!r}")
+    return {}
 
 
 def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:

@@ -38,10 +38,20 @@ class Watch:
     experiment: str
     """The workflows, by ARN."""
     connect: Callable[[], "Connection"]
+    heartbeat: Callable[[], None] = lambda: None
+    """Says that a sweep ended well: every pool judged, all done, and the planner heard of."""
     wake_planner: Callable[[], None] = lambda: None
     """Lets the planner run, without waiting for it."""
     give_back: Callable[[str], None] = lambda _: None
     """Lets the cluster function give back what no lease of a pool wants any more, without waiting for it."""
+
+    invocation: str = ""
+    """Which invocation of the function sweeps; a sweep that is slow and the next one are two writers."""
+
+    @property
+    def holder(self) -> str:
+        """Its name as a writer of a pool."""
+        return f"guard {self.invocation}"
 
     @property
     def capacity(self) -> Capacity:

@@ -47,7 +47,7 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
     restored: list[str] = []
     for _ in range(LOOKS):
         state, leases, now = desk.ledger.pool(pool), desk.ledger.leases(pool), desk.now()
-        decided = closing.decide(command, opened.lease if opened else None, leases, now)
+        decided = closing.decide(command, opened.granted if opened else None, leases, now)
         restored += undone_before_the_end(decided.leases, command, restored, desk)
         why = Entry(
             at=now,

@@ -38,7 +38,8 @@ def admitted(command: Command, desk: Desk) -> dict[str, object]:
     if timedelta() < ahead <= SOON:
         raise TryLater(f"the lease opens in {ahead.seconds} s")
     decision = desk.ledger.command(command.pool, command.id) or _decide_opening(command, desk)
-    lease = desk.ledger.lease(command.pool, decision.lease) if decision.lease else None
+    named = decision.lease or decision.about
+    lease = desk.ledger.lease(command.pool, named) if named else None
     if decision.outcome == "granted" and (lease is None or not lease.granted or lease.closes <= desk.now()):
         return _replayed(decision, lease)
     # A little late is now: only what is really ahead is left to a schedule.
@@ -88,18 +89,23 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
 
 def _hold_again(lease: Lease, desk: Desk) -> None:
     """Another round for nodes that did not come: their money is set aside again before they are asked for."""
-    if not lease.missing:
+    for _ in range(LOOKS):
+        found = desk.ledger.lease(lease.pool, lease.id)
+        if found is None or not found.granted or not found.missing:
+            return
+        now, terms, pool = desk.now(), desk.terms(found.pool), desk.ledger.pool(found.pool)
+        budget = desk.ledger.budget(found.period, terms.budget.currency)
+        after = holds.retaken(found, terms, budget, now)
+        why = f"{found.missing} of {found.nodes} nodes are asked for again, and {after.hold} is held"
+        if after.nodes < found.nodes:
+            why = f"the budget has no more for {found.missing} missing nodes, so it keeps the {after.nodes} it has"
+        again = entry(after, "degraded", "leases", f"asks again for {found.called()}", why, now)
+        try:
+            desk.ledger.rehold(found, after, pool=pool, budget=budget, why=again)
+        except Conflict:
+            continue
         return
-    now, terms, pool = desk.now(), desk.terms(lease.pool), desk.ledger.pool(lease.pool)
-    budget = desk.ledger.budget(lease.period, terms.budget.currency)
-    after = holds.retaken(lease, terms, budget, now)
-    why = f"{lease.missing} of {lease.nodes} nodes are asked for again, and {after.hold} is held"
-    if after.nodes < lease.nodes:
-        why = (
-            f"the budget has no more for {lease.missing} missing nodes, so it keeps the {after.nodes} it has"
-        )
-    again = entry(after, "degraded", "leases", f"asks again for {lease.called()}", why, now)
-    desk.ledger.rehold(lease, after, pool=pool, budget=budget, why=again)
+    raise TryLater(f"pool {lease.pool} or its budget keeps changing; its missing nodes are asked for later")
 
 
 def _replayed(decision: Decision, lease: Lease | None) -> dict[str, object]:
@@ -227,7 +233,7 @@ def _refuse(command: Command, answer: grant.Answer, leases: list[Lease], desk: D
         who=command.by,
         what=f"asked to open pool {command.pool}: {answer.outcome}",
         why=answer.reason,
-        lease=decision.lease,
+        lease=decision.about,
     )
     if answer.for_now:
         desk.ledger.append_audit(why)
@@ -242,8 +248,8 @@ def _decision(command: Command, answer: grant.Answer, now: datetime) -> Decision
         outcome=answer.outcome,
         reason=answer.reason,
         at=now,
-        lease=answer.lease.id if answer.lease else None,
         earliest=answer.earliest,
+        **{"lease" if answer.outcome == "granted" else "about": answer.lease.id if answer.lease else None},
     )
 
 

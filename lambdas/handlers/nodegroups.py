@@ -1,5 +1,5 @@
 """The node-group steps: Scale writes what the leases justify, AwaitNodes sees the nodes come, Replace changes a
-node whose GPUs failed for a fresh one.
+node whose GPUs failed for a fresh one, Release gives up for a while what does not come.
 
 The only function that may raise a size. Which nodes a partial shrink takes was chosen by the drain.
 """
@@ -7,6 +7,7 @@ The only function that may raise a size. Which nodes a partial shrink takes was 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from handlers import nodegroups_missing
 from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
 from handlers.sizes import Direction, Order, Written, write
 from lamplighter.domain import instant, trail
@@ -84,6 +85,9 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
     wanted = int(str(order.get("target", 0)))
     stamps = [found["at"] for found in (order, result(run, "Replace")) if found.get("at")]
     ordered = max((instant.read(str(each)) for each in stamps), default=lease.opens)
+    # Where this round ordered nothing new, what failed since the first order explains what is missing.
+    anew = int(str(order.get("desired_before", 0))) < wanted
+    asked = ordered if anew else min(lease.ordered or ordered, ordered)
     seen = capacity.see(pool)
     # Auto Scaling may still list as staying what it was told to take out.
     listed = {member.instance for member in seen.group.staying} if seen.group else set()
@@ -103,8 +107,7 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
             nodegroup=seen.nodegroup,
             activities=capacity.autoscaling.activities(seen.group.name) if seen.group else (),
             update=capacity.nodegroups.update(seen.nodegroup.name, str(update)) if update else None,
-            # The first order counts: what failed since then explains what is missing in a later round too.
-            ordered=min(lease.ordered or ordered, ordered),
+            ordered=asked,
             now=now,
         )
     booting = len(members) - len(running)
@@ -149,6 +152,16 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
         for instance in going:
             capacity.autoscaling.replace(instance)
     return {"over": False, "replaced": list(recorded), "at": instant.written(now)}
+
+
+def release(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
+    """Step Release: what the lease misses is ordered no more, and its hold is free until it is asked for again."""
+    command = _command(run)
+    pool = pool_of(run, capacity.lab)
+    lease = _lease(run, command, pool, capacity)
+    if lease is None or not lease.in_force(capacity.now()):
+        return {"over": True, "reason": _over(lease, pool), "missing": 0}
+    return {"over": False, "missing": nodegroups_missing.release(run, capacity, command, lease)}
 
 
 def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object], now: datetime) -> Entry:
@@ -203,4 +216,4 @@ def _said(written: Written) -> str:
     return f"{change}: {written.target.reason}"
 
 
-STEPS = {"Scale": scale, "AwaitNodes": await_nodes, "Replace": replace}
+STEPS = {"Scale": scale, "AwaitNodes": await_nodes, "Replace": replace, "Release": release}

@@ -23,7 +23,6 @@ from lamplighter.domain import (
     announcement,
     announcement_opening,
     closing,
-    holds,
     instant,
     letter,
     trail,
@@ -217,7 +216,6 @@ def _opening(pool: str, run: Mapping[str, object], voice: Voice) -> Announcement
         if announcement_opening.is_proven(result(run, "Validate")):
             voice.ledger.advance(pool, lease.id, LeaseState.OPEN, voice.now())
         voice.ledger.set_phase(pool, Phase.OPEN)
-        _free_the_missing(lease, result(run, "AwaitNodes"), voice)
     return said
 
 
@@ -245,30 +243,6 @@ def _keep_verdicts(lease: Lease, validate: Mapping[str, object], voice: Voice) -
     )
 
 
-def _free_the_missing(lease: Lease, came: Mapping[str, object], voice: Voice) -> None:
-    """What a shortage keeps away costs nothing: its hold goes back until it is asked for again."""
-    instances = came.get("instances")
-    if not came.get("shortage") or not isinstance(instances, list):
-        return
-    now, terms = voice.now(), terms_of(environment.as_kept(voice.lab, voice.ledger), lease.pool)
-    missing = min(lease.nodes, max(0, int(str(came.get("wanted", 0))) - len(instances)))
-    after = holds.freed(lease, missing, terms, now)
-    if after == lease:
-        return
-    budget = voice.ledger.budget(lease.period, terms.budget.currency)
-    why = Entry(
-        at=now,
-        pool=lease.pool,
-        kind="degraded",
-        who="notices",
-        what=f"{missing} of {lease.nodes} nodes of {lease.called()} are missing",
-        why=f"{came['shortage']}; {lease.hold - after.hold} of its hold is free until they are asked for again",
-        lease=lease.id,
-        nodes=lease.nodes - missing,
-    )
-    voice.ledger.rehold(lease, after, pool=voice.ledger.pool(lease.pool), budget=budget, why=why)
-
-
 def _write_down(pool: str, run: Mapping[str, object], voice: Voice) -> None:
     """What the steps before found, for `why` and for whoever reads the day."""
     lease = _lease(pool, result(run, "Admit"), voice)
@@ -282,7 +256,7 @@ def _write_down(pool: str, run: Mapping[str, object], voice: Voice) -> None:
 def _closing(pool: str, command: Command, voice: Voice) -> Announcement | None:
     opened = voice.ledger.command(pool, command.opened_by) if command.opened_by else None
     leases = voice.ledger.leases(pool)
-    decided = closing.decide(command, opened.lease if opened else None, leases, voice.now())
+    decided = closing.decide(command, opened.granted if opened else None, leases, voice.now())
     if decided.over:
         return None
     return announcement.of_closing(pool, decided.leases, decided.reason, voice.texts)

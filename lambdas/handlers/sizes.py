@@ -44,6 +44,8 @@ class Order:
     lease: str | None = None
     leaving: Sequence[str] = ()
     """The very instances that a partial shrink has emptied."""
+    without: int = 0
+    """Nodes of the lease that did not come and are to be ordered no more; what has come by then stays."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def write(capacity: Capacity, order: Order) -> Written:
     """Write the pool's target; TryLater while another writer or another update is at it."""
     first: Written | None = None
     for _ in range(LOOKS):
-        generation, written = _once(capacity, order, whole=first is not None)
+        generation, written = _once(capacity, order, found=first.before if first else None)
         first = first or written
         if capacity.ledger.pool(order.pool).generation == generation:
             done = Written(written.target, written.size, first.before, written.update_id, written.at)
@@ -71,7 +73,8 @@ def write(capacity: Capacity, order: Order) -> Written:
     raise TryLater(f"the leases of pool {order.pool} changed {LOOKS} times while its size was written")
 
 
-def _once(capacity: Capacity, order: Order, *, whole: bool) -> tuple[int, Written]:
+def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, Written]:
+    """One write; `found` is the size before the first, where this one puts that right."""
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
         generation = capacity.ledger.pool(order.pool).generation
         nodegroup, group = _found(capacity, order)
@@ -79,9 +82,11 @@ def _once(capacity: Capacity, order: Order, *, whole: bool) -> tuple[int, Writte
         # Whose opening nobody has come to yet, or a pause keeps back, has its nodes ordered by its own run.
         target = capacity.target(order.pool, nodegroup, opening=order.lease if opens else None)
         before = group.desired if group else nodegroup.desired if nodegroup else 0
-        size = _towards(order.direction, target.nodes, before)
-        if whole:
-            size = min(size, capacity.target(order.pool, nodegroup).nodes) if opens else target.nodes
+        size = _towards(order.direction, _without(order, target.nodes, group), before)
+        if found is not None:
+            whole = capacity.target(order.pool, nodegroup).nodes
+            # What was taken a moment ago for an older target comes back; who closes never orders more than it found.
+            size = min(size, whole) if opens else min(_without(order, whole, group), found)
         size = min(size, max(nodegroup.maximum if nodegroup else 0, before))
         try:
             capacity.ledger.still_writing(fence, capacity.now())
@@ -129,6 +134,12 @@ def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, Group | 
     if left is None or order.direction is Direction.UP:
         capacity.nodegroup(order.pool)  # says that it is not there
     return None, left
+
+
+def _without(order: Order, target: int, group: Group | None) -> int:
+    if not order.without or group is None:
+        return target
+    return max(target - order.without, min(target, len(group.staying)))
 
 
 def _towards(direction: Direction, target: int, before: int) -> int:

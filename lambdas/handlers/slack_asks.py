@@ -12,13 +12,13 @@ from lamplighter.adapters.slack import reply
 from lamplighter.domain import orders
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import Lease
-from lamplighter.domain.slack import answers, roles
+from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import Answer
 from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.kept import ASK_GOOD_FOR, Ask
-from lamplighter.domain.slack.roles import No, Wanted
+from lamplighter.domain.slack.roles import No
 from lamplighter.domain.slack.understand import Understood, Word
-from lamplighter.domain.slack.understood import ends, extended, sentence
+from lamplighter.domain.slack.understood import sentence
 from lamplighter.errors import Refused
 
 
@@ -72,27 +72,26 @@ def settle(visit: Visit, wants: Understood) -> Answer:
     state = "approved" if wants.word is Word.APPROVE else "declined"
     visit.patience.check()
     after = ledger.settle_ask(asked, state, visit.person.written, visit.key)
-    if after.state != state or after.request != visit.key:
-        return answers.plainly(say(f"slack.ask.{after.state}", by=after.by or ""), said)
-    if state == "declined":
+    theirs = after.state == state and after.request == visit.key
+    approved = _approved(visit, base, after)
+    # A yes that was noted and then not given, for whatever kept it, is given at the next press of anybody.
+    if after.state == "approved" and (theirs or ledger.command(base.pool, approved.id) is None):
+        return slack_changes.give(visit, approved, lease, said)
+    if theirs:
         return answers.plainly(say("slack.ask.you-declined", owner=asked.owner), said)
-    return slack_changes.give(visit, _approved(visit, base, asked), lease, said)
+    return answers.plainly(say(f"slack.ask.{after.state}", by=after.by or ""), said)
 
 
 def _why_not(visit: Visit, base: Command, lease: Lease | None) -> No | None:
     """Whether whoever says yes might do it themselves: nobody lets in more than they may have."""
     if lease is not None:
-        length = extended(base, lease) - lease.begins
-        wanted = Wanted(Word.EXTEND, lease.pool, length=length, lease=lease)
-    else:
-        length = ends(base) - (base.opens or base.issued)
-        wanted = Wanted(Word.OPEN, base.pool, base.nodes, length)
-    return roles.refusal(visit.person, wanted, visit.office.roles)
+        return slack_changes.why_not_extend(visit, base, lease)
+    return slack_changes.why_not_open(visit, base)
 
 
 def _approved(visit: Visit, base: Command, asked: Ask) -> Command:
-    """The command as it is given now: one for each ask, whoever presses how often."""
-    by = visit.person.written
+    """The command as it is given now: one for each ask, whoever presses how often; by whoever said yes first."""
+    by = asked.by or visit.person.written
     reason = f" because {base.because}" if base.because else ""
     return replace(
         base,

@@ -16,6 +16,7 @@ from lamplighter.domain.lease import Lease
 from lamplighter.domain.slack import answers, roles
 from lamplighter.domain.slack.answers import Answer
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
+from lamplighter.domain.slack.person import id_in
 from lamplighter.domain.slack.request import Press
 from lamplighter.domain.slack.roles import No, Wanted
 from lamplighter.domain.slack.understand import Understood, Word
@@ -55,12 +56,15 @@ def opening(visit: Visit, wants: Understood) -> Command:
 
 
 def why_not_open(visit: Visit, command: Command) -> No | None:
-    """Why the roles do not allow it; their own nodes count together."""
+    """Why the roles do not allow it; the nodes that they have, and that they let others have, count together."""
     begins, until = command.opens or command.issued, ends(command)
+    people = {visit.person.id, id_in(command.owner) or visit.person.id}
     theirs = sum(
         lease.nodes
         for lease in visit.leases(command.pool)
-        if lease.granted and lease.overlaps(begins, until) and roles.owns(visit.person, lease)
+        if lease.granted
+        and lease.overlaps(begins, until)
+        and (id_in(lease.owner) in people or id_in(lease.by) == visit.person.id)
     )
     wanted = Wanted(Word.OPEN, command.pool, theirs + (command.nodes or 1), until - begins)
     return roles.refusal(visit.person, wanted, visit.office.roles)
@@ -158,7 +162,8 @@ def give(visit: Visit, command: Command, lease: Lease | None, said: str | None =
         decision = _decision(visit, command) or _owe(visit, command, said)
     if decision is None:
         return _follows(visit, said)
-    after = office.ledger.lease(command.pool, decision.lease) if decision.lease else lease
+    named = decision.lease or decision.about
+    after = office.ledger.lease(command.pool, named) if named else lease
     return answers.decided(decision, command, after, said, visit.voice)
 
 

@@ -55,7 +55,7 @@ class SystemNodes(Part):
 
     instance_type: str = Field("t3.medium", pattern=INSTANCE_TYPE, description="The EC2 instance type.")
     min_nodes: int = Field(1, ge=0, description="Never fewer.", json_schema_extra=unit("nodes"))
-    nodes: int = Field(2, ge=0, description="How many to begin with.", json_schema_extra=unit("nodes"))
+    nodes: int = Field(2, ge=1, description="How many to begin with.", json_schema_extra=unit("nodes"))
     max_nodes: int = Field(4, ge=1, description="Never more.", json_schema_extra=unit("nodes"))
     disk_gib: int = Field(
         30, ge=20, le=16384, description="The root volume of a node.", json_schema_extra=unit("GiB")

@@ -42,6 +42,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
                 (*path, "name"), f"is {shown(window.name)} like a window before it, give it another name"
             )
         yield from _window(lab, window, path)
+        yield from _span(window, path)
     for name, role in lab.slack.roles.items() if lab.slack else ():
         for index, pool in enumerate(role.pools or ()):
             if pool not in lab.pools:
@@ -184,7 +185,17 @@ def _length(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
     elif window.length > lab.guard.longest_lease:
         yield Misfit(
             (*path, "end"),
-            f"makes the window {write_duration(window.length)} long; longest_lease allows"
+            f"window {window.name} lasts {write_duration(window.length)}; longest_lease allows"
             f" {write_duration(lab.guard.longest_lease)}",
             (*times, ("guard", "longest_lease")),
+        )
+
+
+def _span(window: Window, path: Path) -> Iterator[Misfit]:
+    first, last = window.from_, window.until
+    if first is not None and last is not None and last < first:
+        yield Misfit(
+            (*path, "until"),
+            f"is {last}, before from ({first}), so window {window.name} would never open; write a later day",
+            ((*path, "from"), (*path, "until")),
         )

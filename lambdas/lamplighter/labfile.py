@@ -102,7 +102,23 @@ def parse(text: str, name: str = "lab.yaml", folder: FilePath | None = None) -> 
     told = [(fault.line, fault.path, fault.text) for fault in document.faults]
     told += [(document.line(path), path, said) for path, said in found]
     ordered = sorted(set(told), key=lambda one: (one[0], [str(step) for step in one[1]]))
-    return [Problem(name, line, _key(path), said) for line, path, said in ordered]
+    return [
+        Problem(name, line, _key(path), _with_window(document, path, said)) for line, path, said in ordered
+    ]
+
+
+def _with_window(document: lab_yaml.Document, path: Path, said: str) -> str:
+    """A problem of a window names it: nobody counts windows in a file."""
+    match path, document.value:
+        case ("windows", int(index), *rest), {"windows": [*windows]} if index < len(windows) and rest != [
+            "name"
+        ]:
+            named = windows[index].get("name") if isinstance(windows[index], dict) else None
+        case _:
+            return said
+    if not isinstance(named, str) or not _WORD.fullmatch(named) or named in said:
+        return said
+    return f"{said} (window {named})"
 
 
 def _judge(document: lab_yaml.Document) -> tuple[Lab | None, list[tuple[Path, str]]]:

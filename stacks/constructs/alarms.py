@@ -1,14 +1,13 @@
 """What pages when we ourselves fail, on metrics that AWS keeps anyway: three alarms.
 
-Everything that fails on its way (a schedule, a rule, a sweep, a plan) ends in the one dead-letter queue,
-which one alarm watches; the others notice a guard and a planner that nobody wakes. Whether the lab keeps
-its laws is the guard's to say, through the same topic.
+Everything that fails on its way (a schedule, a rule, a sweep, a plan) ends in the one dead-letter queue, which one
+alarm watches; what the failsafe cannot do has a queue and an alarm of its own; the third notices that no sweep ends
+well, whatever the reason. Whether the lab keeps its laws is the guard's to say, through the same topic.
 """
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
@@ -23,31 +22,53 @@ class Alarms(Construct):
         construct_id: str,
         *,
         lab: str,
-        guard: lambda_.IFunction,
-        planner: lambda_.IFunction,
+        swept: sns.ITopic,
         dead_letters: sqs.IQueue,
+        failsafe_failed: sqs.IQueue,
         pages: sns.ITopic,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._lab, self._pages = lab, pages
-        self._silent(
+        silent = cloudwatch.Alarm(
+            self,
             "GuardSilent",
-            "guard-silent",
-            f"The guard of {lab} has not swept for 15 minutes",
-            guard.metric_invocations(period=Duration.minutes(15), statistic="Sum"),
+            alarm_name=f"{lab}-guard-silent",
+            alarm_description=(
+                f"For 15 minutes no sweep of the guard of {lab} has ended well: every pool judged, all done that was"
+                " to be done, and the planner heard of within 3 hours"
+            ),
+            # Not the function's invocations: those that fail are counted there too.
+            metric=swept.metric_number_of_messages_published(period=Duration.minutes(15), statistic="Sum"),
+            threshold=0,
+            comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
+            evaluation_periods=1,
+            # What is never said has no data either.
+            treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
         )
-        self._silent(
-            "PlannerSilent",
-            "planner-silent",
-            f"The planner of {lab} has not run for 3 hours: windows of the next day may not open",
-            planner.metric_invocations(period=Duration.hours(3), statistic="Sum"),
+        silent.add_alarm_action(actions.SnsAction(pages))
+        failed = cloudwatch.Alarm(
+            self,
+            "FailsafeFailed",
+            alarm_name=f"{lab}-failsafe-failed",
+            alarm_description=(
+                f"A failsafe or a curfew of {lab} could not bring a pool to zero, after all of its tries;"
+                f" the queue {lab}-failsafe-failed says which"
+            ),
+            # Each letter as it comes, at once: those that lie there already say nothing.
+            metric=failsafe_failed.metric_number_of_messages_sent(
+                period=Duration.minutes(1), statistic="Sum"
+            ),
+            threshold=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            evaluation_periods=1,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
+        failed.add_alarm_action(actions.SnsAction(pages))
         undelivered = cloudwatch.Alarm(
             self,
             "DeadLetters",
             alarm_name=f"{lab}-dead-letters",
             alarm_description=(
-                f"Something of {lab} failed for good: a schedule, perhaps the failsafe, a sweep or a plan;"
+                f"Something of {lab} failed for good: a schedule, a sweep, a plan or a notice;"
                 f" the queue {lab}-dead-letters says what"
             ),
             metric=dead_letters.metric_approximate_number_of_messages_visible(
@@ -59,19 +80,3 @@ class Alarms(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         undelivered.add_alarm_action(actions.SnsAction(pages))
-
-    def _silent(self, construct_id: str, name: str, when: str, metric: cloudwatch.IMetric) -> None:
-        """Pages when a metric stays at nothing."""
-        alarm = cloudwatch.Alarm(
-            self,
-            construct_id,
-            alarm_name=f"{self._lab}-{name}",
-            alarm_description=when,
-            metric=metric,
-            threshold=0,
-            comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-            evaluation_periods=1,
-            # What never runs has no data either.
-            treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
-        )
-        alarm.add_alarm_action(actions.SnsAction(self._pages))

@@ -53,7 +53,8 @@ class LabFunctions(Construct):
         schedules = {
             "SCHEDULE_GROUP": names.schedule_group,
             "FAILSAFE_ROLE_ARN": names.role_arn(FAILSAFE),
-            "FAILSAFE_DLQ_ARN": channels.dead_letters.queue_arn,
+            "FAILSAFE_DLQ_ARN": channels.failsafe_failed.queue_arn,
+            "DEAD_LETTERS_ARN": channels.dead_letters.queue_arn,
             "WINDOW_ROLE_ARN": names.role_arn(WINDOWS),
         }
         p = permissions
@@ -106,6 +107,7 @@ class LabFunctions(Construct):
                 **doors,
                 **notices,
                 "PAGES_TOPIC_ARN": channels.pages.topic_arn,
+                "SWEPT_TOPIC_ARN": channels.swept.topic_arn,
                 "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
                 "EXPERIMENT_ARN": names.workflow_arn("experiment"),
                 "CLUSTER_FUNCTION_ARN": names.function_arn("cluster"),
@@ -123,6 +125,7 @@ class LabFunctions(Construct):
                 p.reading_claims(),
                 paging,
                 telling,
+                Leave(["sns:Publish"], [channels.swept.topic_arn]),
             ],
             memory_mib=HEAVY,
             timeout=Duration.minutes(4),

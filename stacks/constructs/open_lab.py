@@ -1,7 +1,8 @@
 """OpenLab, the picture: Admit, ArmFailsafe, Scale, AwaitNodes, ApplyGpuSettings, AwaitGpus, Validate, Announce.
 
-A failure of ours closes the lease; a shortage outside degrades it: what came is opened, and the round
-is made again every five minutes, from ArmFailsafe on, until all is there or the lease is over. What is
+A failure of ours closes the lease; a shortage outside degrades it: what came is opened, the rest is released
+(ordered and held no more), and the round is made again every five minutes, from ArmFailsafe on, until all is
+there or the lease is over. What is
 late or not proven is diagnosed before it is announced; what failed is kept, closed or replaced once, as
 the lab says.
 """
@@ -58,10 +59,15 @@ class OpenLab(Construct):
         replace = steps.step("Replace", "nodegroups", "Change them for fresh ones, once", Poll(10, 90))
         diagnose = steps.step("Diagnose", "diagnosis", "Name the cause of what is late or failed", BRIEF)
         announce = steps.step("Announce", "notices", "Say what came of it", BRIEF)
+        release = steps.step(
+            "Release", "nodegroups", "Order and hold no more what did not come", Poll(10, 60)
+        )
 
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")
         close = self._close_after_failure(close_lab)
-        is_missing = self._missing_nodes(again=arm, late=await_gpus, failed=self._checks_failed(close))
+        is_missing = self._missing_nodes(
+            release, again=arm, late=await_gpus, failed=self._checks_failed(close)
+        )
         is_all_well = self._all_well(diagnose, announce, replacing=aloud)
         is_granted = (
             sfn.Choice(self, "IsGranted", comment="A lease that opens later has a schedule of its own")
@@ -79,7 +85,7 @@ class OpenLab(Construct):
             .when(sfn.Condition.boolean_equals("$.results.Scale.over", True), over)
             .otherwise(await_nodes)
         )
-        for ours in (admit, arm, scale, await_nodes, settings, await_gpus, validate, empty, replace):
+        for ours in (admit, arm, scale, await_nodes, settings, await_gpus, validate, empty, replace, release):
             ours.add_catch(over, errors=["Stale"], result_path="$.failure")
             ours.add_catch(close, errors=["States.ALL"], result_path="$.failure")
         # Nobody loses a lab because a cause could not be found, or a notice not be sent.
@@ -138,7 +144,12 @@ class OpenLab(Construct):
         return said
 
     def _missing_nodes(
-        self, again: sfn.IChainable, late: sfn.IChainable, failed: sfn.IChainable
+        self,
+        release: sfn.TaskStateBase,
+        *,
+        again: sfn.IChainable,
+        late: sfn.IChainable,
+        failed: sfn.IChainable,
     ) -> sfn.Choice:
         wait = sfn.Wait(
             self,
@@ -146,6 +157,7 @@ class OpenLab(Construct):
             time=sfn.WaitTime.duration(AGAIN_AFTER),
             comment="A shortage outside: try again until the lease ends",
         )
+        release.next(wait)
         wait.next(again)
         shortage, is_late = "$.results.AwaitNodes.shortage", "$.results.AwaitGpus.late"
         return (
@@ -159,7 +171,7 @@ class OpenLab(Construct):
             )
             .when(
                 sfn.Condition.and_(sfn.Condition.is_present(shortage), sfn.Condition.is_string(shortage)),
-                wait,
+                release,
             )
             .otherwise(sfn.Succeed(self, "Done"))
         )

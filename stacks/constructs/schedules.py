@@ -30,6 +30,7 @@ class Schedules(Construct):
         names: Names,
         permissions: Permissions,
         dead_letters_arn: str,
+        failsafe_failed_arn: str,
     ) -> None:
         super().__init__(scope, construct_id)
         self.group = scheduler.CfnScheduleGroup(self, "Group", name=names.schedule_group)
@@ -41,7 +42,8 @@ class Schedules(Construct):
             [
                 permissions.on_nodegroups("UpdateNodegroupConfig"),
                 permissions.on_groups("UpdateAutoScalingGroup"),
-                undelivered,
+                # The other queue is that of schedules which an earlier release made.
+                Leave(["sqs:SendMessage"], [failsafe_failed_arn, dead_letters_arn]),
             ],
         )
         self.window_role = self._role(

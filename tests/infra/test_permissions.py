@@ -1,7 +1,9 @@
 """Nobody may do more than they do: names instead of wildcards, one role a function, narrow trust."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,11 +34,12 @@ def listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def statements(template: Template) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(name of the policy, statement) of every inline policy."""
+def statements(template: Template, effect: str = "Allow") -> Iterator[tuple[str, dict[str, Any]]]:
+    """(name of the policy, statement) of every inline policy that allows something, or denies it."""
     for name, resource in template.of_type("AWS::IAM::Policy").items():
         for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
-            yield name, statement
+            if statement["Effect"] == effect:
+                yield name, statement
 
 
 def allowed(template: Template, role: str) -> dict[str, list[dict[str, Any]]]:
@@ -48,9 +51,58 @@ def allowed(template: Template, role: str) -> dict[str, list[dict[str, Any]]]:
     for resource in template.of_type("AWS::IAM::Policy").values():
         if {"Ref": logical} in resource["Properties"]["Roles"]:
             for statement in resource["Properties"]["PolicyDocument"]["Statement"]:
+                if statement["Effect"] != "Allow":
+                    continue
                 for action in listed(statement["Action"]):
                     found.setdefault(action, []).append(statement)
     return found
+
+
+SIZING = (
+    "autoscaling:SetDesiredCapacity",
+    "autoscaling:TerminateInstanceInAutoScalingGroup",
+    "autoscaling:UpdateAutoScalingGroup",
+    "eks:UpdateNodegroupConfig",
+)
+
+
+def test_no_node_may_size_a_pool(cluster: Template) -> None:
+    """The default lab's autoscaler policy may size every group with a tag that EKS sets by itself."""
+    nodes = [
+        resource["Properties"]["RoleName"]
+        for resource in cluster.of_type("AWS::IAM::Role").values()
+        if "ec2.amazonaws.com" in json.dumps(resource["Properties"]["AssumeRolePolicyDocument"])
+    ]
+    assert sorted(nodes) == ["gpu-lab-ng-1", "gpu-lab-ng-gpu"]
+    for role in nodes:
+        denied = {
+            action: statement
+            for _, statement in statements(cluster, "Deny")
+            for action in listed(statement["Action"])
+        }
+        assert set(SIZING) <= set(denied), role
+        tags = denied["autoscaling:SetDesiredCapacity"]["Condition"]["StringEquals"]
+        assert tags == {
+            "aws:ResourceTag/eks:cluster-name": "gpu-lab",
+            "aws:ResourceTag/eks:nodegroup-name": ["gpu-lab-ng-gpu"],
+        }
+
+
+def test_who_may_size_a_group_is_who_the_threat_model_names(
+    cluster: Template, controller: Template, slack: Template
+) -> None:
+    may = {
+        str(resource["Properties"]["RoleName"]).removeprefix("gpu-lab-")
+        for template in (cluster, controller, slack)
+        for logical, resource in template.of_type("AWS::IAM::Role").items()
+        for policy in template.of_type("AWS::IAM::Policy").values()
+        if {"Ref": logical} in policy["Properties"]["Roles"]
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow" and set(listed(statement["Action"])) & set(SIZING)
+    }
+    threats = Path("docs/explanation/threat-model.md").read_text("utf-8")
+    [named] = re.findall(r"Only (\w+) roles may size a group, and only the pools:\*\* (.*?)\.", threats)
+    assert may == set(re.findall(r"`(\w+)`", named[1]))
 
 
 def test_a_star_stands_only_for_calls_that_take_no_resource(

@@ -141,6 +141,21 @@ BREAKAGES = (
     ),
     Breakage(
         5,
+        "each lease takes the pool's missing node for its own",
+        f"{HANDLERS}/nodegroups_missing.py",
+        "    return lease.wanted - shares(claims, there(capacity.see(lease.pool))).get(lease.id, 0)\n",
+        "    lacking = sum(claim.nodes for claim in claims) - there(capacity.see(lease.pool))\n"
+        "    return max(0, min(lease.wanted, lacking))\n",
+    ),
+    Breakage(
+        4,
+        "what is missing is asked for again without its money",
+        f"{DOMAIN}/holds.py",
+        "        return replace(lease.wanting(lease.nodes, 0, now), hold=lease.hold + more)\n",
+        "        return lease.wanting(lease.nodes, 0, now)\n",
+    ),
+    Breakage(
+        5,
         "closing takes everything, not what is too much",
         f"{HANDLERS}/sizes.py",
         "else min(target, before)",

@@ -48,10 +48,18 @@ def complete(drawn: Mapping[str, object]) -> dict[str, object]:
     lab = dict(drawn)
     asked = lab.get("windows")
     if isinstance(asked, list):
-        lab["windows"] = [{**window, "name": f"w{number}"} for number, window in enumerate(asked)]
+        lab["windows"] = [{**_in_order(window), "name": f"w{number}"} for number, window in enumerate(asked)]
         lab["pools"] = {"gpu": {"max_nodes": 4}}
         lab["guard"] = {"longest_lease": "24h"}
     return lab
+
+
+def _in_order(window: dict[str, object]) -> dict[str, object]:
+    """From before until."""
+    if {"from", "until"} <= window.keys():
+        first, last = sorted(str(window[key]) for key in ("from", "until"))
+        return {**window, "from": first, "until": last}
+    return window
 
 
 @settings(max_examples=examples(50, 400))

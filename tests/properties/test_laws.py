@@ -23,6 +23,32 @@ def test_no_history_breaks_a_law(chance: random.Random) -> None:
 
 
 STORIES = {
+    # Both were told of the pool's one missing node as their own, and both freed their money for it.
+    "two leases of one node each on a pool that gets one node": History(
+        (
+            Step("scarce", number=1, minutes=1),
+            Step("open", "gpu", number=1, minutes=60),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("wait", minutes=40),
+            Step("plenty", minutes=40),
+            Step("wait", minutes=40),
+        ),
+        seed=3,
+    ),
+    "a lease of three nodes gets one, then two, and another one comes": History(
+        (
+            Step("scarce", number=1, minutes=1),
+            Step("open", "gpu", number=2, minutes=90),
+            Step("wait", minutes=15),
+            Step("scarce", number=2, minutes=7),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("wait", minutes=40),
+            Step("scarce", number=0, minutes=7),
+            Step("wait", minutes=40),
+            Step("plenty", minutes=90),
+        ),
+        seed=4,
+    ),
     # The node that people had worked on until the drain was ended before the one that never had any work.
     "a lease ends of two on a pool where people work on some nodes": History(
         (

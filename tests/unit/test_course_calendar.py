@@ -1,8 +1,12 @@
 """Course calendars as strangers write them: which events become windows, and which instants they mean."""
 
+from collections.abc import Iterator
 from datetime import date, datetime
 
+import icalendar
 import pytest
+import recurring_ical_events
+from dateutil import rrule
 
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import LARGEST, MOST_EVENTS, read
@@ -296,8 +300,55 @@ def test_too_many_openings_are_refused() -> None:
         events(content)
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY",
+        "FREQ=DAILY;INTERVAL=3",
+        "FREQ=WEEKLY",
+        "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;WKST=SU",
+        "FREQ=WEEKLY;BYDAY=TU",
+        "FREQ=DAILY;UNTIL=20261105T235959Z",
+        "FREQ=DAILY;UNTIL=19951105T235959Z",
+        "FREQ=WEEKLY;COUNT=5000",
+        "FREQ=MONTHLY;BYDAY=2MO",
+        "FREQ=DAILY;BYMONTH=11",
+    ],
+)
+@pytest.mark.parametrize("lasts", ["DTEND:19900101T110000Z", "DURATION:PT30H"])
+def test_a_series_is_read_from_where_somebody_looks_as_from_its_begin(rule: str, lasts: str) -> None:
+    event = f"DTSTART:19900101T100000Z|{lasts}|RRULE:{rule}|EXDATE:20261103T100000Z"
+    course = CourseCalendar(read(calendar(event)).text)
+    begins, ends = (int(datetime.fromisoformat(f"2026-11-0{day}T00:00:00Z").timestamp()) for day in (2, 9))
+    seen = [(each.opening, each.closing) for each in course.events(SEOUL, begins, ends)]
+
+    plain = recurring_ical_events.of(icalendar.Calendar.from_ical(calendar(event))).between(
+        zones.instant(begins), zones.instant(ends)
+    )
+    meant = [(int(e["DTSTART"].dt.timestamp()), int(e["DTEND"].dt.timestamp())) for e in plain]
+    assert seen == sorted(meant)
+    # Looking further back afterwards finds what was there.
+    assert len(course.events(SEOUL, begins - 10 * 86400, ends)) >= len(seen)
+
+
+def test_many_series_since_long_ago_cost_what_somebody_looks_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+    plain = rrule.rrule._iter  # type: ignore[attr-defined]
+
+    def counted(self: object) -> Iterator[object]:
+        nonlocal made
+        for each in plain(self):
+            made += 1
+            yield each
+
+    monkeypatch.setattr(rrule.rrule, "_iter", counted)
+    content = calendar(*["DTSTART:19900101T100000Z|DURATION:PT1H|RRULE:FREQ=DAILY"] * 14)
+    assert len(events(content, start="2026-11-01", end="2026-11-03")) == 14 * 2
+    assert made < 14 * 100
+
+
 def test_many_series_that_began_long_ago_are_refused() -> None:
-    content = calendar(*["DTSTART:19900101T000000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY"] * 20)
+    content = calendar(*["DTSTART:19900101T000000Z|DURATION:PT1H|RRULE:FREQ=DAILY;BYMONTH=1"] * 20)
     with pytest.raises(BadInput, match="too many series that began long ago"):
         events(content, start="2026-11-01", end="2026-11-03")
 

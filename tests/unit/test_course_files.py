@@ -10,6 +10,7 @@ from lamplighter.adapters.calendars.course import courses
 from lamplighter.domain.simulation import simulate
 from lamplighter.lab import Lab
 from lamplighter.labfile import Problem, load, read
+from tests.unit.named_windows import unnamed
 from tests.unit.test_course_calendar import SEOUL, calendar
 
 COURSE = calendar(
@@ -33,7 +34,9 @@ def lab(folder: Path, text: str = LAB) -> Path:
 
 def problems(folder: Path, text: str) -> list[str]:
     found = read(lab(folder, text))
-    return [] if isinstance(found, Lab) else [f"{each.line}: {each.key}: {each.text}" for each in found]
+    return (
+        [] if isinstance(found, Lab) else [f"{each.line}: {each.key}: {unnamed(each.text)}" for each in found]
+    )
 
 
 def simulated(found: Lab, start: str, end: str) -> Any:

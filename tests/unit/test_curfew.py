@@ -15,6 +15,7 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.terms import Terms, terms
 from lamplighter.lab import Lab
 from lamplighter.labfile import parse
+from tests.unit.named_windows import unnamed
 
 SEOUL = ZoneInfo("Asia/Seoul")
 FOUR = Curfew(4 * 60, SEOUL)
@@ -118,7 +119,7 @@ def test_a_pool_may_have_a_curfew_of_its_own() -> None:
 
 def refusals(text: str) -> list[str]:
     found = parse("name: x\n" + text, "f")
-    return [] if isinstance(found, Lab) else [f"{problem.key}: {problem.text}" for problem in found]
+    return [] if isinstance(found, Lab) else [f"{problem.key}: {unnamed(problem.text)}" for problem in found]
 
 
 def window(times: str, lab: str = "guard: {curfew: 04:00}") -> list[str]:

@@ -35,6 +35,10 @@ class CloudFormation:
         self.server = HTTPServer(("127.0.0.1", 0), Listener)
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
     def asks(
         self,
         request: str,
@@ -45,7 +49,7 @@ class CloudFormation:
     ) -> None:
         event: dict[str, object] = {
             "RequestType": request,
-            "ResponseURL": f"http://127.0.0.1:{self.server.server_port}/answer",
+            "ResponseURL": f"{self.url}/answer",
             "StackId": "stack",
             "RequestId": "request-1",
             "LogicalResourceId": "Thing",
@@ -63,8 +67,9 @@ class CloudFormation:
 
 
 @pytest.fixture
-def cloudformation() -> Iterator[CloudFormation]:
+def cloudformation(monkeypatch: pytest.MonkeyPatch) -> Iterator[CloudFormation]:
     made = CloudFormation()
+    monkeypatch.setenv("AWS_ENDPOINT_URL_CLOUDFORMATION", made.url)
     yield made
     made.server.shutdown()
     made.server.server_close()

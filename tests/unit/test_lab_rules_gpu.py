@@ -130,14 +130,14 @@ def lab(text: str) -> Lab:
             f"windows: [{WINDOW % '{cluster_policy: {devicePlugin: {enabled: false}}}'}]",
             (
                 "windows.0.gpu.cluster_policy.devicePlugin.enabled: is false, which would leave the window without"
-                " GPUs that can be proven; leave it out"
+                " GPUs that can be proven; leave it out (window evening)"
             ),
         ),
         (
             f"windows: [{WINDOW % '{mig: 1g.5gb}'}]",
             (
                 "windows.0.gpu.mig: is 1g.5gb, but g5.xlarge of pool gpu has A10G GPUs, which cannot be cut into"
-                " slices; leave it out, or take a type of p4d, p4de, p5"
+                " slices; leave it out, or take a type of p4d, p4de, p5 (window evening)"
             ),
         ),
     ],

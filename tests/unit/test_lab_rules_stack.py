@@ -93,7 +93,7 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
             BOTH + WINDOW % ("rocket", "{cluster_policy: {dcgm: {enabled: true}}}"),
             (
                 "windows.0.gpu.cluster_policy: changes the GPU Operator, but the GPUs of pool rocket come from the"
-                " plugin in its image, which does not heed it; leave it out"
+                " plugin in its image, which does not heed it; leave it out (window evening)"
             ),
         ),
         (
@@ -101,7 +101,7 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
             (
                 "windows.0.gpu.share: shares the GPUs of pool rocket, but Bottlerocket's own plugin shares only by the"
                 " node setting settings.kubelet-device-plugins.nvidia, which no window can change; take an AL2023"
-                " image, or leave it out"
+                " image, or leave it out (window evening)"
             ),
         ),
         (

@@ -13,6 +13,7 @@ from botocore.config import Config
 
 from handlers.desk import Desk
 from handlers.leases import STEPS
+from handlers.nodegroups import release
 from handlers.notices import Voice, announce, warn
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
@@ -474,15 +475,37 @@ def test_what_a_shortage_keeps_away_is_not_held_until_it_is_asked_for_again(lab:
     }
 
     said = announce({"command": asks(lab), "results": results}, voice(lab))
-
     assert said["kind"] == "degraded"
+    lab.scale(1)
+    released = release({"command": asks(lab), "results": results}, lab.capacity)
+
+    assert released == {"over": False, "missing": 1}
     assert held(lab) == Money(lease.hold.amount * 3 / 4, "USD")
+    assert lab.capacity.target("gpu", None).nodes == lab.sizes["desiredSize"] == 1
+    assert release({"command": asks(lab), "results": results}, lab.capacity)["missing"] == 0
     lab.at(90)
     step(lab, "ArmFailsafe", asks(lab), Admit=admit)
     assert held(lab) == Money(lease.hold.amount * 7 / 8, "USD")
     again = ledger(lab).lease("gpu", lease.id)
     assert again is not None
     assert (again.nodes, again.missing) == (2, 0)
+    assert again.wanted_before == ((EIGHT + timedelta(minutes=60), 2), (EIGHT + timedelta(minutes=90), 1))
+
+
+def test_two_leases_never_miss_one_node(lab: LabOnMoto) -> None:
+    first = opened(lab, nodes=1)
+    lab.at(10)
+    second = opened(lab, nodes=1, name="open-2", add=True)
+    whole = held(lab)
+    lab.scale(1)
+    for lease, asked in ((first, asks(lab)), (second, asks(lab, "open-2"))):
+        admit = {"outcome": "granted", "lease": lease.to_json(), "later": False}
+        results = {"Admit": admit, "AwaitNodes": {"wanted": 2, "shortage": "1 of 2 nodes: no capacity"}}
+        release({"command": asked, "results": results}, lab.capacity)
+
+    there = {lease.id: lease.missing for lease in ledger(lab).leases("gpu")}
+    assert there == {first.id: 0, second.id: 1}
+    assert held(lab) == whole - second.hold
 
 
 def test_without_money_for_what_is_missing_the_lease_keeps_what_came(lab: LabOnMoto) -> None:
@@ -491,6 +514,7 @@ def test_without_money_for_what_is_missing_the_lease_keeps_what_came(lab: LabOnM
     state, budget = ledger(lab).pool("gpu"), ledger(lab).budget("2026-11", "USD")
     ledger(lab).rehold(lease, replace(lease, missing=1), pool=state, budget=budget, why=_any_entry())
     dear = desk(lab).terms("gpu").budget - lease.hold
+    state = ledger(lab).pool("gpu")
     spent(lab, dear, state, ledger(lab).budget("2026-11", "USD"))
 
     admit = {"outcome": "granted", "lease": lease.to_json(), "later": False}

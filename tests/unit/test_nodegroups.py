@@ -1,14 +1,17 @@
 """The node-group steps: what is ordered, and what comes of it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from handlers.nodegroups import await_nodes, scale
+from handlers.sizes import Direction, Order, write
+from lamplighter.domain.audit import Entry
 from lamplighter.domain.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
-from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
 
 @pytest.fixture
@@ -45,6 +48,33 @@ def test_a_round_of_one_lease_orders_no_node_of_another_that_nobody_has_opened_y
 
     assert (done["target"], lab.sizes["desiredSize"]) == (1, 1)
     assert scale({"command": lab.command(lease="cli-2", id="open-2")}, lab.capacity)["target"] == 2
+
+
+def test_a_close_that_is_written_again_never_orders_more_than_it_found(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.scale(1)
+    plain = lab.capacity.nodegroups.scale
+
+    def meanwhile(name: str, size: int) -> str:
+        if not lab.capacity.ledger.leases("gpu"):
+            lab.lease(nodes=2)
+            moved_on(lab)
+        return plain(name, size)
+
+    monkeypatch.setattr(lab.capacity.nodegroups, "scale", meanwhile)
+    write(lab.capacity, Order("gpu", "guard 1", "guard", Direction.DOWN, EIGHT))
+
+    assert lab.sizes["desiredSize"] == 1
+
+
+def moved_on(lab: LabOnMoto) -> None:
+    """The pool is in another generation."""
+    state = lab.capacity.ledger.pool("gpu")
+    [lease] = lab.capacity.ledger.leases("gpu")
+    budget = lab.capacity.ledger.budget("2026-11", "USD")
+    why = Entry(EIGHT, "gpu", "degraded", "a test", "moves on", "to see what follows")
+    lab.capacity.ledger.rehold(lease, replace(lease, nodes=3), pool=state, budget=budget, why=why)
 
 
 def test_an_order_is_written_down_once(lab: LabOnMoto) -> None:

@@ -21,8 +21,10 @@ from tests.world.outside import Died, NotInTheWorld, no_answer, refused
 
 Json = Any
 Done = Callable[[Json | None, StatesError | None], None]
-#: Seconds after which Lambda ends a function (stacks/constructs/lab_functions.py), less is not needed here.
+#: Seconds after which Lambda ends a function, by stacks/constructs/lab_functions.py; the others after a minute. The
+#: guard may outlive its minute as the writer of a pool.
 TIMEOUT = 60.0
+TIMEOUTS = {"guard": 240.0, "cluster": 300.0, "diagnosis": 120.0}
 ANSWERED = 0.05
 KINDS = ("die", "fail", "throttle", "lost", "twice", "slow")
 #: Calls that boto3 sends with a token, so that asking twice is asking once.
@@ -208,7 +210,7 @@ class Functions:
         if invocation.go is None:
             raise RuntimeError("an invocation that waits needs a thread")
         invocation.spent += seconds
-        if invocation.spent > TIMEOUT:
+        if invocation.spent > TIMEOUTS.get(invocation.function, TIMEOUT):
             invocation.dead = True
             raise Died
         self._parked.append(invocation)

@@ -53,6 +53,7 @@ KINDS_OF_STEPS = (
     "wait", "wait", "wait", "open", "open", "open", "extend", "close", "replay", "by-hand", "stray",
     "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
+    "scarce", "plenty",
 )  # fmt: skip
 
 
@@ -84,6 +85,7 @@ class Play:
         self.chance = random.Random(seed)
         self.commands: list[tuple[str, Json]] = []
         self._number = 0
+        self._scarce_since: datetime | None = None
 
     def step(self, step: Step) -> None:
         """Let it happen, and then so many minutes pass as it takes."""
@@ -92,6 +94,7 @@ class Play:
     def settle(self) -> None:
         """Everything that went wrong is over; all leases end; then nothing happens any more."""
         self.laws.settles = self.world.now
+        self._have_plenty()
         self.world.deploy({**self.world.document, "windows": []})
         self.world.run(timedelta(minutes=30))
         ends = [
@@ -227,9 +230,28 @@ class Play:
 
     def _capacity(self, step: Step) -> None:
         with self._in_trouble():
+            before = self.world.machines.troubles.capacity
             self.world.machines.troubles.capacity = step.number
             self._wait(step)
-            self.world.machines.troubles.capacity = None
+            self.world.machines.troubles.capacity = before
+
+    def _scarce(self, step: Step) -> None:
+        """From now on AWS has so many machines and no more, whatever else happens."""
+        self._have_plenty()
+        self._scarce_since = self.world.now
+        self.laws.troubled.append((self.world.now, None))
+        self.world.machines.troubles.capacity = step.number
+        self._wait(Step("wait", minutes=min(step.minutes, 7)))
+
+    def _plenty(self, step: Step) -> None:
+        self._have_plenty()
+        self._wait(step)
+
+    def _have_plenty(self) -> None:
+        self.world.machines.troubles.capacity = None
+        since, self._scarce_since = self._scarce_since, None
+        if since is not None:
+            self.laws.troubled[self.laws.troubled.index((since, None))] = (since, self.world.now)
 
     def _immortal(self, step: Step) -> None:
         with self._in_trouble():
@@ -302,7 +324,8 @@ class Play:
             return ()
         kinds = [self.chance.choice(KINDS) for _ in range(self.chance.randint(1, 3))]
         return tuple(
-            Trouble(self.chance.randint(1, 14), kind, self.chance.choice((2.0, 5.0, 9.0))) for kind in kinds
+            Trouble(self.chance.randint(1, 14), kind, self.chance.choice((2.0, 5.0, 9.0, 45.0)))
+            for kind in kinds
         )
 
     @contextmanager

@@ -4,7 +4,9 @@ Keeps what the end is judged by as well: when there was trouble, and what somebo
 """
 
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Any
 
 from tests.world.machines import Group, Machine
@@ -12,6 +14,8 @@ from tests.world.truth import GRANTED, Order, Truth, Version, amount
 from tests.world.world import World
 
 ORDERED_WITHIN = timedelta(minutes=7)
+HALF_A_CENT = Fraction(1, 200)
+"""The table shows amounts rounded."""
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 CURFEW = timedelta(minutes=10)
 ONE_CALL = timedelta(seconds=10)
@@ -60,9 +64,10 @@ class LawsAtOnce:
         world.ec2.terminate_instances = self._terminated  # type: ignore[method-assign]
 
     def look(self) -> None:
-        """Now and then: every pool with leased nodes has its failsafe, but for the time of one sweep."""
+        """Now and then: every pool with leased nodes has its failsafe, but for the time of one sweep, and its money."""
         now = self.world.now
         for pool in self.truth.pools():
+            self._held_for(pool)
             ends = [v.closes for v in self.truth.known(pool).values() if v.justifies(now)]
             fault = None
             if ends and any(machine.alive for machine in self.world.machines.of_pool(pool)):
@@ -89,11 +94,19 @@ class LawsAtOnce:
             self._break(2, f"the failsafe ordered {after} nodes on {pool}")
         if after > before:
             self._armed_before(order)
-        if after < min(before, self._surely_justified(pool)):
+        if after < min(before, self._surely_justified(pool)) and not self._gives_up_what_never_came(
+            pool, after
+        ):
             self._break(
                 5, f"{order.by} ordered {after} of {before} nodes on {pool}, its leases justify "
                 f"{self._surely_justified(pool)}"
             )  # fmt: skip
+
+    def _gives_up_what_never_came(self, pool: str, after: int) -> bool:
+        """Step Release orders no more what a shortage keeps away; it takes nothing that is there."""
+        current = self.world.functions.current
+        group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
+        return current is not None and current.step == "Release" and after >= len(group.counted())
 
     def _surely_justified(self, pool: str) -> int:
         now = self.world.now
@@ -182,6 +195,7 @@ class LawsAtOnce:
                 self._moved_before(pool, name)
             return
         was, now = versions[-2:]
+        self._keeps_what_runs(pool, name, was, now)
         if now.state not in AFTER[was.state]:
             self._break(3, f"lease {name} went from {was.state} to {now.state}")
         if was.state == now.state == "closed" and (was.nodes, was.closes) != (now.nodes, now.closes):
@@ -195,6 +209,36 @@ class LawsAtOnce:
             self._ends_at_curfew(pool, name, now)
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
             self._break(3, f"lease {name} lasts {now.closes - now.opens}")
+
+    def _held_for(self, pool: str) -> None:
+        """Of each lease that has nodes, what they will cost to its end is held; nodes go to who opened first."""
+        now = self.world.now
+        price = Fraction(self.world.lab.price(pool)) / 3600
+        for name, lease, has in self._shares(pool):
+            needed = has * Fraction((lease.closes - now).total_seconds()) * price
+            if lease.hold + HALF_A_CENT < needed:
+                self._break(
+                    4,
+                    f"{float(lease.hold):.4f} are held for {name}, whose {has} nodes will cost {float(needed):.4f}",
+                )
+
+    def _shares(self, pool: str, **instead: Version) -> Iterator[tuple[str, Version, int]]:
+        """The leases in force by opening, each with how many of the pool's machines are its own."""
+        left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
+        in_force = {**self.truth.known(pool), **instead}.items()
+        for name, lease in sorted(in_force, key=lambda each: (each[1].opens, each[0])):
+            if lease.justifies(self.world.now):
+                has = min(left, lease.nodes)
+                left -= has
+                yield name, lease, has
+
+    def _keeps_what_runs(self, pool: str, name: str, was: Version, now: Version) -> None:
+        """A lease that comes to want fewer nodes never wants fewer than it has."""
+        if not (was.granted and now.granted and now.nodes < was.nodes):
+            return
+        has = next((has for other, _, has in self._shares(pool, **{name: was}) if other == name), 0)
+        if has > now.nodes:
+            self._break(5, f"{name} has {has} nodes, and is to have {now.nodes}")
 
     def _not_while_paused(self, name: str) -> None:
         """While people keep the lab closed, nothing is granted; a moment is theirs to say so."""

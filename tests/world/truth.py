@@ -23,6 +23,7 @@ class Version:
     by: str
     state: str
     nodes: int
+    """Those that it wants at present: what a shortage keeps away is not ordered until it is asked for again."""
     opens: datetime
     closes: datetime
     window: str | None
@@ -132,7 +133,7 @@ class Truth:
             at=self.world.now,
             by=self.world.actor(),
             state="gone" if gone else item["state"]["S"],
-            nodes=int(item["nodes"]["N"]),
+            nodes=int(item["nodes"]["N"]) - int(item["missing"]["N"]),
             opens=datetime.fromisoformat(item["opens"]["S"]),
             closes=datetime.fromisoformat(item["closes"]["S"]),
             window=item["window"]["S"] if "window" in item else None,

@@ -69,6 +69,8 @@ class World:
         self.functions = Functions(self.agenda, self.chance)
         self.workflows = StepFunctions(self.agenda, workflows_of(self.lab.name))
         self.said: list[tuple[datetime, str, str]] = []
+        self.swept: list[datetime] = []
+        """When the guard said that a sweep had ended well."""
         self.claims: dict[str, str] = {}
         """Claims on node groups by parameter, where another lab has them."""
         self.sweeps_at_rest = True
@@ -196,7 +198,9 @@ class World:
             "CLUSTER_NAME": self.lab.cluster_name,
             "SCHEDULE_GROUP": lab,
             "FAILSAFE_ROLE_ARN": role,
-            "FAILSAFE_DLQ_ARN": self.arn("sqs", "dead"),
+            "FAILSAFE_DLQ_ARN": self.arn("sqs", "failsafe-failed"),
+            "SWEPT_TOPIC_ARN": self.arn("sns", "swept"),
+            "DEAD_LETTERS_ARN": self.arn("sqs", "dead"),
             "WINDOW_ROLE_ARN": role,
             "RESTORE_ROLE_ARN": role,
             **{
@@ -311,7 +315,13 @@ class World:
         else:
             raise NotInTheWorld(f"the world's Scheduler has no target {arn} yet: add it to tests/world")
 
-    def _publish(self, *, TopicArn: str, Subject: str, Message: str, MessageAttributes: Json) -> Json:
+    def _publish(
+        self, *, TopicArn: str, Message: str, Subject: str = "", MessageAttributes: Json | None = None
+    ) -> Json:
+        if MessageAttributes is None:
+            assert TopicArn.endswith(":swept")
+            self.swept.append(self.now)
+            return {}
         assert MessageAttributes["kind"]["StringValue"] in notice_kinds.NAMES
         self.said.append((self.now, TopicArn.rpartition(":")[2], f"{Subject}\n{Message}"))
         return {}

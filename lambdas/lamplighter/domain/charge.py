@@ -40,7 +40,9 @@ class Charge:
 def grants(leases: Iterable[Lease]) -> list[Grant]:
     """What the leases justified, for the meter: each up to where it really ended."""
     return [
-        Grant(lease.id, lease.nodes, lease.opens, lease.closes, frozenset(lease.replaced))
+        Grant(
+            lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), lease.wanted_before
+        )
         for lease in leases
         if lease.granted or lease.state in _BEGAN
     ]

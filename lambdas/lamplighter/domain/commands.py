@@ -159,7 +159,15 @@ class Decision:
     reason: str
     at: datetime
     lease: str | None = None
+    """What it granted or changed: what undoes the command ends that lease."""
     earliest: datetime | None = None
+    about: str | None = None
+    """A lease that the answer is about and that is none of the command's: what is open already."""
+
+    @property
+    def granted(self) -> str | None:
+        """The lease that it granted: an answer of an earlier release may name another's as its own."""
+        return self.lease if self.outcome == "granted" else None
 
     def to_json(self) -> dict[str, object]:
         """What the command line and Slack read back."""
@@ -170,6 +178,7 @@ class Decision:
             "at": instant.written(self.at),
             "lease": self.lease,
             "earliest": _written(self.earliest),
+            "about": self.about,
         }
 
     @classmethod
@@ -182,6 +191,7 @@ class Decision:
             at=instant.read(_required(found, "at")),
             lease=_text(found, "lease"),
             earliest=_instant(found, "earliest"),
+            about=_text(found, "about"),
         )
 
 

@@ -71,7 +71,7 @@ def decide(
         return _shorten(lease, command.closes, command.because or "the lab asks for it", terms, now)
     closes = command.closes or lease.closes + (command.lasting or terms.default)
     closes = terms.ends(lease.closes, closes.replace(microsecond=0))
-    more = terms.as_granted(lease).hold(lease.nodes, lease.closes, closes)
+    more = terms.as_granted(lease).hold(lease.wanted, lease.closes, closes)
     after = replace(lease, closes=closes, hold=lease.hold + more)
     # Whose end a person has moved follows its window no more.
     after = replace(after, asked_until=command.closes if command.source == "window" else None)

@@ -70,5 +70,5 @@ def shortened(lease: Lease, wanted: datetime, terms: Terms, now: datetime) -> Le
     closes = max(wanted, whole if whole == told else whole + timedelta(minutes=1))
     if closes >= lease.closes:
         return None
-    free = terms.as_granted(lease).hold(lease.nodes - lease.missing, closes, lease.closes)
+    free = terms.as_granted(lease).hold(lease.wanted, closes, lease.closes)
     return replace(lease, closes=closes, hold=lease.hold - free, asked_until=wanted)

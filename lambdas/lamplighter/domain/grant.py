@@ -47,7 +47,9 @@ def as_planned(command: Command, leases: Iterable[Lease], now: datetime) -> Comm
 
 def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
     """The lease that an open command asks for, with what was left unsaid: 1 node, now, the usual length."""
-    opens = (command.opens or now).replace(microsecond=0)
+    # A window's opening is its plan's; nobody else opens at an instant that has passed.
+    opens = command.opens or now
+    opens = (opens if command.window else max(opens, now)).replace(microsecond=0)
     closes = (command.closes or opens + (command.lasting or terms.default)).replace(microsecond=0)
     closes = terms.ends(opens, closes) if closes > opens else closes
     nodes = command.nodes or 1

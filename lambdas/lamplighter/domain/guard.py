@@ -67,8 +67,12 @@ OF_LEASES = frozenset({Rule.LEASE_PAST_ITS_END, Rule.OPENING_ABANDONED, Rule.CLO
 
 def sweep(facts: PoolFacts) -> tuple[Breach, ...]:
     """Everything that is wrong with the pool, most urgent first."""
-    found = (breach for rule in RULES for breach in rule(facts))
-    return tuple(breach if facts.acting else _only_said(breach, facts) for breach in found)
+    return tuple(breach for rule in RULES for breach in judge(rule, facts))
+
+
+def judge(rule: GuardRule, facts: PoolFacts) -> tuple[Breach, ...]:
+    """What is wrong with the pool by one rule."""
+    return tuple(breach if facts.acting else _only_said(breach, facts) for breach in rule(facts))
 
 
 def _only_said(breach: Breach, facts: PoolFacts) -> Breach:

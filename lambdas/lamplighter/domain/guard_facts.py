@@ -78,6 +78,8 @@ class PoolFacts:
     """The leases whose time has come and that a pause keeps from opening: no reason for a node."""
     unprotected: tuple[str, ...] = ()
     """Leased nodes that a Cluster Autoscaler would take as idle."""
+    unread: tuple[str, ...] = ()
+    """What could not be read or reckoned, and why: the rules that ask it judge without."""
     experiment: ExperimentRun | None = None
     """The cluster's experiment that is not undone yet, on whichever pool."""
 

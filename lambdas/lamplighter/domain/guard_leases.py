@@ -74,7 +74,7 @@ def warned_first(
             f"{why}, as was said at {clock_time(told)}",
             Action.CLOSE,
             lease=lease.id,
-            target=max(0, facts.target.nodes - lease.nodes),
+            target=max(0, facts.target.nodes - lease.wanted),
         )
 
 

@@ -33,7 +33,7 @@ def openings(facts: PoolFacts) -> Iterator[Breach]:
             "and nobody carries it on",
             Action.CLOSE,
             lease=lease.id,
-            target=max(0, facts.target.nodes - lease.nodes),
+            target=max(0, facts.target.nodes - lease.wanted),
         )
 
 

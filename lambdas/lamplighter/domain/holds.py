@@ -1,7 +1,7 @@
 """What is held for a lease whose nodes do not all come: freed while they are missing, taken again to ask anew.
 
 A lease keeps asking for its nodes as long as their money can be set aside again; else it makes do with
-what came.
+what came. What changes holds from its instant on.
 """
 
 from dataclasses import replace
@@ -18,9 +18,8 @@ def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
     newly = missing - lease.missing
     if newly <= 0 or now >= lease.closes:
         return lease
-    return replace(
-        lease, missing=missing, hold=lease.hold - terms.as_granted(lease).hold(newly, now, lease.closes)
-    )
+    less = terms.as_granted(lease).hold(newly, now, lease.closes)
+    return replace(lease.wanting(lease.nodes, missing, now), hold=lease.hold - less)
 
 
 def retaken(lease: Lease, terms: Terms, budget: Budget, now: datetime) -> Lease:
@@ -29,5 +28,5 @@ def retaken(lease: Lease, terms: Terms, budget: Budget, now: datetime) -> Lease:
         return lease
     more = terms.as_granted(lease).hold(lease.missing, now, lease.closes)
     if more <= left(lease.owner, terms, budget):
-        return replace(lease, missing=0, hold=lease.hold + more)
-    return replace(lease, missing=0, nodes=lease.nodes - lease.missing)
+        return replace(lease.wanting(lease.nodes, 0, now), hold=lease.hold + more)
+    return lease.wanting(lease.wanted, 0, now)

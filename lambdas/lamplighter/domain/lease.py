@@ -61,7 +61,9 @@ class Lease:
     ready_by: datetime | None = None
     """When its GPUs are to be ready, where it opens early for that."""
     missing: int = 0
-    """Nodes that a shortage keeps away; nothing is held for them."""
+    """Nodes that a shortage keeps away: nothing is held for them, and they are not ordered until it is again."""
+    wanted_before: tuple[tuple[datetime, int], ...] = ()
+    """Up to when it wanted how many nodes, where that has changed since, oldest first."""
     ordered: datetime | None = None
     ready: datetime | None = None
     closed: datetime | None = None
@@ -79,6 +81,18 @@ class Lease:
     """Who wants it kept though it is idle."""
     replaced: tuple[str, ...] = ()
     """Instances that were changed for fresh ones, since their GPUs failed; once for a lease."""
+
+    @property
+    def wanted(self) -> int:
+        """The nodes that it justifies and that are held for."""
+        return self.nodes - self.missing
+
+    def wanting(self, nodes: int, missing: int, at: datetime) -> Self:
+        """The same lease with other nodes from an instant on: what was before stays as it was."""
+        before = self.wanted_before
+        if nodes - missing != self.wanted:
+            before = (*before, (at, self.wanted))
+        return replace(self, nodes=nodes, missing=missing, wanted_before=before)
 
     @property
     def granted(self) -> bool:
@@ -129,6 +143,7 @@ class Lease:
             "asked_until": _written(self.asked_until),
             "ready_by": _written(self.ready_by),
             "missing": self.missing,
+            "wanted_before": [[instant.written(at), nodes] for at, nodes in self.wanted_before] or None,
             "ordered": _written(self.ordered),
             "ready": _written(self.ready),
             "closed": _written(self.closed),
@@ -146,6 +161,7 @@ class Lease:
         """Reads what to_json wrote; keys that later versions add are left alone."""
         hold, cost, overrun = found["hold"], found.get("cost"), found.get("overrun")
         price, replaced = found.get("price_per_hour"), found.get("replaced")
+        wanted = found.get("wanted_before")
         if not isinstance(hold, Mapping):
             raise TypeError(f"the hold of lease {found.get('id')} is {hold!r}, not an amount and a currency")
         return cls(
@@ -169,6 +185,9 @@ class Lease:
             asked_until=_read(found.get("asked_until")),
             ready_by=_read(found.get("ready_by")),
             missing=int(str(found.get("missing") or 0)),
+            wanted_before=tuple((instant.read(str(at)), int(str(nodes))) for at, nodes in wanted)
+            if isinstance(wanted, list)
+            else (),
             ordered=_read(found.get("ordered")),
             ready=_read(found.get("ready")),
             closed=_read(found.get("closed")),

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from lamplighter.domain.capacity import Activity, Instance
+from lamplighter.domain.shares import Claim, shares
 
 # EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
 EC2_REMEMBERS = timedelta(hours=1)
@@ -38,6 +39,12 @@ class Grant:
     closes: datetime
     replaced: frozenset[str] = frozenset()
     """Instances that were changed for fresh ones: while they go they run beside its nodes, on its account."""
+    before: tuple[tuple[datetime, int], ...] = ()
+    """Up to when it was how many nodes, where that has changed since, oldest first."""
+
+    def nodes_at(self, at: datetime) -> int:
+        """How many nodes it was at an instant."""
+        return next((nodes for until, nodes in self.before if at < until), self.nodes)
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, unti
     for run in running:
         edges |= {run.started, run.ended or until}
     for grant in grants:
-        edges |= {grant.opens, grant.closes}
+        edges |= {grant.opens, grant.closes, *(until for until, _ in grant.before)}
     instants = sorted(edge for edge in edges if since <= edge <= until)
 
     leased: dict[str, timedelta] = {}
@@ -116,28 +123,25 @@ def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, unti
             run for run in running if run.started <= start and (run.ended is None or start < run.ended)
         ]
         left = len(present)
-        for grant in _in_force(grants, start):
-            taken = min(left, grant.nodes)
+        claims = [
+            Claim(grant.opens, grant.lease, grant.nodes_at(start))
+            for grant in grants
+            if grant.opens <= start < grant.closes
+        ]
+        for lease, taken in shares(claims, left).items():
             left -= taken
-            leased[grant.lease] = leased.get(grant.lease, timedelta()) + taken * length
+            leased[lease] = leased.get(lease, timedelta()) + taken * length
         for grant in grants:
             taken = min(left, sum(1 for run in present if run.instance in grant.replaced))
             left -= taken
             overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
         for grant in _ended(grants, start):
             older = sum(1 for run in present if run.started < grant.closes)
-            taken = min(left, grant.nodes, older)
+            taken = min(left, grant.nodes_at(grant.closes), older)
             left -= taken
             overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
         unleased += left * length
     return Metered(_positive(leased), _positive(overrun), unleased)
-
-
-def _in_force(grants: Sequence[Grant], at: datetime) -> list[Grant]:
-    return sorted(
-        (grant for grant in grants if grant.opens <= at < grant.closes),
-        key=lambda grant: (grant.opens, grant.lease),
-    )
 
 
 def _ended(grants: Sequence[Grant], at: datetime) -> list[Grant]:

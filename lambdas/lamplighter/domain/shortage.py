@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lamplighter.domain.capacity import Activity, NodeGroup, Update
+from lamplighter.domain.launch_refusal import refusal
 
 SILENCE = timedelta(minutes=3)
 _LONGEST_QUOTE = 160
@@ -23,35 +24,12 @@ class Shortage:
     sentence: str
 
 
-# The inner text decides: EKS files quota and permission failures under the same health code.
-_CAUSES: tuple[tuple[str, re.Pattern[str], str], ...] = (
-    (
-        "vcpu-quota",
-        re.compile(
-            r"VcpuLimitExceeded|more vCPU capacity than your current vCPU limit(?: of (\d+))?", re.IGNORECASE
-        ),
-        "the account's vCPU quota for these instances is used up{limit}",
-    ),
-    (
-        "no-capacity",
-        re.compile(r"sufficient (?:(\S+) )?capacity|InsufficientInstanceCapacity", re.IGNORECASE),
-        "AWS has no {type} capacity left{zone}",
-    ),
-    (
-        "no-addresses",
-        re.compile(r"InsufficientFreeAddresses|not enough free addresses|free IP addresses", re.IGNORECASE),
-        "the pool's subnet has no free addresses left",
-    ),
-    (
-        "launch-denied",
-        re.compile(
-            r"not authorized|UnauthorizedOperation|AccessDenied|service-linked role|InvalidKMSKey"
-            r"|Client\.InternalError|KMS key",
-            re.IGNORECASE,
-        ),
-        "AWS refused to launch them: {quote}",
-    ),
-)
+_SENTENCES = {
+    "vcpu-quota": "the account's vCPU quota for these instances is used up{limit}",
+    "no-capacity": "AWS has no {type} capacity left{zone}",
+    "no-addresses": "the pool's subnet has no free addresses left",
+    "launch-denied": "AWS refused to launch them: {quote}",
+}
 _ZONE = re.compile(r"\(([a-z]{2}(?:-[a-z]+)+-\d[a-z])\)|\b([a-z]{2}(?:-[a-z]+)+-\d[a-z])\b")
 _LIMIT = re.compile(r"vCPU limit of (\d+)", re.IGNORECASE)
 _TYPE = re.compile(r"\b([a-z][a-z0-9-]*\.(?:\d*x?large|metal\S*|medium|small|micro|nano))\b")
@@ -98,21 +76,17 @@ def _silent(lead: str, wanted: int, nodegroup: NodeGroup, update: Update | None,
 
 
 def _judge(lead: str, text: str) -> Shortage:
-    for cause, pattern, sentence in _CAUSES:
-        if pattern.search(text) is None:
-            continue
-        zone, limit, kind = _ZONE.search(text), _LIMIT.search(text), _TYPE.search(text)
-        return Shortage(
-            cause,
-            f"{lead}: "
-            + sentence.format(
-                zone=f" in {zone[1] or zone[2]}" if zone else " in the pool's zone",
-                limit=f" (limit {limit[1]})" if limit else "",
-                type=kind[1] if kind else "such",
-                quote=_short(text),
-            ),
-        )
-    return Shortage("unknown", f"{lead}: AWS says {_short(text)}")
+    cause = refusal(text)
+    if cause is None:
+        return Shortage("unknown", f"{lead}: AWS says {_short(text)}")
+    zone, limit, kind = _ZONE.search(text), _LIMIT.search(text), _TYPE.search(text)
+    said = _SENTENCES[cause].format(
+        zone=f" in {zone[1] or zone[2]}" if zone else " in the pool's zone",
+        limit=f" (limit {limit[1]})" if limit else "",
+        type=kind[1] if kind else "such",
+        quote=_short(text),
+    )
+    return Shortage(cause, f"{lead}: {said}")
 
 
 def _short(text: str) -> str:

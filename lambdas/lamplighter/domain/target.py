@@ -37,9 +37,10 @@ class Target(NamedTuple):
         if not self.in_force:
             return "no lease is in force, so no node is justified"
         reason = " and ".join(
-            f"{lease.called()} justifies {lease.nodes} until {clock(lease.closes)}" for lease in self.in_force
+            f"{lease.called()} justifies {lease.wanted} until {clock(lease.closes)}"
+            for lease in self.in_force
         )
-        if self.nodes < sum(lease.nodes for lease in self.in_force):
+        if self.nodes < sum(lease.wanted for lease in self.in_force):
             reason += f"; the pool has at most {self.nodes}"
         return reason
 
@@ -55,9 +56,9 @@ def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
     if not in_force:
         return NOTHING
     if len(in_force) == 1:
-        return Target(min(in_force[0].nodes, max_nodes), (in_force[0],))
+        return Target(min(in_force[0].wanted, max_nodes), (in_force[0],))
     in_force.sort(key=_BY_END)
-    return Target(min(sum(lease.nodes for lease in in_force), max_nodes), tuple(in_force))
+    return Target(min(sum(lease.wanted for lease in in_force), max_nodes), tuple(in_force))
 
 
 def begun(leases: Iterable[Lease], own: str | None) -> list[Lease]:

@@ -10,6 +10,7 @@ import pytest
 from lamplighter import clock
 from lamplighter.domain.commands import Verb
 from lamplighter.domain.slack.person import Person
+from lamplighter.errors import OutsideFailed
 from tests.unit.slack.knocking import (
     HOOK,
     Knocks,
@@ -179,6 +180,22 @@ def test_who_may_not_open_may_ask_and_the_receipt_names_both(door: Knocks) -> No
     assert f"Approved by {JIN}" in door.press(decline, INSTRUCTOR)["text"]
     assert f"Approved by {JIN}" in door.press(approve, INSTRUCTOR)["text"]
     assert len(door.workflows.starts) == 1
+
+
+def test_a_yes_that_could_not_be_given_is_given_at_the_next_press_in_the_first_one_s_name(
+    door: Knocks,
+) -> None:
+    door.press(buttons(door.type("open", STUDENT))["ask"], STUDENT)
+    [ask_id] = [key.removeprefix("ASK#") for pk, key in door.lab.dynamodb.items if key.startswith("ASK#")]
+    approve = {"action_id": "approve", "type": "button", "value": f'{{"p":"gpu","a":"{ask_id}"}}'}
+    door.workflows.fails = OutsideFailed("states:StartExecution: no answer")
+    door.press(approve, INSTRUCTOR)
+    assert not door.workflows.starts
+
+    door.workflows.fails = None
+    door.press(approve, INSTRUCTOR)
+    [command] = door.workflows.commands
+    assert (command.owner, command.by) == (MINJI, JIN)
 
 
 def test_a_declined_ask_opens_nothing(door: Knocks) -> None:

@@ -128,18 +128,18 @@ class LedgerChanges(LedgerReads):
         )
 
     def rehold(self, before: Lease, after: Lease, *, pool: PoolState, budget: Budget, why: Entry) -> None:
-        """Change what is held for a lease whose nodes are missing; fewer nodes move the generation.
+        """Change what is held for a lease whose nodes are missing; other nodes move the generation.
 
         Conflict when the lease, the budget or the pool moved since they were read.
         """
-        fewer = after.nodes != before.nodes
-        if fewer:
+        moved = after.wanted != before.wanted
+        if moved:
             after = replace(after, generation=pool.generation + 1)
         self._table.transact(
             [
                 self._changed(before, after),
                 self._budget(budget.freeing(before.hold, before.owner).holding(after.hold, after.owner)),
-                *([self._next_generation(pool, None, pool.phase)] if fewer else []),
+                *([self._next_generation(pool, None, pool.phase)] if moved else []),
                 self._entry(why),
             ]
         )
@@ -150,13 +150,14 @@ class LedgerChanges(LedgerReads):
             items.pool_key(before.pool),
             items.LEASE + before.id,
             "SET #nodes = :nodes, #closes = :closes, #hold = :hold, #missing = :missing, #generation = :next, "
-            "#asked_until = :asked_until",
+            "#asked_until = :asked_until, #wanted_before = :wanted_before",
             "#generation = :generation AND #missing = :missing_before "
             "AND #state IN (:admitted, :opening, :open)",
             nodes=after.nodes,
             closes=instant.written(after.closes),
             hold=after.hold.to_json(),
             missing=after.missing,
+            wanted_before=after.to_json()["wanted_before"],
             asked_until=instant.written(after.asked_until) if after.asked_until else None,
             next=after.generation,
             generation=before.generation,

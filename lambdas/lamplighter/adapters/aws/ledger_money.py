@@ -29,7 +29,10 @@ def as_item(budget: Budget) -> items.Item:
 
 
 def as_budget(period: str, currency: str, found: Mapping[str, Any] | None) -> Budget:
-    """A budget period from its item, or that of one in which nothing happened yet."""
+    """A budget period from its item, or that of one in which nothing happened yet.
+
+    One in which nothing is held or spent is in whatever currency is asked for.
+    """
     if found is None:
         return Budget(period, Money.zero(currency), Money.zero(currency))
     said: Mapping[str, Any] = items.values(found)
@@ -39,4 +42,6 @@ def as_budget(period: str, currency: str, found: Mapping[str, Any] | None) -> Bu
         for owner, account in (said.get("owners") or {}).items()
     }
     held, spent = Money.from_json(said["held"]), Money.from_json(said["spent"])
+    if held.currency != currency and not (held.amount or spent.amount):
+        return Budget(period, Money.zero(currency), Money.zero(currency), int(said["version"]))
     return Budget(period, held, spent, int(said["version"]), accounts, **beyond)

@@ -6,6 +6,7 @@ the year 9999, a thousand of them for hours; a calendar is written by strangers,
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
@@ -94,6 +95,28 @@ def most_a_day(rule: Rule) -> float:
         case _:
             months = max(1, len(values(rule, "BYMONTH")))
             return max(1, 53 * weekdays, months * len(values(rule, "BYMONTHDAY"))) / 365 / every
+
+
+def later(rule: Rule, begin: date, days: int) -> int:
+    """By how many days a rule may begin later without another date in it, of so many before anybody looks.
+
+    Nothing where its dates are counted, or where the begin may not be one of them.
+    """
+    narrowed = {str(part).upper() for part in rule} - {"FREQ", "UNTIL", "INTERVAL", "WKST"}
+    frequency = frequency_of(rule)
+    if frequency == "DAILY" and not narrowed:
+        step = interval(rule)
+    elif frequency == "WEEKLY" and narrowed <= {"BYDAY"} and _on_its_day(rule, begin):
+        step = 7 * interval(rule)
+    else:
+        return 0
+    return max(0, days - 2 * step) // step * step
+
+
+def _on_its_day(rule: Rule, begin: date) -> bool:
+    """Whether a weekly rule names the weekday on which it begins."""
+    days = [str(day).upper() for day in values(rule, "BYDAY")]
+    return not days or WEEKDAYS[begin.weekday()] in days
 
 
 def _comes_again(rule: Rule, frequency: str, narrowed: set[str]) -> bool:

@@ -14,44 +14,8 @@ from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, inst
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.launch_refusal import refusal
 
-# First match wins: a text that carries several codes is judged by the inner, more particular one.
-_REFUSALS = (
-    (
-        "vcpu-quota",
-        re.compile(
-            r"VcpuLimitExceeded|more vCPU capacity than your current vCPU limit|InstanceLimitExceeded"
-            r"|MaxSpotInstanceCountExceeded",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "launch-denied",
-        re.compile(
-            r"UnauthorizedOperation|not authorized|Access ?Denied|AuthFailure|explicit deny|KMS"
-            r"|service-linked role|ServiceLinkedRole|Client\.InternalError|Invalid ?IAM ?Instance ?Profile"
-            r"|IamInstanceProfileNotFound|IamNodeRoleNotFound",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "no-addresses",
-        re.compile(
-            r"InsufficientFreeAddresses|InsufficientCidrBlocks"
-            r"|(?:enough|sufficient|no) free (?:IP )?addresses|free addresses? in (?:the )?subnet",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        "no-capacity",
-        re.compile(
-            r"InsufficientInstanceCapacity|not have sufficient|insufficient capacity|UnfulfillableCapacity"
-            r"|InsufficientHostCapacity|InsufficientCapacity|is not supported in your requested Availability Zone"
-            r"|\bICE\b",
-            re.IGNORECASE,
-        ),
-    ),
-)
 _NEVER_JOINED = {"NodeCreationFailure", "AccessDenied", "Ec2SubnetInvalidConfiguration", "ClusterUnreachable"}
 _KARPENTER = re.compile(
     r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
@@ -59,11 +23,6 @@ _KARPENTER = re.compile(
 _DONE = {"Successful"}
 _REFUSED = {"Failed", "Cancelled"}
 _LAUNCHING = re.compile(r"launch", re.IGNORECASE)
-
-
-def refusal(said: str) -> str | None:
-    """The cause that a refusal's text names; None for any other text."""
-    return next((cause for cause, pattern in _REFUSALS if pattern.search(said)), None)
 
 
 def launched(snapshot: Snapshot, gathered: Gathered) -> None:

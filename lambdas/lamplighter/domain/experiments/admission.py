@@ -210,7 +210,7 @@ def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease], ground:
 
 
 def _too_small(experiment: Experiment, lease: Lease) -> str | None:
-    there = lease.nodes - lease.missing
+    there = lease.wanted
     if there >= experiment.needs_nodes:
         return None
     return (

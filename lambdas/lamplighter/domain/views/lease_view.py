@@ -198,7 +198,7 @@ def cost_so_far(lease: Lease, price_per_hour: Decimal | None, now: datetime) -> 
         return None
     ran = max(min(now, lease.closes) - lease.ordered, timedelta())
     # A node that came late is counted from the beginning here; what is held is never passed within a lease.
-    return min(cost(lease.nodes - lease.missing, ran, price, lease.hold.currency), lease.hold) + beyond
+    return min(cost(lease.wanted, ran, price, lease.hold.currency), lease.hold) + beyond
 
 
 _SETTLED = {

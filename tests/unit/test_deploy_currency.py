@@ -1,0 +1,73 @@
+"""A deploy that changes the currency of the budget, and the answers that go to CloudFormation alone."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from handlers.deploy_answer import is_of_cloudformation
+from handlers.deploy_currency import refuse_another
+from lamplighter.domain.charge import Charge
+from lamplighter.domain.money import Money
+from lamplighter.domain.node_time import NodeTime
+from lamplighter.errors import Refused
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+
+MONTH = {"Period": "month", "TimeZone": "Asia/Seoul"}
+DOLLARS, EUROS = {"Currency": "USD", **MONTH}, {"Currency": "EUR", **MONTH}
+BUCKET = "cloudformation-custom-resource-response"
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        monkeypatch.setenv("LEDGER_TABLE", LEDGER)
+        yield made
+
+
+def test_a_currency_is_changed_only_where_nothing_of_the_period_is_in_another(lab: LabOnMoto) -> None:
+    refuse_another(["gpu"], EUROS, DOLLARS)
+    lab.lease()
+    with pytest.raises(
+        Refused, match=r"guard.budget.currency: is EUR, and alice's lease .* is paid for in USD"
+    ):
+        refuse_another(["gpu"], EUROS, DOLLARS)
+    refuse_another(["gpu"], DOLLARS)
+
+
+def test_what_was_spent_in_the_period_keeps_its_currency(lab: LabOnMoto) -> None:
+    ledger = lab.capacity.ledger
+    ledger.charge(
+        Charge("gpu", EIGHT, NodeTime(timedelta(hours=2), Money.of(3, "USD"))),
+        [],
+        pool=ledger.pool("gpu"),
+        budget=ledger.budget("2026-11", "USD"),
+        why=None,
+    )
+    with pytest.raises(
+        Refused, match=r"3.00 USD of the month 2026-11 is held or spent; deploy the change after"
+    ):
+        refuse_another(["gpu"], EUROS)
+
+
+@pytest.mark.parametrize(
+    ("url", "its_own"),
+    [
+        (f"https://{BUCKET}-apnortheast2.s3.ap-northeast-2.amazonaws.com/arn%3Aaws?X=1", True),
+        (f"https://{BUCKET}-useast1.s3.amazonaws.com/x", True),
+        (f"https://{BUCKET}-useast2.s3-us-east-2.amazonaws.com/x", True),
+        (f"https://{BUCKET}-cnnorth1.s3.cn-north-1.amazonaws.com.cn/x", True),
+        (f"http://{BUCKET}-useast1.s3.amazonaws.com/x", False),
+        (f"https://{BUCKET}-useast1.s3.amazonaws.com:8443/x", False),
+        (f"https://{BUCKET}-useast1.s3.amazonaws.com.evil.example/x", False),
+        (f"https://evil.example/{BUCKET}-useast1.s3.amazonaws.com", False),
+        (f"https://me@{BUCKET}-useast1.s3.amazonaws.com/x", False),
+        ("https://my-bucket.s3.amazonaws.com/x", False),
+        ("file:///etc/passwd", False),
+    ],
+)
+def test_answers_go_to_cloudformation_alone(url: str, its_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    monkeypatch.delenv("AWS_ENDPOINT_URL_CLOUDFORMATION", raising=False)
+    assert is_of_cloudformation(url) is its_own
