@@ -48,13 +48,14 @@ def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
 
 
 def _statements(resources: Mapping[str, Any], role: str) -> list[Mapping[str, Any]]:
-    """What a role's own policies say."""
+    """What a role's own policies allow; what nodes are denied is in the threat model."""
     policies = [found["Properties"] for found in resources.values() if found["Type"] == "AWS::IAM::Policy"]
     return [
         statement
         for policy in policies
         if any(each.get("Ref") == role for each in policy["Roles"])
         for statement in policy["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
     ]
 
 
