@@ -8,6 +8,7 @@ import typer
 from cli import orders, printing
 from cli.deployment import Deployment
 from lamplighter.domain.commands import WHOLE_LAB, Verb
+from lamplighter.domain.lease import Lease
 
 
 def give(
@@ -15,7 +16,7 @@ def give(
     verb: Verb,
     *,
     pool: str = WHOLE_LAB,
-    lease: str | None = None,
+    lease: Lease | None = None,
     window: str | None = None,
     date: str | None = None,
     closes: datetime | None = None,
@@ -26,13 +27,14 @@ def give(
     """Ask for a change, print what came of it, and end: exit code 0, or 1 where it was refused."""
     order = replace(
         orders.order(found, verb, pool),
-        lease=lease,
+        lease=lease.id if lease else None,
         window=window,
         date=date,
         closes=closes,
         lasting=lasting,
         because=because,
     )
+    order = orders.concerning(order, lease) if lease else replace(order, for_lab=True)
     decision = orders.give(found, order)
     if as_json:
         printing.as_json({"outcome": decision.outcome, "reason": decision.reason})

@@ -55,7 +55,8 @@ def command(
     lease = meant.lease(found, what or found.pool(None), "close", closing=True, or_else=", or say --all")
     if not yes:
         agreed.agree([agreed.ending(lease, found)], "Close?", "nothing was closed", as_json=as_json)
-    decision = orders.give(found, closing(orders.order(found, Verb.CLOSE, lease.pool), lease))
+    order = closing(orders.order(found, Verb.CLOSE, lease.pool), lease)
+    decision = orders.give(found, orders.concerning(order, lease))
     if wait:
         _wait(found, lease)
     if as_json:

@@ -25,7 +25,7 @@ def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: b
         must = "say --yes to close all of this"
         agreed.agree(plan, "Close all of it?", "nothing was closed", as_json=as_json, must=must)
     order = orders.order(found, Verb.CLOSE, pool)
-    decision = orders.give(found, replace(order, because=f"{order.by} closed all of pool {pool}"))
+    decision = orders.give(found, replace(order, for_lab=True))
     if wait and decision.outcome == "closing":
         _wait(found, pool)
     if as_json:

@@ -49,10 +49,14 @@ def plan(found: Deployment, command: Command) -> Plan:
 def order(
     found: Deployment, name: str, pool: str, lease: str | None = None, because: str | None = None
 ) -> Command:
-    """The command to run an experiment; BadInput where there is none of that name."""
+    """The command to run an experiment; BadInput where there is none of that name.
+
+    One that would be felt in another's lease is given as somebody who runs the lab.
+    """
     find(name)
     made = orders.order(found, Verb.EXPERIMENT, pool)
-    return replace(made, owner=orders.caller().role, experiment=name, lease=lease, because=because)
+    made = replace(made, experiment=name, lease=lease, because=because)
+    return replace(made, for_lab=plan(found, made).answer.run is None)
 
 
 def run(found: Deployment, command: Command) -> Begun:
@@ -81,12 +85,13 @@ def restore(found: Deployment, name: str | None = None) -> ExperimentRun | None:
     if under_way is None:
         return None
     made = orders.order(found, Verb.RESTORE, under_way.pool)
-    orders.start(found, replace(made, experiment=under_way.id, lease=under_way.lease))
+    made = replace(made, experiment=under_way.id, lease=under_way.lease, for_lab=under_way.by != made.by)
+    orders.start(found, made)
     for now in _looks(found, under_way.id, orders.DECISION_SECONDS):
         if now.undone:
             return now
     raise OutsideFailed(
-        f"states:StartExecution for the restore of {under_way.id} was accepted, but it is not undone after "
+        f"the restore of {under_way.id} was accepted, but it is not undone after "
         f"{orders.DECISION_SECONDS} s; its schedules and the guard go on, `lamplighter why {under_way.pool}` says how"
     )
 

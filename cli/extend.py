@@ -35,7 +35,8 @@ def command(
     found = deployment.find(lab_name)
     what, said = extend_words(list(words), found.now, found.zone)
     lease = meant.lease(found, what, "extend")
-    decision = orders.give(found, extending(orders.order(found, Verb.EXTEND, lease.pool), lease, said))
+    order = extending(orders.order(found, Verb.EXTEND, lease.pool), lease, said)
+    decision = orders.give(found, orders.concerning(order, lease))
     now_until = found.ledger.lease(lease.pool, lease.id) or lease
     if as_json:
         printing.as_json(

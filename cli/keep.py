@@ -37,4 +37,4 @@ def command(
     found = deployment.find(lab_name)
     because = reason(list(words or []))
     lease = meant.lease(found, what, "keep")
-    changes.give(found, Verb.KEEP, pool=lease.pool, lease=lease.id, because=because, as_json=as_json)
+    changes.give(found, Verb.KEEP, pool=lease.pool, lease=lease, because=because, as_json=as_json)

@@ -79,7 +79,7 @@ def command(
 
 def _order(found: Deployment, said: OpenWords, owner: str | None, *, add: bool) -> Command:
     given = orders.order(found, Verb.OPEN, found.pool(said.pool))
-    given = replace(given, owner=owner or given.owner)
+    given = replace(given, owner=owner or given.owner, for_lab=owner not in {None, given.by})
     return opening(given, said, found.lab.guard.default_lease, add=add)
 
 

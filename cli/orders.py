@@ -1,38 +1,21 @@
-"""Gives a command to a workflow and waits for the decision on it, as Slack and the schedules do."""
+"""Gives a command at the lab's own address, where AWS says who gives it, and waits for the decision on it."""
 
-import getpass
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.calls import client, outside
-from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.adapters.aws.commands_api import CommandsApi
 from lamplighter.clock import monotonic, sleep
-from lamplighter.domain import orders
+from lamplighter.domain import asked, orders
+from lamplighter.domain.caller import Caller
 from lamplighter.domain.commands import WHOLE_LAB, Command, Decision, Verb
-from lamplighter.domain.schedule import Start
+from lamplighter.domain.lease import Lease
 from lamplighter.errors import BadInput, OutsideFailed
 
 DECISION_SECONDS = 60
 POLL_SECONDS = 0.25
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Who gives the command, as AWS knows them."""
-
-    arn: str
-
-    @property
-    def name(self) -> str:
-        return self.arn.rsplit("/", 1)[-1] or getpass.getuser()
-
-    @property
-    def role(self) -> str:
-        """The role that was taken, or the user: what a lab names as an admin."""
-        parts = self.arn.split("/")
-        return parts[-2] if ":assumed-role/" in self.arn else parts[-1]
 
 
 def caller() -> Caller:
@@ -50,14 +33,21 @@ def order(found: Deployment, verb: Verb, pool: str) -> Command:
     return orders.order(verb, pool, command_id=fresh, by=caller().name, source="cli", now=found.now)
 
 
-def start(found: Deployment, command: Command) -> None:
-    """Start the command's workflow, and wait for nothing."""
-    workflow = found.outputs.get(f"{orders.WORKFLOWS.get(command.verb, orders.CHANGES)}Arn")
-    if workflow is None:
+def concerning(command: Command, *leases: Lease) -> Command:
+    """The command as one who runs the lab gives it, where any of these leases is somebody else's."""
+    return replace(command, for_lab=not all(asked.theirs(lease, command.by) for lease in leases))
+
+
+def start(found: Deployment, command: Command) -> str:
+    """Have the command's workflow started, and wait for nothing; gives the id that the lab knows it by."""
+    address = found.outputs.get("CommandsUrl")
+    if address is None:
         raise BadInput(
-            f"the lab was deployed before it knew '{command.verb}': deploy it again, then ask again"
+            f"the lab was deployed before '{command.verb}' had an address of its own: deploy it again, then ask again"
         )
-    Workflows().start(Start(workflow, command.id, command))
+    path = f"{asked.LAB if command.for_lab else asked.OWN}/{asked.route(command.verb)}"
+    said = CommandsApi(address, found.outputs["Region"]).send(path, asked.document(command, command.id))
+    return str(said["id"])
 
 
 def waiting(seconds: float, pause: float) -> Iterator[None]:
@@ -69,20 +59,20 @@ def waiting(seconds: float, pause: float) -> Iterator[None]:
 
 
 def give(found: Deployment, command: Command) -> Decision:
-    """Start the command's workflow and return the decision on it.
+    """Have the command's workflow started and return the decision on it.
 
     Raises OutsideFailed when no decision comes within a minute.
     """
-    start(found, command)
+    known = start(found, command)
     for _ in waiting(DECISION_SECONDS, POLL_SECONDS):
-        decision = found.ledger.command(command.pool, command.id)
+        decision = found.ledger.command(command.pool, known)
         if decision is not None:
             return decision
     about = "the lab" if command.pool == WHOLE_LAB else command.pool
     where = (
-        f"`lamplighter why {about}`" if command.pool != WHOLE_LAB else f"the run {command.id} in the console"
+        f"`lamplighter why {about}`" if command.pool != WHOLE_LAB else f"the run {known} in the console"
     )
     raise OutsideFailed(
-        f"states:StartExecution for {command.verb.value} {about} was accepted, but no decision "
+        f"to {command.verb.value} {about} was accepted, but no decision "
         f"came within {DECISION_SECONDS} s; {where} shows what became of it"
     )

@@ -4,8 +4,7 @@ Deployed only where the lab creates its cluster; an adopted one is left as it is
 cluster that works: what nodes need, nodes, what needs nodes.
 """
 
-import json
-from pathlib import Path
+from collections.abc import Sequence
 
 from aws_cdk import Annotations, CfnOutput, Stack
 from aws_cdk import aws_iam as iam
@@ -16,7 +15,6 @@ from lamplighter.domain import device_plugin
 from lamplighter.domain.gpu_sharing import chart_values
 from lamplighter.lab import Lab
 from lamplighter.lab_cluster import SystemNodes
-from stacks.constructs.accepted import accept_wildcard
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
 from stacks.constructs.denied_sizing import deny_sizing
@@ -28,10 +26,10 @@ from stacks.constructs.kubectl import Kubectl
 from stacks.constructs.network import Network
 from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeTaint
 from stacks.constructs.security_groups import SecurityGroups
+from stacks.constructs.workload_identity import WORKLOADS, PodIdentities, policy
 from stacks.manifests import RBAC, documents
 from stacks.names import Names
 
-POLICIES = Path(__file__).parent / "policies"
 AMI_PARAMETER = (
     "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/x86_64/{kind}/recommended/image_id"
 )
@@ -87,7 +85,18 @@ class ClusterStack(Stack):
             )
         add_ons = AddOns(self, "AddOns", cluster_name=control_plane.name, names=cluster.installed_addons)
 
-        system = self._system_nodes(network, groups, control_plane)
+        policies = [policy(self, lab.name, workload) for workload in WORKLOADS]
+        identities = None
+        if cluster.workload_identity == "pod":
+            identities = PodIdentities(
+                self, "PodIdentities", cluster_name=lab.cluster_name, policies=policies
+            )
+            for association in identities.associations:
+                association.node.add_dependency(control_plane.cluster)
+                # A pod that starts before its association does not have it.
+                for add_on in add_ons.after_nodes:
+                    add_on.node.add_dependency(association)
+        system = self._system_nodes(network, groups, control_plane, () if identities else policies)
         system.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
         for add_on in add_ons.after_nodes:
             add_on.node.add_dependency(system.resource)
@@ -100,7 +109,8 @@ class ClusterStack(Stack):
             for pool in lab.pools
             if lab.pools[pool].existing is None
         }
-        for role in (system.role, *(pool.group.role for pool in pools.values())):
+        of_pods = identities.roles if identities else ()
+        for role in (system.role, *(pool.group.role for pool in pools.values()), *of_pods):
             deny_sizing(role, lab, names)
         deploy_step(self, "Pools", kind="Pools", function=keeper, properties={"Pools": ",".join(pools)})
         for pool in pools.values():
@@ -133,7 +143,11 @@ class ClusterStack(Stack):
         self._outputs(network, groups, control_plane)
 
     def _system_nodes(
-        self, network: Network, groups: SecurityGroups, control_plane: ControlPlane
+        self,
+        network: Network,
+        groups: SecurityGroups,
+        control_plane: ControlPlane,
+        policies: Sequence[iam.ManagedPolicy],
     ) -> NodeGroup:
         nodes = self._lab.cluster.system_nodes
         spec = NodeGroupSpec(
@@ -145,7 +159,7 @@ class ClusterStack(Stack):
             disk_gib=nodes.disk_gib,
             min_size=nodes.min_nodes,
             max_size=nodes.max_nodes,
-            hop_limit=nodes.metadata_hop_limit,
+            hop_limit=self._lab.cluster.hop_limit(nodes.metadata_hop_limit),
             max_pods=nodes.max_pods,
             start_script=_system_script(nodes),
             labels=nodes.labels,
@@ -160,39 +174,8 @@ class ClusterStack(Stack):
             subnets=network.private_subnets,
             template=template,
             desired=nodes.nodes,
-            policies=[
-                self._policy(
-                    "AWSLoadBalancerControllerPolicy",
-                    "aws_lb_controller_policy.json",
-                    "Policy for allowing AWS LoadBalancerController to modify AWS ELB",
-                ),
-                self._policy(
-                    "ExternalDNSPolicy",
-                    "externaldns_controller_policy.json",
-                    "Policy for allowing ExternalDNS to modify Route 53 records",
-                ),
-                self._policy(
-                    "CasAutoScalerPolicy",
-                    "cas_autoscaling_policy.json",
-                    "Policy for allowing CAS to management AWS AutoScaling",
-                ),
-            ],
+            policies=policies,
         )
-
-    def _policy(self, name: str, file: str, description: str) -> iam.ManagedPolicy:
-        document = json.loads((POLICIES / file).read_text("utf-8"))
-        policy = iam.ManagedPolicy(
-            self,
-            name,
-            managed_policy_name=f"{self._lab.name}{name}",
-            description=description,
-            document=iam.PolicyDocument.from_json(document),
-        )
-        for statement in document["Statement"]:
-            resources = statement["Resource"]
-            for resource in [resources] if isinstance(resources, str) else resources:
-                accept_wildcard(policy, resource, "Published so by the controller's own project.")
-        return policy
 
     def _pool(
         self,
@@ -212,7 +195,7 @@ class ClusterStack(Stack):
             disk_gib=pool.disk_gib,
             min_size=0,
             max_size=pool.max_nodes,
-            hop_limit=pool.metadata_hop_limit,
+            hop_limit=self._lab.cluster.hop_limit(pool.metadata_hop_limit),
             start_script=_script(_install(pool.ami_type, pool.packages)),
             labels={**pool.labels, **(OPERANDS_OFF if pool.brings_plugin else {})},
             taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in pool.taints],

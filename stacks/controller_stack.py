@@ -17,6 +17,7 @@ from stacks.constructs.alarms import Alarms
 from stacks.constructs.change import ChangeLab
 from stacks.constructs.channels import Channels
 from stacks.constructs.close_lab import CloseLab
+from stacks.constructs.commands import Commands
 from stacks.constructs.curfew import Curfew
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.doctor import Doctor
@@ -77,6 +78,7 @@ class ControllerStack(Stack):
         doctor = Doctor(
             self, "Doctor", lab=lab, names=names, code=code, permissions=permissions, channels=channels
         )
+        commands = Commands(self, "Commands", names=names, code=code, permissions=permissions)
         steps = functions.by_name()
         close = CloseLab(self, "CloseLab", names=names, functions=steps)
         opening = OpenLab(self, "OpenLab", names=names, functions=steps, close_lab=close.workflow)
@@ -137,6 +139,7 @@ class ControllerStack(Stack):
             shelf,
             pages,
             doctor,
+            commands,
             close,
             opening,
             extend,
@@ -189,6 +192,7 @@ class ControllerStack(Stack):
             "Region": lab.region,
             "ClusterName": names.cluster,
             "LedgerTable": names.ledger,
+            "CommandsUrl": commands.url,
             "OpenLabArn": opening.workflow.state_machine_arn,
             "CloseLabArn": close.workflow.state_machine_arn,
             "ExtendLeaseArn": extend.workflow.state_machine_arn,

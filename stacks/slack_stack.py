@@ -5,24 +5,20 @@ and buttons mean is the functions' business.
 """
 
 from aws_cdk import Aws, CfnOutput, Duration, Fn, RemovalPolicy, SecretValue, Stack
-from aws_cdk import aws_apigatewayv2 as apigateway
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
-from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
 from lamplighter.lab import Lab
 from lamplighter.lab_channels import Slack
 from stacks.constructs.accepted import accept
-from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
+from stacks.constructs.functions import Function, FunctionCode
+from stacks.constructs.http_address import http_address
 from stacks.constructs.ledger_listener import LAB, LINE, POOLS, SLACK, STATES, LedgerListener
 from stacks.constructs.pages import on_pages
 from stacks.constructs.permissions import Permissions
 from stacks.names import Names
 
 PATH = "/slack"
-# A class types at once; nobody types faster. What is above it gets 429 and costs nothing.
-REQUESTS_A_SECOND, BURST = 20, 50
 # Slack waits 3 seconds, also for a cold start: memory is processor, and the door is rarely asked.
 DOOR_MIB = 1024
 DOOR_TIMEOUT = Duration.seconds(10)
@@ -129,45 +125,16 @@ class SlackStack(Stack):
         return secret
 
     def _address(self, door: Function) -> str:
-        api = apigateway.HttpApi(
+        address, routes = http_address(
             self,
-            "Api",
-            api_name=self._names.slack_secret,
+            name=self._names.slack_secret,
             description="Where Slack posts commands and buttons",
-            create_default_stage=False,
-        )
-        routes = api.add_routes(
-            path=PATH,
-            methods=[apigateway.HttpMethod.POST],
-            integration=HttpLambdaIntegration("Door", door.function),
+            integration="Door",
+            function=door.function,
+            paths=[PATH],
         )
         for route in routes:
             accept(
                 route, "APIG4", "Slack signs what it posts; the function checks that before anything else."
             )
-        log_group = logs.LogGroup(
-            self,
-            "Requests",
-            log_group_name=f"/aws/apigateway/{self._names.slack_secret}",
-            retention=LOG_RETENTION,
-            removal_policy=RemovalPolicy.DESTROY,
-        )
-        stage = apigateway.HttpStage(
-            self,
-            "Stage",
-            http_api=api,
-            stage_name="$default",
-            auto_deploy=True,
-            throttle=apigateway.ThrottleSettings(rate_limit=REQUESTS_A_SECOND, burst_limit=BURST),
-        )
-        plain = stage.node.default_child
-        assert isinstance(plain, apigateway.CfnStage)  # noqa: S101 -- what an HttpStage is made of
-        # When, from where and with what answer; never what was said or by whom.
-        fields = ("requestId", "requestTime", "routeKey", "status", "responseLatency", "integrationError")
-        plain.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
-            destination_arn=log_group.log_group_arn,
-            format=self.to_json_string(
-                {**{f: f"$context.{f}" for f in fields}, "ip": "$context.identity.sourceIp"}
-            ),
-        )
-        return f"{api.api_endpoint}{PATH}"
+        return f"{address}{PATH}"

@@ -117,9 +117,18 @@ class Cluster(Part):
         description="The EKS add-on eks-node-monitoring-agent: it reports broken GPUs (XIDs) as a condition of the"
         " node, which the checks read.",
     )
+    workload_identity: Literal["node", "pod"] = Field(
+        "node",
+        description="Where the rights of load-balancer controller, external-dns and autoscaler are: on the system"
+        " nodes' role, or with their own service accounts alone; then instance metadata ends at the node (1 hop).",
+    )
     system_nodes: SystemNodes = Field(
         default_factory=SystemNodes, description="The node group for everything but GPU work."
     )
+
+    def hop_limit(self, stated: int) -> int:
+        """How far instance metadata may travel: to no pod where pods have rights of their own."""
+        return 1 if self.workload_identity == "pod" else stated
 
     @property
     def installed_addons(self) -> list[str]:

@@ -19,6 +19,7 @@ WIDEST_NETWORK, NARROWEST_NETWORK = 16, 28
 FEWEST_ZONES = 2
 # Nothing else brings them: our clusters begin without add-ons of their own.
 NEEDED_BY_NODES = ("vpc-cni", "kube-proxy")
+IDENTITY_AGENT = "eks-pod-identity-agent"
 # Local zones and wavelength zones, whose names are longer, take no control plane.
 LETTERS = tuple(ascii_lowercase)
 
@@ -41,6 +42,9 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
         if add_on not in lab.cluster.addons:
             said = f"leave out {add_on}, without which no node becomes ready; name it too"
             yield Misfit(("cluster", "addons"), said)
+    if lab.cluster.workload_identity == "pod" and IDENTITY_AGENT not in lab.cluster.addons:
+        said = f"leave out {IDENTITY_AGENT}, which hands pods their rights; name it, or say workload_identity: node"
+        yield Misfit(("cluster", "addons"), said, (("cluster", "workload_identity"),))
     yield from _system_nodes(lab)
     if lab.gpu_operator.enabled:
         yield from _operator(lab)

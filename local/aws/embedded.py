@@ -32,7 +32,7 @@ from local.clock import VirtualClock
 
 #: The administrator's credentials; every key that belongs to no role is theirs.
 ACCESS_KEY_ID = "AKIALAMPLIGHTERLOCAL"
-SECRET_ACCESS_KEY = "local-only"  # noqa: S105 (nothing checks it: the endpoint is on this machine alone)
+SECRET_ACCESS_KEY = "local-only"  # noqa: S105 (the endpoint is on this machine alone)
 
 
 class EmbeddedAws:
@@ -45,7 +45,7 @@ class EmbeddedAws:
         work_out_once()
         read_partitions()
         virtual_time.use(clock)
-        iam.person("instructor", ACCESS_KEY_ID)
+        iam.person("instructor", ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.server = Server(clock)
         self.around = Surroundings(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.assets = Assets()

@@ -19,6 +19,7 @@ from moto.apigatewayv2.models import apigatewayv2_backends
 from moto.awslambda.exceptions import UnknownFunctionException
 
 from local.aws.cloudformation.types_http import PAGE
+from local.aws.http_api_authorizer import let_in
 from local.aws.lambda_service import LambdaService
 from local.aws.server import Request, Response, Server
 from local.aws.surroundings import Surroundings
@@ -35,6 +36,7 @@ class _Match:
     key: str
     target: str
     parameters: Mapping[str, str]
+    authorizer: str | None
 
 
 class HttpApi:
@@ -56,6 +58,14 @@ class HttpApi:
             return _message(404, "Not Found")
         integration = api.get_integration(match.target.rpartition("/")[2])
         event = self._event(api_id, path, request, match)
+        if match.authorizer == "AWS_IAM":
+            around = self._around
+            place = f"{api_id}/$default/{request.method}{path}"
+            resource = f"arn:aws:execute-api:{around.region}:{around.account_id}:{place}"
+            identity = let_in(request, around.endpoint, resource)
+            if identity is None:
+                return _message(403, "Forbidden")
+            event["requestContext"]["authorizer"] = identity.context()
         try:
             outcome = self._functions.run(_function(integration.integration_uri), json.dumps(event).encode())
         except UnknownFunctionException:
@@ -126,14 +136,14 @@ def _route(routes: Iterable[Any], method: str, path: str) -> _Match | None:
     for route in routes:
         key = route.route_key
         if key == "$default":
-            found.append(((3, 0), _Match(key, route.target, {})))
+            found.append(((3, 0), _Match(key, route.target, {}, route.authorization_type)))
             continue
         wanted, _, template = key.partition(" ")
         matched = re.fullmatch(_pattern(template), path)
         if matched and wanted in {method, "ANY"}:
             looseness = 2 if "+}" in template else 1 if "{" in template else 0
             rank = (looseness, int(wanted == "ANY"))
-            found.append((rank, _Match(key, route.target, matched.groupdict())))
+            found.append((rank, _Match(key, route.target, matched.groupdict(), route.authorization_type)))
     return min(found, key=lambda one: one[0])[1] if found else None
 
 

@@ -1,12 +1,11 @@
 """Who may do what: calls with a role's temporary credentials are judged by that role's policies.
 
 Actions only: resources and conditions are asserted on the templates, and moto's own judge takes a statement
-about one resource for a refusal. Credentials that belong to no role (the admin's of `local up`) may do
-everything.
+about one resource for a refusal. A user without any policy (the admin of `local up`) may do everything.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -89,11 +88,61 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
     return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
 
 
-def person(name: str, access_key_id: str) -> None:
-    """A user whose key this is, so that AWS can say who calls; no policy restricts them here."""
+@dataclass(frozen=True)
+class Holder:
+    """Whose an access key is."""
+
+    access_key: str
+    secret: str
+    token: str | None
+    arn: str
+    user_id: str
+    policies: tuple[str, ...] | None
+    """Documents; None for a user who has none at all, whom nothing restricts here."""
+
+
+def person(name: str, access_key_id: str, secret_access_key: str) -> None:
+    """A user whose key this is, so that AWS can say who calls; without a policy, none restricts them here."""
     iam = iam_backends[ACCOUNT][PARTITION]
     iam.create_user(REGION, name)
-    iam.create_access_key(name).access_key_id = access_key_id
+    key = iam.create_access_key(name)
+    key.access_key_id, key.secret_access_key = access_key_id, secret_access_key
+
+
+def holder(access_key_id: str) -> Holder | None:
+    """Whose key it is; None for a key that AWS does not know."""
+    role = role_of(access_key_id)
+    if role is not None:
+        documents = tuple(_documents(role.role_arn.rpartition("/")[2]))
+        return Holder(
+            access_key_id, role.secret_access_key, role.session_token, role.arn, role.user_id, documents
+        )
+    iam = iam_backends[ACCOUNT][PARTITION]
+    for user in iam.users.values():
+        for key in user.access_keys:
+            if key.access_key_id == access_key_id:
+                attached = [_document(policy) for policy in user.managed_policies.values()]
+                documents = (*user.policies.values(), *attached)
+                return Holder(access_key_id, key.secret_access_key, None, user.arn, user.id, documents or None)
+    return None
+
+
+def may(holder: Holder, action: str, resource: str) -> bool:
+    """Whether the holder's policies allow the action on this very resource, and none denies it.
+
+    A condition is taken as not met where it would allow, and as met where it would deny.
+    """
+    if holder.policies is None:
+        return True
+    verdicts = {
+        statement["Effect"]
+        for document in holder.policies
+        for statement in _list(json.loads(document)["Statement"])
+        if _concerns(statement, action)
+        and any(fnmatchcase(resource, pattern) for pattern in _list(statement.get("Resource", "*")))
+        and (statement["Effect"] == "Deny" or "Condition" not in statement)
+    }
+    return verdicts == {"Allow"}
 
 
 def role_of(access_key_id: str) -> Any | None:
@@ -104,9 +153,9 @@ def role_of(access_key_id: str) -> Any | None:
     return next((role for role in roles if role.access_key_id == access_key_id), None)
 
 
-def allowed(role_name: str, action: str) -> bool:
-    """Whether the role's policies allow the action on anything, and none denies it on everything."""
-    verdicts = [verdict for document in _documents(role_name) for verdict in _verdicts(document, action)]
+def _allowed(documents: Iterable[str], action: str) -> bool:
+    """Whether the policies allow the action on anything, and none denies it on everything."""
+    verdicts = [verdict for document in documents for verdict in _verdicts(document, action)]
     return "Allow" in verdicts and "Deny" not in verdicts
 
 
@@ -139,8 +188,8 @@ def _of_bucket(bucket: FakeBucket, action: str, resource: str) -> PermissionResu
 
 
 def _authorize(response: Any) -> None:
-    role = role_of(response.access_key)
-    if role is None:
+    known = holder(response.access_key)
+    if known is None or known.policies is None:
         return
     service = _service(response)
     action = f"{_SERVICES.get(service, service)}:{response._get_action()}"  # noqa: SLF001
@@ -148,8 +197,8 @@ def _authorize(response: Any) -> None:
     if action in _ALWAYS:
         return
     for needed in _needed(action, response.body):
-        if not allowed(role.role_arn.rpartition("/")[2], needed):
-            raise _denied(response, f"User: {role.arn} is not authorized to perform: {needed}")
+        if not _allowed(known.policies, needed):
+            raise _denied(response, f"User: {known.arn} is not authorized to perform: {needed}")
 
 
 def _needed(action: str, body: Any) -> set[str]:

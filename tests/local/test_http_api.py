@@ -5,6 +5,9 @@ import urllib.error
 import urllib.request
 
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 
 from tests.local.test_cloudformation import Stacks
 
@@ -44,12 +47,16 @@ def api(aws):
         "Get": "GET /things/{id}",
         "Any": "ANY /fail",
         "P": "GET /plain",
+        "Own": "POST /own/open",
+        "Lab": "POST /lab/open",
     }.items():
         target = {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]}
         resources[name] = {
             "Type": "AWS::ApiGatewayV2::Route",
             "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": key, "Target": target},
         }
+        if name in {"Own", "Lab"}:
+            resources[name]["Properties"]["AuthorizationType"] = "AWS_IAM"
     stack = Stacks(aws).create(resources, Outputs={"Url": {"Value": {"Fn::GetAtt": ["Api", "ApiEndpoint"]}}})
     return stack["Outputs"][0]["OutputValue"]
 
@@ -112,3 +119,52 @@ def test_a_function_that_is_gone_is_an_internal_error(aws, api):
 
 def test_there_is_nothing_at_an_address_of_no_api(api):
     assert ask(f"{api.rpartition('/')[0]}/nothing/plain")[0] == 404
+
+
+def signed(url: str, key: str, secret: str, token: str | None = None, body: bytes = b"{}"):
+    """The request as somebody with this key signs it."""
+    request = AWSRequest("POST", url, {"Content-Type": "application/json"}, body)
+    SigV4Auth(Credentials(key, secret, token), "execute-api", "ap-northeast-2").add_auth(request)
+    return ask(url, "POST", body, **dict(request.headers))
+
+
+@pytest.fixture
+def student(aws):
+    """A user's key; their policy lets them ask at `own/` alone."""
+    aws.call("iam", "create_user", UserName="student")
+    allow = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": "arn:aws:execute-api:*:*:*/*/POST/own/*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
+    aws.call("iam", "put_user_policy", UserName="student", PolicyName="own", PolicyDocument=document)
+    key = aws.call("iam", "create_access_key", UserName="student")["AccessKey"]
+    return key["AccessKeyId"], key["SecretAccessKey"]
+
+
+def test_who_signed_is_told_to_the_function_and_nobody_else_comes_in(api, student):
+    status, _, body = signed(f"{api}/own/open", *student)
+    caller = json.loads(body)["requestContext"]["authorizer"]["iam"]
+    assert status == 201
+    assert caller["userArn"] == "arn:aws:iam::123456789012:user/student"
+    assert caller["accessKey"] == student[0]
+
+    forged = {"authorizer": {"iam": {"userArn": "arn:aws:iam::123456789012:user/boss"}}}
+    _, _, body = signed(f"{api}/own/open", *student, body=json.dumps({"requestContext": forged}).encode())
+    assert json.loads(body)["requestContext"]["authorizer"]["iam"] == caller
+
+
+def test_unsigned_wrongly_signed_and_unknown_keys_are_forbidden(api, student):
+    key, secret = student
+    assert ask(f"{api}/own/open", "POST", b"{}")[0] == 403
+    assert signed(f"{api}/own/open", key, "another")[0] == 403
+    assert signed(f"{api}/own/open", "AKIANOBODYKNOWSTHIS0", secret)[0] == 403
+    request = AWSRequest("POST", f"{api}/own/open", {"Content-Type": "application/json"}, b"{}")
+    SigV4Auth(Credentials(key, secret), "execute-api", "ap-northeast-2").add_auth(request)
+    assert ask(f"{api}/own/open", "POST", b'{"verb": "close"}', **dict(request.headers))[0] == 403
+
+
+def test_a_policy_lets_people_in_at_its_own_addresses_only(aws, api, student):
+    assert signed(f"{api}/lab/open", *student)[0] == 403
+
+    deny = {"Effect": "Deny", "Action": "*", "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [deny]})
+    aws.call("iam", "put_user_policy", UserName="student", PolicyName="no", PolicyDocument=document)
+    assert signed(f"{api}/own/open", *student)[0] == 403

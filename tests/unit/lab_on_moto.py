@@ -134,14 +134,20 @@ class LabOnMoto:
         return now
 
     def lease(
-        self, nodes: int = 2, opens: int = 0, closes: int = 120, name: str = "cli-1", run: str | None = None
+        self,
+        nodes: int = 2,
+        opens: int = 0,
+        closes: int = 120,
+        name: str = "cli-1",
+        run: str | None = None,
+        owner: str = "alice",
     ) -> Lease:
         """Put a granted lease in the ledger."""
         lease = Lease(
             id=name,
             pool="gpu",
             nodes=nodes,
-            owner="alice",
+            owner=owner,
             source="cli",
             state=LeaseState.ADMITTED,
             opens=EIGHT + timedelta(minutes=opens),

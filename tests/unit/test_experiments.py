@@ -56,8 +56,6 @@ def ground(*leases: Lease, **more: object) -> Ground:
         by_pool[each.pool].append(each)
     made = Ground(
         lab="gpu-lab",
-        owner="platform",
-        admins=("boss",),
         ours=True,
         stack="operator",
         taints=("nvidia.com/gpu=true:NoSchedule",),
@@ -107,7 +105,7 @@ def test_an_experiment_that_there_is_not_is_refused_with_those_there_are() -> No
     ("command", "here", "because"),
     [
         (order(), ground(), "runs only inside a lease, and any lease of pool gpu is not in force"),
-        (order(by="bob"), ground(lease()), "its owner may run experiments in it, or an admin"),
+        (order(by="bob"), ground(lease()), "its owner may run experiments in it, or who runs the lab"),
         (order(), ground(lease(minutes=21)), "lamplighter extend gpu 1m"),
         (
             order(),
@@ -133,16 +131,12 @@ def test_what_may_not_run_is_refused_with_what_would_be_right(
     assert because in answer.reason
 
 
-def test_the_owner_runs_it_and_an_admin_also_where_others_feel_it() -> None:
+def test_the_owner_runs_it_and_who_runs_the_lab_also_where_others_feel_it() -> None:
     mine, others = lease(), lease("bob", name="cli-2", pool="big")
     assert decide(order(), ground(mine), NOW).outcome == "granted"
-    granted = decide(order(by="boss"), ground(mine, others), NOW)
+    granted = decide(order(by="boss", for_lab=True), ground(mine, others), NOW)
     assert granted.run is not None
     assert granted.run.affected == ("cli-2",)
-
-
-def test_where_the_lab_names_no_admin_iam_decides_who_may_start_it() -> None:
-    assert decide(order(by="bob"), ground(lease(), admins=()), NOW).outcome == "granted"
 
 
 def test_what_changes_nothing_affects_nobody_and_runs_on_a_cluster_that_is_not_ours() -> None:
@@ -287,7 +281,7 @@ def test_checks_that_were_not_all_made_prove_nothing() -> None:
 
 def test_a_person_reads_the_plan_and_who_else_feels_it() -> None:
     other = lease("bob", name="cli-2", pool="big")
-    answer = decide(order(by="boss"), ground(lease(), other), NOW)
+    answer = decide(order(by="boss", for_lab=True), ground(lease(), other), NOW)
     text = "\n".join(Plan(NCCL_BLOCKED, answer, [other]).lines(lambda at: f"{at:%H:%M}"))
     assert "felt by     bob's lease on pool big" in text
     assert "undone by   20:12, inside lease cli-1" in text

@@ -26,7 +26,7 @@ def counted(lab: LabOnMoto) -> Iterator[Counter[str]]:
     """Every call to AWS and Kubernetes."""
     calls: Counter[str] = Counter()
 
-    def count(service: str, operation: str) -> None:
+    def count(service: str, operation: str, _given: object) -> None:
         calls[f"{service}:{operation}"] += 1
 
     listing = lab.cluster.list

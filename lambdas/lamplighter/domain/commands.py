@@ -64,6 +64,8 @@ class Command:
     """For a close after a failure: the open command whose lease is meant."""
     experiment: str | None = None
     """The experiment to run, by name; for a restore its run, by name or id, and left out whatever runs."""
+    for_lab: bool = False
+    """Given by who runs the lab, as AWS let them in: it may concern what is another's."""
 
     @property
     def lease_id(self) -> str:
@@ -113,6 +115,7 @@ class Command:
             "add": self.add,
             "opened_by": self.opened_by,
             "experiment": self.experiment,
+            "for_lab": self.for_lab,
         }
 
     @classmethod
@@ -146,6 +149,7 @@ class Command:
             add=found.get("add") is True,
             opened_by=_text(found, "opened_by"),
             experiment=_text(found, "experiment"),
+            for_lab=found.get("for_lab") is True,
         )
 
 

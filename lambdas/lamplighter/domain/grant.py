@@ -101,7 +101,8 @@ def decide(
     if known is not None and known.state is not LeaseState.PLANNED:
         return Answer("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
     too_late = command.too_old(now, generation)
-    if known is None and command.source == "window":
+    of_a_window = command.source == "window" or command.window is not None
+    if of_a_window and (known is None or known.window != command.window):
         too_late = f"{command.lease_id} is in the calendar no more: it was taken back"
     if too_late:
         return Answer("refused", too_late)

@@ -29,10 +29,6 @@ class Ground:
     """What an experiment would be run on, as it is now."""
 
     lab: str
-    owner: str
-    """Who answers for the lab."""
-    admins: tuple[str, ...]
-    """Names of those who may everything; empty where IAM alone decides who may start the workflow."""
     ours: bool
     """Whether the cluster is the lab's own: nothing is changed of one that is adopted."""
     stack: str
@@ -52,8 +48,6 @@ def ground(
     known = lab.pools.get(pool)
     return Ground(
         lab=lab.name,
-        owner=lab.owner,
-        admins=tuple(arn.rsplit("/", 1)[-1] for arn in lab.admins),
         ours=lab.cluster.existing is None,
         stack=lab.gpu_stack(pool) if known else "operator",
         taints=tuple(map(str, known.taints)) if known else (),
@@ -86,7 +80,7 @@ def decide(command: Command, ground: Ground, now: datetime) -> Answer:
         return _no(why_not)
     others = affected(experiment, lease, ground, now)
     why_not = (
-        _not_theirs(command, lease, others, ground)
+        _not_theirs(command, lease, others)
         or _too_small(experiment, lease)
         or _too_late(experiment, lease, now)
         or busy(ground.runs, now)
@@ -192,19 +186,18 @@ def _lease(command: Command, ground: Ground, now: datetime) -> tuple[Lease | Non
     return lease, ""
 
 
-def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease], ground: Ground) -> str | None:
-    admin = not ground.admins or {command.by, command.owner} & {*ground.admins, ground.owner}
-    if admin:
+def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease]) -> str | None:
+    if command.for_lab:
         return None
     if command.by not in {lease.owner, lease.by}:
-        return f"{lease.called()} is {lease.owner}'s: its owner may run experiments in it, or an admin of the lab"
+        return f"{lease.called()} is {lease.owner}'s: its owner may run experiments in it, or who runs the lab"
     foreign = [each for each in others if command.by not in {each.owner, each.by}]
     if foreign:
         names = " and ".join(each.called() for each in foreign)
         last = max(each.closes for each in foreign)
         return (
-            f"{command.experiment} is felt in all of the cluster, and {names} would feel it too: ask an admin of the "
-            f"lab to run it, or wait until {instant.clock_time(last)}"
+            f"{command.experiment} is felt in all of the cluster, and {names} would feel it too: ask who runs the "
+            f"lab, or wait until {instant.clock_time(last)}"
         )
     return None
 

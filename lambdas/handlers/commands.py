@@ -1,0 +1,117 @@
+"""Where the command line's commands come in: AWS has checked who calls, and here they become a workflow's input.
+
+An event of the HTTP API's (payload format 2.0) whose routes AWS_IAM authorises: the caller is in the request's
+context, where only API Gateway writes, and never in the body
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html).
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from handlers.environment import ENVIRONMENT, lab
+from handlers.logs import logger
+from lamplighter import clock
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.domain import asked, orders
+from lamplighter.domain.caller import Caller
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.schedule import Start
+from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
+from lamplighter.lab import Lab
+
+ACCEPTED = 202
+_CODES: Mapping[type[LamplighterError], int] = {BadInput: 400, Refused: 403, TryLater: 503, OutsideFailed: 502}
+
+
+@dataclass(frozen=True)
+class Office:
+    """What a command is held against, and what it starts."""
+
+    lab: Lab
+    ledger: Ledger
+    workflows: Workflows
+    arns: Mapping[str, str]
+
+    def command(self, event: Mapping[str, object]) -> Command:
+        """The command of whoever AWS let in. Raises BadInput or Refused."""
+        caller, path = _let_in(event)
+        command = asked.read(_body(event), path, caller, clock.now())
+        if command.pool != "*" and command.pool not in self.lab.pools:
+            raise BadInput(f"pool: the lab has no pool '{command.pool[:80]}', it has {', '.join(self.lab.pools)}")
+        run = None
+        if command.verb is Verb.RESTORE:
+            named = command.experiment
+            run = self.ledger.experiment(named) if named else self.ledger.experiment_under_way()
+            if run is None:
+                raise BadInput(f"experiment: no run '{(named or '')[:80]}' is there to restore")
+            command = asked.restoring(command, run)
+        lease = self.ledger.lease(command.pool, command.lease) if command.lease else None
+        return asked.about(command, lease, run)
+
+    def start(self, command: Command) -> None:
+        """Start the command's workflow; started before, it is the same start."""
+        arn = self.arns[orders.WORKFLOWS.get(command.verb, orders.CHANGES)]
+        self.workflows.start(Start(arn, command.id, command))
+
+
+def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+    """Entry point: 202 with the command's id, under which its decision will be; else why not, in one line."""
+    here = office()
+    try:
+        command = here.command(event)
+        here.start(command)
+    except tuple(_CODES) as error:
+        logger().info("turned away", extra={"reason": str(error)})
+        return _reply(_CODES[type(error)], {"problem": str(error)})
+    logger().info("command started", extra={"command": command.id, "by": command.by, "pool": command.pool})
+    return _reply(ACCEPTED, {"id": command.id, "verb": command.verb.value, "pool": command.pool, "by": command.by})
+
+
+@cache
+def office() -> Office:
+    """The lab that this function belongs to."""
+    arns = {
+        "OpenLab": ENVIRONMENT.open_lab,
+        "CloseLab": ENVIRONMENT.close_lab,
+        "ExtendLease": ENVIRONMENT.extend_lease,
+        "Experiment": ENVIRONMENT.experiment_workflow,
+        orders.CHANGES: ENVIRONMENT.change_lab,
+    }
+    return Office(lab(), Ledger(ENVIRONMENT.ledger_table), Workflows(), arns)
+
+
+def _let_in(event: Mapping[str, object]) -> tuple[Caller, str]:
+    """Who AWS let in, and by which of our addresses."""
+    context = _mapping(event.get("requestContext"))
+    arn = _mapping(_mapping(context.get("authorizer")).get("iam")).get("userArn")
+    if not isinstance(arn, str) or not arn.startswith("arn:"):
+        raise Refused("AWS has not said who calls, so nothing was done: sign the request with your credentials")
+    method, _, path = str(context.get("routeKey")).partition(" /")
+    if method != "POST" or path not in asked.PATHS:
+        raise BadInput(f"path: there is no {str(context.get('routeKey'))[:80]}; there are {', '.join(asked.PATHS)}")
+    return Caller(arn), path
+
+
+def _body(event: Mapping[str, object]) -> object:
+    said = event.get("body")
+    text = said if isinstance(said, str) else ""
+    if len(text) > asked.MOST_BYTES:
+        raise BadInput(f"body: is longer than {asked.MOST_BYTES // 1024} KiB")
+    try:
+        return json.loads(base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text)
+    except (binascii.Error, ValueError, RecursionError) as error:
+        raise BadInput("body: is no JSON document in UTF-8") from error
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _reply(code: int, body: Mapping[str, object]) -> dict[str, object]:
+    headers = {"content-type": "application/json; charset=utf-8", "cache-control": "no-store"}
+    return {"statusCode": code, "headers": headers, "body": json.dumps(body, ensure_ascii=False)}

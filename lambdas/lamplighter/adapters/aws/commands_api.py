@@ -1,0 +1,97 @@
+"""The lab's own address for people: a POST that is signed with the caller's credentials, as AWS's own calls are.
+
+https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-control-iam.html
+"""
+
+import json
+from collections.abc import Mapping
+
+from lamplighter.adapters.aws.calls import CONNECT_SECONDS, outside
+from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
+
+SERVICE = "execute-api"
+READ_SECONDS = 30
+"""As long as API Gateway waits for a function."""
+ATTEMPTS = 2
+ACCEPTED, BAD, FORBIDDEN, MANY = 202, 400, 403, 429
+FAILED_FROM = 500
+
+
+class CommandsApi:
+    """The address of one lab, for the credentials that any SDK program would find here."""
+
+    def __init__(self, address: str, region: str) -> None:
+        self._address = address
+        self._region = region
+
+    def send(self, path: str, document: Mapping[str, object]) -> Mapping[str, object]:
+        """The answer to what was asked for at `path`; asked again where none came, which is safe by its token.
+
+        Raises BadInput and Refused with the lab's own line, OutsideFailed and TryLater else.
+        """
+        call, about = f"{SERVICE}:Invoke", f"POST /{path}"
+        body = json.dumps(document).encode()
+        with outside(call, about):
+            code, said = self._asked(f"{self._address}/{path}", body)
+        problem = said.get("problem")
+        if code == ACCEPTED:
+            return said
+        if code == BAD and problem:
+            raise BadInput(str(problem))
+        if code == FORBIDDEN and problem:
+            raise Refused(f"refused: {problem}")
+        if code == FORBIDDEN:
+            needs = ": what is another's, or everybody's, is for who runs the lab" if path.startswith("lab/") else ""
+            raise OutsideFailed(f"{call} on {about} was denied to these credentials{needs}")
+        why = problem or said.get("message") or "no reason was given"
+        if code == MANY:
+            raise TryLater(f"{call} on {about}: too many requests at once, ask again in a moment")
+        raise OutsideFailed(f"{call} on {about} failed with {code}: {why}")
+
+    def _asked(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
+        from botocore.exceptions import HTTPClientError  # noqa: PLC0415 -- on first use
+
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                code, said = self._posted(url, body)
+            except HTTPClientError:
+                if attempt == ATTEMPTS:
+                    raise
+                continue
+            if code < FAILED_FROM or attempt == ATTEMPTS:
+                break
+        return code, said
+
+    def _posted(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
+        import boto3  # noqa: PLC0415 -- on first use
+        from botocore.auth import SigV4Auth  # noqa: PLC0415
+        from botocore.awsrequest import AWSRequest  # noqa: PLC0415
+        from botocore.exceptions import NoCredentialsError  # noqa: PLC0415
+        from botocore.httpsession import URLLib3Session  # noqa: PLC0415
+        from botocore.utils import get_environ_proxies  # noqa: PLC0415
+
+        session = boto3.Session()
+        credentials = session.get_credentials()
+        if credentials is None:
+            raise NoCredentialsError
+        request = AWSRequest("POST", url, {"Content-Type": "application/json"}, body)
+        SigV4Auth(credentials.get_frozen_credentials(), SERVICE, self._region).add_auth(request)
+        bundle = session._session.get_config_variable("ca_bundle")  # noqa: SLF001 -- where every client has it from
+        http = URLLib3Session(
+            verify=bundle or True,
+            proxies=get_environ_proxies(url),
+            timeout=(CONNECT_SECONDS, READ_SECONDS),
+        )
+        try:
+            answer = http.send(request.prepare())
+            return answer.status_code, _read(answer.content)
+        finally:
+            http.close()
+
+
+def _read(content: bytes) -> Mapping[str, object]:
+    try:
+        said = json.loads(content)
+    except ValueError:
+        said = None
+    return said if isinstance(said, dict) else {"message": f"an answer that is not the lab's: {content[:80]!r}"}
