@@ -10,12 +10,15 @@ LAB ?= lab.yaml
 OUT ?= cdk.out
 # The parts that test, test-long and bench are about; none named means all.
 PARTS ?=
+# How many changes `make mutants` tries.
+N ?= 100
+SEED ?=
 # Lambda runs Python 3.13: the same language version is taken where the machine has it.
 PYTHON ?= $(shell for p in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 BIN := .venv/bin
 
-.PHONY: help demo test test-long test-browser quick synth bench docs picture site mutations lock clean
+.PHONY: help demo test test-long test-browser quick synth bench docs picture site mutations mutants lock clean
 
 help:
 	@echo "make demo       a GPU lab day on this machine, from the first window to the receipt"
@@ -36,7 +39,8 @@ SET_UP = --silent --no-print-directory -j 4
 	@if [ -z "$(PYTHON)" ]; then echo "Lamplighter needs Python 3.11 or newer; none was found on PATH." >&2; exit 2; fi
 	echo "Setting up .venv with $$($(PYTHON) --version) …"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements/run.txt)"
+	sed -n '/^uv==/,/[^\]$$/p' requirements/run.txt > .venv/installer.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --requirement .venv/installer.txt
 	touch $@
 	$(call TOOK,.venv)
 
@@ -71,6 +75,18 @@ control-plane: | .venv/.begun
 to-synth: .venv/.ready .build/layer/.ready
 to-run: control-plane to-synth
 to-test: control-plane to-synth .venv/.checks
+
+# The CDK command line, by the lock file's hashes; it runs on the wheel's own node.
+.venv/bin/cdk: requirements/cdk/package.json requirements/cdk/package-lock.json .venv/.packages
+	@mkdir -p .build/cdk
+	cp requirements/cdk/*.json .build/cdk/
+	$(BIN)/npm ci --prefix .build/cdk --ignore-scripts --no-audit --no-fund --loglevel=error
+	printf '#!/bin/sh\nexec "%s/.venv/bin/node" "%s/.build/cdk/node_modules/aws-cdk/bin/cdk" "$$@"\n' "$(CURDIR)" "$(CURDIR)" > $@
+	chmod +x $@
+	touch $@
+
+.PHONY: cdk
+cdk: .venv/bin/cdk
 
 # --- what people run --------------------------------------------------------------------------
 
@@ -122,9 +138,20 @@ mutations:
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks
 	$(BIN)/python -m tests.mutations
 
+# N changes in what decides and in what writes, at random; SEED repeats a run.
+mutants: .venv/.mutants
+	@$(BIN)/python -m tests.mutants $(N) $(SEED)
+
+.venv/.mutants: requirements/mutants.txt
+	@$(MAKE) $(SET_UP) to-synth .venv/.checks
+	$(BIN)/uv pip install --quiet --require-hashes --requirements requirements/mutants.txt
+	touch $@
+
 # One set of versions: those of everything together hold for the parts of it.
 lock: .venv/.begun
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes requirements/dev.in -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+		requirements/mutants.in -c requirements/dev.txt -o requirements/mutants.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 		requirements/run.in -c requirements/dev.txt -o requirements/run.txt
 	$(BIN)/uv pip compile -q --python-version 3.13 --python-platform aarch64-manylinux2014 --generate-hashes \

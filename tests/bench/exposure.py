@@ -6,20 +6,22 @@ function deleted from some instant on, where only the failsafe is left. LAMPLIGH
 
 import os
 import random
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
 from functools import partial
 
 from tests.bench.figure import Measurement, seconds_of
-from tests.world.history import FUNCTIONS, History, Play, Step, history
+from tests.world.history import FUNCTIONS, History, Play, Step, history, play
 from tests.world.labs import LAB, START
 from tests.world.world import World
 
 HISTORIES = int(os.environ.get("LAMPLIGHTER_HISTORIES", "10000"))
+PLAYED = min(HISTORIES, 500)
 MOST_STEPS = 5
 #: Nothing that keeps AWS itself from starting, ending or showing nodes: only ours is measured here.
-OUTSIDE = frozenset({"immortal", "silent", "stuck-update", "trouble", "dead", "stray", "capacity"})
+OUTSIDE = frozenset({"immortal", "silent", "stuck-update", "trouble", "dead", "stray", "capacity", "scarce"})
 SWEEPS = 200
 SWEEPS_A_MONTH = 30 * 24 * 12
 #: Seoul, arm64, on demand: a GB-second and a request of Lambda, and a million events of EventBridge.
@@ -92,6 +94,23 @@ def _take(kind: str) -> Callable[[], Mapping[str, float]]:
     return take
 
 
+def _broken(seeds: range) -> int:
+    return sum(bool(play(history(random.Random(f"bench {seed}")))) for seed in seeds)
+
+
+def _histories() -> Mapping[str, float]:
+    """Histories of any length with everything that may happen in them, each judged by all laws."""
+    parts = [range(first, min(first + 25, PLAYED)) for first in range(0, PLAYED, 25)]
+    begun = time.perf_counter()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        broken = sum(pool.map(_broken, parts))
+    return {
+        "histories": PLAYED,
+        "histories-broken": broken,
+        "histories-a-second": PLAYED / (time.perf_counter() - begun),
+    }
+
+
 def _sweep() -> Mapping[str, float]:
     """A sweep of a lab with one pool: at rest, and while two of its nodes run for a lease."""
     lab = {**LAB, "pools": {"gpu": LAB["pools"]["gpu"]}, "windows": []}
@@ -121,6 +140,9 @@ def _sweep() -> Mapping[str, float]:
 
 
 MEASUREMENTS = (
+    Measurement(
+        {"histories": "histories", "histories-broken": "histories", "histories-a-second": "1/s"}, _histories
+    ),
     Measurement(
         {
             "sweep-calls-at-rest": "calls",

@@ -134,7 +134,7 @@ def test_nobody_is_everybody(cluster: Template, controller: Template, slack: Tem
 def test_each_function_has_a_role_of_its_own_with_a_name(controller: Template) -> None:
     functions = controller.properties("AWS::Lambda::Function")
     roles = [function["Role"]["Fn::GetAtt"][0] for function in functions]
-    assert len(set(roles)) == len(functions) == 11
+    assert len(set(roles)) == len(functions) == 12
     for function, role in zip(functions, roles, strict=True):
         short = function["FunctionName"].removeprefix("gpu-lab-")
         assert controller.resources[role]["Properties"]["RoleName"] == f"gpu-lab-ap-northeast-2-{short}"

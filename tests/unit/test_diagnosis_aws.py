@@ -14,7 +14,9 @@ from tests.snapshots import (
     judge,
     node,
     pod,
+    replace,
     stages,
+    waiting,
     without,
 )
 
@@ -221,6 +223,22 @@ def test_ranks_that_hang_behind_a_closed_security_group_are_blocked() -> None:
     assert causes(document) == ["nccl-path-blocked"]
     document["now"] = document["kubernetes"]["pods"][-1]["metadata"]["creationTimestamp"]
     assert causes(document) == []
+
+
+@pytest.mark.parametrize("owner", ["Job/nccl", ""], ids=["of one job", "pods of their own"])
+@pytest.mark.parametrize("closed", [False, True])
+def test_an_image_that_was_never_pulled_comes_before_the_time_out_that_it_causes(
+    owner: str, *, closed: bool
+) -> None:
+    document = pair(STORE)
+    for number in range(2):
+        replace(document, pod(f"nccl-{number}", "lab", number, gpus=1, owner=owner, minute=10))
+    rank = pod("nccl-1", "lab", 1, gpus=1, owner=owner, minute=10)
+    replace(document, waiting(rank, "ErrImagePull", "not found: manifest unknown"))
+    del document["logs"]["lab/nccl-1"]
+    if closed:
+        document["aws"]["security_groups"][0]["IpPermissions"] = []
+    assert causes(document) == ["image-pull-failed"]
 
 
 def test_a_job_that_succeeded_in_the_end_is_history() -> None:

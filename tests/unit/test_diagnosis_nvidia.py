@@ -337,3 +337,34 @@ def test_a_runtime_class_that_is_missing_is_told_by_the_daemonset() -> None:
         event("DaemonSet", "nvidia-device-plugin-daemonset", "FailedCreate", message)
     )
     assert causes(document) == ["runtime-missing"]
+
+
+@pytest.mark.parametrize("others", [True, False], ids=["the operator's wait", "the operator has made none"])
+def test_feature_discovery_that_does_not_tolerate_the_taint_s_value_is_named(*, others: bool) -> None:
+    """The chart tolerates nvidia.com/gpu=present; without the node's features the operator labels no node."""
+    document = healthy()
+    for number, name in enumerate(NODES):
+        no_gpus(document, number)
+        labels = next(
+            each for each in document["kubernetes"]["nodes"] if each["metadata"]["name"] == name
+        )["metadata"]["labels"]
+        for label in [each for each in labels if each.startswith("nvidia.com/")]:
+            del labels[label]
+    without(document, "nvidia-", "gpu-feature-discovery")
+    worker = daemonset("gpu-operator-node-feature-discovery-worker", 1)
+    worker["spec"]["template"]["spec"] = {
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"}]
+    }
+    waiting_ones = document["kubernetes"]["daemonsets"] if others else []
+    for each in waiting_ones:
+        each["status"] = {"desiredNumberScheduled": 0, "numberReady": 0}
+    document["kubernetes"]["daemonsets"] = [*waiting_ones, worker]
+    said = "No NFD labels found"
+    document["kubernetes"]["clusterpolicies"] = [policy("notReady", reason="NFDLabelsMissing", message=said)]
+
+    [finding] = judge(document).findings
+
+    assert finding.cause.name == "untolerated-taint"
+    assert finding.objects == ("gpu-operator/gpu-operator-node-feature-discovery-worker",)
+    assert "does not tolerate nvidia.com/gpu=true:NoSchedule" in finding.evidence[0]
+    assert not [line for line in finding.evidence if "all the same" in line]

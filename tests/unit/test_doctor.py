@@ -194,7 +194,7 @@ def test_the_answer_is_counted_aloud_and_as_json_has_four_keys() -> None:
         "check": "bootstrap",
         "outcome": "not-ok",
         "said": "CDK is not bootstrapped in ap-northeast-2: nothing can be deployed there",
-        "advice": ".venv/bin/npx aws-cdk@2.1148.1 bootstrap aws://123456789012/ap-northeast-2",
+        "advice": "make cdk && .venv/bin/cdk bootstrap aws://123456789012/ap-northeast-2",
     }
 
 

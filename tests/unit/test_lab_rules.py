@@ -152,6 +152,7 @@ def test_the_default_lease_is_within_the_longest() -> None:
         ("cluster: {addons: [vpc-cni, kube-proxy, vpc-cni]}", "cluster.addons.2"),
         ("cluster: {addons: [vpc-cni, kube-proxy, core dns]}", "cluster.addons.2"),
         ("cluster: {addons: [coredns, kube-proxy]}", "cluster.addons"),
+        ("cluster: {workload_identity: pod, addons: [vpc-cni, kube-proxy]}", "cluster.addons"),
         ("gpu_operator: {values: {a: 1e400}}", "gpu_operator.values.a"),
         ("cluster: {logs: [api, api]}", "cluster.logs.1"),
         ("cluster: {existing: c}\npools: {a: {existing: ng}, b: {existing: ng}}", "pools.b.existing"),

@@ -7,9 +7,10 @@ def test_only_what_needs_an_account_is_left_untried() -> None:
     assert commands("first-lab.md", only_on_aws=True) == []
     assert commands("on-aws.md", only_on_aws=True) == [
         ".venv/bin/lamplighter doctor --lab my-lab.yaml",
-        ".venv/bin/npx aws-cdk@2.1148.1 bootstrap --app .build/my-lab",
-        ".venv/bin/npx aws-cdk@2.1148.1 deploy --all --app .build/my-lab",
-        ".venv/bin/npx aws-cdk@2.1148.1 destroy --all --app .build/my-lab",
+        "make cdk",
+        ".venv/bin/cdk bootstrap --app .build/my-lab",
+        ".venv/bin/cdk deploy --all --app .build/my-lab",
+        ".venv/bin/cdk destroy --all --app .build/my-lab",
     ]
 
 

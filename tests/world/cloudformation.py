@@ -73,6 +73,13 @@ class CloudFormation:
             self._ask("Delete", kind, known, properties)
         self._outdated.clear()
 
+    def changes_currency(self, before: str, after: str) -> bool:
+        """Whether a deploy may change the budget's currency, as its first step says."""
+        budget = self._world.lab.guard.budget
+        asked = {"Period": budget.period, "TimeZone": self._world.lab.time_zone}
+        new, old = {"Currency": after, **asked}, {"Currency": before, **asked}
+        return self._ask("Update", "Currency", "currency", new, old) is not None
+
     def is_told(self, request: Any, **_settings: Any) -> AbstractContextManager[None]:
         """In the place of urlopen: the answer of a step."""
         self._answers[request.full_url] = json.loads(request.data)

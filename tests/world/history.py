@@ -4,6 +4,8 @@
 what is broken.
 """
 
+import hashlib
+import json
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from tests.world.cloudformation import DIES, MARKED
 from tests.world.functions import KINDS, Trouble
 from tests.world.labs import FIRST_SWEEP, LAB, VARIANTS
 from tests.world.laws import Laws
+from tests.world.people import BOSS, CRAFTED, PEOPLE, ask
 from tests.world.truth import Truth
 from tests.world.world import World
 
@@ -53,7 +56,7 @@ KINDS_OF_STEPS = (
     "wait", "wait", "wait", "open", "open", "open", "extend", "close", "replay", "by-hand", "stray",
     "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
-    "scarce", "plenty",
+    "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight", "currency",
 )  # fmt: skip
 
 
@@ -115,9 +118,72 @@ class Play:
         self._wait(step)
 
     def _open(self, step: Step) -> None:
-        self._give("open", self._command("open", step, nodes=max(1, step.number), for_seconds=step.minutes * 120,
-                                         add=step.number != 1))  # fmt: skip
+        self._ask(self._person(), "open", step, nodes=max(1, step.number), for_seconds=step.minutes * 120,
+                  add=step.number != 1)  # fmt: skip
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
+
+    def _ahead(self, step: Step) -> None:
+        """A lease that begins later."""
+        opens = self.world.now + timedelta(minutes=step.minutes)
+        self._ask(self._person(), "open", step, nodes=max(1, step.number), opens=_written(opens),
+                  for_seconds=self.chance.choice((20, 45, 90)) * 60, add=True)  # fmt: skip
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _crafted(self, step: Step) -> None:
+        """Somebody asks for more than is theirs: in another's name, on another's purse, or in another's lease."""
+        who = self._person()
+        if step.number:
+            more = self.chance.choice(CRAFTED)
+            self._ask(who, "open", step, **{"nodes": 1, "for_seconds": step.minutes * 60, "add": True, **more})
+        else:
+            lease = self._some_lease(Step("crafted", step.pool, self.chance.randint(0, 3)))
+            verb = self.chance.choice(("close", "extend", "keep"))
+            self._ask(who, verb, step, lease=lease, for_seconds=600 if verb == "extend" else None)
+        self._wait(Step("wait", minutes=2))
+
+    def _keep(self, step: Step) -> None:
+        """Somebody keeps a lease that may be idle."""
+        lease = self._some_lease(step)
+        if lease:
+            self._ask(self._who_may(step.pool, lease), "keep", step, lease=lease)
+        self._wait(step)
+
+    def _taken_back(self, step: Step) -> None:
+        """AWS takes a machine back, or it fails: nobody of the lab asked for it."""
+        alive = [machine for machine in self.world.machines.of_pool(step.pool) if machine.alive]
+        if alive:
+            self.world.machines.shut_down(self.chance.choice(alive))
+        self._wait(step)
+
+    def _sweeps(self, step: Step) -> None:
+        """The guard is woken several times at once."""
+        for _ in range(1 + step.number):
+            self.world._rule("guard")
+        self._wait(step)
+
+    def _price(self, step: Step) -> None:
+        """A deploy states another price; what was granted keeps its own."""
+        pools = {name: dict(pool) for name, pool in self.world.document["pools"].items()}
+        pools[step.pool]["price_per_hour"] = ("0.9", "1.5", "2.25", "4")[step.number]
+        self._deployed(pools=pools)
+        self._wait(step)
+
+    def _tight(self, step: Step) -> None:
+        """A deploy leaves less in the budget, or more."""
+        guard = dict(self.world.document["guard"])
+        guard["budget"] = {**guard["budget"], "amount": ("3", "8", "15", "30")[step.number]}
+        self._deployed(guard=guard)
+        self._wait(step)
+
+    def _currency(self, step: Step) -> None:
+        """A deploy changes the currency, where the lab lets it."""
+        guard = dict(self.world.document["guard"])
+        before = guard["budget"].get("currency", "USD")
+        after = "EUR" if before == "USD" else "USD"
+        if self.world.cloudformation.changes_currency(before, after):
+            guard["budget"] = {**guard["budget"], "currency": after}
+            self._deployed(guard=guard)
+        self._wait(step)
 
     def _late(self, step: Step) -> None:
         """A command that comes after it was good for."""
@@ -130,19 +196,16 @@ class Play:
         """Somebody takes the next opening of a window out of the calendar, or puts it back."""
         verb = "skip" if step.number < 3 else "unskip"
         window = self.world.document["windows"][step.number % len(self.world.document["windows"])]
-        command = self._command(verb, Step("skip", "*"), window=window["name"])
-        self._give("change", command)
+        self._ask(BOSS, verb, Step("skip", "*"), window=window["name"])
         self._wait(step)
 
     def _pause(self, step: Step) -> None:
         """Nothing opens for a while."""
         until = _written(self.world.now + timedelta(minutes=step.minutes))
-        self._give(
-            "change", self._command("pause", Step("pause", "*"), closes=until if step.number else None)
-        )
+        self._ask(BOSS, "pause", Step("pause", "*"), closes=until if step.number else None)
         self.laws.paused.append((self.world.now, None))
         self._wait(step)
-        self._give("change", self._command("resume", Step("resume", "*")))
+        self._ask(BOSS, "resume", Step("resume", "*"))
         self.laws.paused[-1] = (self.laws.paused[-1][0], self.world.now)
         self._wait(Step("wait", minutes=2))
 
@@ -172,16 +235,15 @@ class Play:
         return ("21:15", "22:45", "23:45", "20:00")[number]
 
     def _extend(self, step: Step) -> None:
-        self._give(
-            "extend",
-            self._command("extend", step, lease=self._some_lease(step), for_seconds=step.minutes * 60),
-        )
+        lease = self._some_lease(step)
+        if lease:
+            self._ask(self._who_may(step.pool, lease), "extend", step, lease=lease, for_seconds=step.minutes * 60)
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _close(self, step: Step) -> None:
         lease = self._some_lease(step) if step.number else None
         if lease or not step.number:
-            self._give("close", self._command("close", step, lease=lease))
+            self._ask(self._who_may(step.pool, lease), "close", step, lease=lease)
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
 
     def _replay(self, step: Step) -> None:
@@ -338,6 +400,32 @@ class Play:
     def _some_lease(self, step: Step) -> str | None:
         granted = [name for name, version in self.truth.known(step.pool).items() if version.granted]
         return granted[step.number % len(granted)] if granted else None
+
+    def _deployed(self, **changed: Any) -> None:
+        self.world.deploy({**self.world.document, **changed})
+        self.laws.deployed()
+
+    def _person(self) -> str:
+        return self.chance.choice(("alice", "alice", "bob"))
+
+    def _who_may(self, pool: str, lease: str | None) -> str:
+        """Who asks for a change of a lease: whose it is, or who runs the lab."""
+        owner = self.truth.owner(pool, lease) if lease else BOSS
+        return owner if owner in PEOPLE else BOSS
+
+    def _ask(self, who: str, verb: str, step: Step, **more: Any) -> None:
+        """Somebody sends this to the lab's address; what comes of it may be delivered once more later."""
+        self._number += 1
+        known = ask(self.world, who, {"verb": verb, "pool": step.pool, "token": f"t-{self._number}", **more})
+        if known is None:
+            return
+        self.laws.expiries[known] = self.world.now + timedelta(minutes=15)
+        if verb == "open":
+            self.laws.asked[f"cli-{hashlib.sha256(known.encode()).hexdigest()[:8]}"] = who
+        for (workflow, name), run in self.world.workflows.executions.items():
+            if name == known:
+                command = json.loads(run.input)["command"]
+                self.commands.append((workflow.removeprefix(f"{self.world.lab.name}-"), command))
 
     def _command(self, verb: str, step: Step, **more: Any) -> Json:
         self._number += 1

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from tests.properties.contract_reading import opening
 from tests.world.laws_at_once import HAND_OVER, LawsAtOnce
+from tests.world.people import PEOPLE
 from tests.world.truth import amount
 
 CLOSED_WITHIN = timedelta(minutes=15)
@@ -18,6 +19,9 @@ NODES_WITHIN = timedelta(minutes=10)
 TAKEN_AWAY = timedelta(minutes=16)
 """A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
 HOUR = timedelta(hours=1)
+CENT = Fraction(1, 100)
+UNSURE = 60
+"""Node-seconds: a count is written moments after it holds, and seconds are rounded at every start and end."""
 
 
 class Laws(LawsAtOnce):
@@ -35,6 +39,8 @@ class Laws(LawsAtOnce):
         self._every_window_is_planned()
         self._settings_are_given_back()
         self._money()
+        self._every_second_is_in_one_place()
+        self._nobody_is_somebody_else()
         self._every_word_has_a_reason()
         self._steps_in_order()
         self.broken += sorted({f"no name for an error: {each}" for each in self.world.functions.unnamed})
@@ -146,17 +152,57 @@ class Laws(LawsAtOnce):
             self._break(4, f"{held} are held, and every lease is over")
         least = most = Fraction(0)
         for pool in self.truth.pools():
-            price = Fraction(self.world.lab.price(pool)) / 3600
+            prices = self.prices[pool]
             billed, existed = self.truth.node_seconds(pool)
-            least, most = least + billed * price, most + existed * price
             # Seconds are rounded at every node's start and end.
-            rounding = 2 * len(self.truth.machines.get(pool, {})) * price
-            least, most = least - rounding, most + rounding
+            rounding = 2 * len(self.truth.machines.get(pool, {}))
+            least += (billed - rounding) * min(prices)
+            most += (existed + rounding) * max(prices)
         if not least <= spent <= most:
             self._break(
                 4,
                 f"{float(least):.4f} to {float(most):.4f} were used, and {float(spent):.4f} are counted as spent",
             )
+
+    def _every_second_is_in_one_place(self) -> None:
+        """What was spent is on receipts or waits for one, and each lease's is what ran for it, at its own price."""
+        if any(self.world.lab.mode(pool) == "watch" for pool in self.truth.pools()):
+            return
+        told = Fraction(0)
+        for pool in self.truth.pools():
+            receipts = self.truth.receipts(pool)
+            told += sum((Fraction(each["cost"]["amount"]) for each in receipts), start=self.truth.unbilled(pool))
+            least, most = (self.truth.leased(pool, existing=existing) for existing in (False, True))
+            past = self.truth.past_leases(pool)
+            for each in receipts:
+                name = each["lease"]
+                version = self.truth.known(pool).get(name)
+                if version is None:
+                    continue
+                ran = each["node_seconds"]
+                low, high = least.get(name, Fraction(0)) - UNSURE, most.get(name, Fraction(0)) + past + UNSURE
+                if not low <= ran <= high:
+                    self._break(4, f"{ran} node-seconds are on the receipt of {name}, {float(low):.0f} to "
+                                   f"{float(high):.0f} ran for it")  # fmt: skip
+                cost = Fraction(each["cost"]["amount"])
+                should = ran * (version.price or Fraction(0)) / 3600
+                if abs(cost - should) > CENT:
+                    self._break(4, f"{name} came to {float(cost):.4f}, its seconds cost {float(should):.4f}")
+        spent = sum((amount(item["spent"]) for sort, item in self.truth.budgets.items()), start=Fraction(0))
+        if abs(told - spent) > CENT:
+            self._break(4, f"receipts come to {float(told):.4f}, and {float(spent):.4f} are counted as spent")
+
+    def _nobody_is_somebody_else(self) -> None:
+        """Who asked is who is on the lease and in the trail; and nobody but who runs the lab touches another's."""
+        for pool, leases in self.truth.leases.items():
+            for name, versions in leases.items():
+                last = versions[-1]
+                if name in self.asked and {last.owner, last.asked_by} != {self.asked[name]}:
+                    self._break(3, f"{self.asked[name]} asked for {name}, which is {last.owner}'s by {last.asked_by}")
+            for who, lease in self.truth.touched(pool):
+                owner = self.truth.owner(pool, lease)
+                if who in PEOPLE and owner != who:
+                    self._break(3, f"{who} touched {lease}, which is {owner}'s")
 
     def _every_word_has_a_reason(self) -> None:
         for (_key, sort), item in self.world.dynamodb.items.items():

@@ -18,6 +18,7 @@ HALF_A_CENT = Fraction(1, 200)
 """The table shows amounts rounded."""
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 CURFEW = timedelta(minutes=10)
+IN_FLIGHT = timedelta(minutes=5)
 ONE_CALL = timedelta(seconds=10)
 """A lease that was granted so lately cannot be known to a call that is under way."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
@@ -53,6 +54,12 @@ class LawsAtOnce:
         """By pool: when somebody took its nodes or its schedules away by hand."""
         self.taken_away: dict[str, datetime] = {}
         """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
+        self.asked: dict[str, str] = {}
+        """By lease: who asked for it at the lab's address."""
+        self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
+        """By pool: what a node-second has cost since the beginning."""
+        self.allowed = [(world.now, world.lab.guard.budget.amount)]
+        """What the budget was from when on."""
         self.expiries: dict[str, datetime] = {}
         """By command: after when it may do nothing."""
         world.dynamodb.listeners.append(self._written)
@@ -210,11 +217,20 @@ class LawsAtOnce:
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
             self._break(3, f"lease {name} lasts {now.closes - now.opens}")
 
+    def deployed(self) -> None:
+        """Note what a deploy has changed about money."""
+        for pool in self.world.lab.pools:
+            self.prices.setdefault(pool, []).append(self._price(pool))
+        self.allowed.append((self.world.now, self.world.lab.guard.budget.amount))
+
+    def _price(self, pool: str) -> Fraction:
+        return Fraction(self.world.lab.price(pool)) / 3600
+
     def _held_for(self, pool: str) -> None:
         """Of each lease that has nodes, what they will cost to its end is held; nodes go to who opened first."""
         now = self.world.now
-        price = Fraction(self.world.lab.price(pool)) / 3600
         for name, lease, has in self._shares(pool):
+            price = self._price(pool) if lease.price is None else lease.price / 3600
             needed = has * Fraction((lease.closes - now).total_seconds()) * price
             if lease.hold + HALF_A_CENT < needed:
                 self._break(
@@ -287,7 +303,10 @@ class LawsAtOnce:
     def _budget_changed(self, before: Any, item: Any) -> None:
         held, spent = amount(item["held"]), amount(item["spent"])
         more = held > (amount(before["held"]) if before else 0)
-        allowed = self.world.lab.guard.budget.amount
+        # Who read the lab before it was deployed anew may still be at it.
+        since = self.world.now - IN_FLIGHT
+        until = [*(at for at, _ in self.allowed[1:]), self.world.now]
+        allowed = max(each for (_, each), end in zip(self.allowed, until, strict=True) if end >= since)
         if more and held + spent > allowed:
             self._break(4, f"{held} held and {spent} spent are more than {allowed}")
 

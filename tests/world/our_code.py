@@ -40,6 +40,7 @@ def _caches(_modules: int) -> list[Any]:
 
 
 for _function in (
+    "commands",
     "leases",
     "nodegroups",
     "cluster",

@@ -3,10 +3,12 @@
 Reads raw items of the table and the world's own machines; nothing of ours is asked.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from tests.world.machines import Machine
@@ -28,6 +30,10 @@ class Version:
     closes: datetime
     window: str | None
     hold: Fraction
+    owner: str
+    asked_by: str
+    price: Fraction | None
+    """Of a node and an hour, as it was granted."""
 
     @property
     def granted(self) -> bool:
@@ -81,6 +87,41 @@ class Truth:
         """The leases of a pool as they are now."""
         return {name: versions[-1] for name, versions in self.leases.get(pool, {}).items()}
 
+    def receipts(self, pool: str) -> list[dict[str, Any]]:
+        """What the lab says that leases came to, and what ran without any."""
+        return [json.loads(item["document"]["S"]) for item in self._items(pool, "RECEIPT#")]
+
+    def unbilled(self, pool: str) -> Fraction:
+        """What is counted as spent and on no receipt yet."""
+        [state] = [*self._items(pool, "STATE"), {}][:1]
+        waiting = json.loads(state["unbilled"]["S"]) if "unbilled" in state else None
+        return Fraction(waiting["cost"]["amount"]) if waiting else Fraction(0)
+
+    def touched(self, pool: str) -> list[tuple[str, str]]:
+        """Who ended or extended which lease, as the trail says."""
+        return [
+            (item["who"]["S"], item["lease"]["S"])
+            for item in self._items(pool, "AUDIT#")
+            if item["kind"]["S"] in {"closing", "extended", "kept"} and "lease" in item
+        ]
+
+    def past_leases(self, pool: str) -> Fraction:
+        """The node-seconds that ran while no lease justified them, until every machine was gone."""
+        return sum((_seconds(end - begin) for begin, end in self.exposed(pool, self.world.now)), Fraction(0)) * max(
+            1, len(self.machines.get(pool, {}))
+        )
+
+    def _items(self, pool: str, begins: str) -> list[Any]:
+        return [
+            item
+            for (key, sort), item in self.world.dynamodb.items.items()
+            if key == f"POOL#{pool}" and sort.startswith(begins)
+        ]
+
+    def owner(self, pool: str, lease: str) -> str:
+        """Who answers for a lease."""
+        return self.leases[pool][lease][-1].owner
+
     def justified(self, pool: str, at: datetime, seen: datetime | None = None) -> int:
         """How many nodes the leases justify at an instant, as they were known at `seen`."""
         seen = seen or at
@@ -103,12 +144,9 @@ class Truth:
 
     def _justified(self, pool: str, until: datetime) -> Iterator[tuple[datetime, datetime, int]]:
         """From when to when how many nodes are justified, by each lease as it stood."""
-        for versions in self.leases.get(pool, {}).values():
-            for version, following in zip(versions, [*versions[1:], None], strict=True):
-                begins = max(version.at, version.opens)
-                ends = min(version.closes, following.at if following else until)
-                if version.granted and begins < ends:
-                    yield begins, ends, version.nodes
+        for name in self.leases.get(pool, {}):
+            for _version, begins, ends, nodes in self._stretches(pool, name, until):
+                yield begins, ends, nodes
 
     def node_seconds(self, pool: str) -> tuple[Fraction, Fraction]:
         """What ran, in node-seconds: as EC2 bills it, and until every machine was really gone."""
@@ -117,6 +155,43 @@ class Truth:
             billed += (life.stopped or self.world.now) - life.launched
             existed += (life.ended or self.world.now) - life.launched
         return _seconds(billed), _seconds(existed)
+
+    def leased(self, pool: str, *, existing: bool) -> dict[str, Fraction]:
+        """The node-seconds of each lease: at every instant those that run are theirs who opened first.
+
+        They run until EC2 bills them no more, or until they are gone.
+        """
+        now = self.world.now
+        lives = [
+            (life.launched, (life.ended if existing else life.stopped) or now)
+            for life in self.machines.get(pool, {}).values()
+        ]
+        wanted = [
+            (version.opens, name, *stretch)
+            for name in self.leases.get(pool, {})
+            for version, *stretch in self._stretches(pool, name, now)
+        ]
+        edges = sorted({at for life in lives for at in life} | {at for each in wanted for at in each[2:4]})
+        found: dict[str, Fraction] = {}
+        for since, until in pairwise(edges):
+            left = sum(1 for begin, end in lives if begin <= since < end)
+            for _opens, name, begin, end, nodes in sorted(wanted):
+                if left and begin <= since < end:
+                    has = min(left, nodes)
+                    left -= has
+                    found[name] = found.get(name, Fraction()) + has * _seconds(until - since)
+        return found
+
+    def _stretches(
+        self, pool: str, name: str, until: datetime
+    ) -> Iterator[tuple[Version, datetime, datetime, int]]:
+        """From when to when how many nodes a lease wanted."""
+        versions = self.leases[pool][name]
+        for version, following in zip(versions, [*versions[1:], None], strict=True):
+            begins = max(version.at, version.opens)
+            ends = min(version.closes, following.at if following else until)
+            if version.granted and begins < ends:
+                yield version, begins, ends, version.nodes
 
     def _written(self, before: Any, item: Any) -> None:
         said = item or before
@@ -138,6 +213,9 @@ class Truth:
             closes=datetime.fromisoformat(item["closes"]["S"]),
             window=item["window"]["S"] if "window" in item else None,
             hold=amount(item["hold"]),
+            owner=item["owner"]["S"],
+            asked_by=item["by"]["S"] if "by" in item else "",
+            price=Fraction(item["price_per_hour"]["S"]) if "price_per_hour" in item else None,
         )
 
     def _machine(self, machine: Machine) -> None:

@@ -128,7 +128,7 @@ def _tainted(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
                 "untolerated-taint",
                 called,
                 said if desired is None else f"{said}, desired pods: {desired}",
-                f"ClusterPolicy state is {state} all the same" if state else "",
+                f"ClusterPolicy state is {state} all the same" if state == "ready" else "",
             )
             return True
     if not snapshot.was_read("kubernetes", "daemonsets"):
@@ -251,7 +251,7 @@ def _plugin_absent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
             node.name,
             f"{node.name} is Ready and offers no nvidia.com/gpu",
             "there is no DaemonSet of the device plugin",
-            f"ClusterPolicy state is {state} all the same" if state else "",
+            f"ClusterPolicy state is {state} all the same" if state == "ready" else "",
         )
         return True
     if not found or not snapshot.was_read("kubernetes", "pods"):

@@ -50,6 +50,8 @@ def _judge(snapshot: Snapshot, gathered: Gathered, called: str, pods: list[Pod],
     if any(_RESULT.search(log) for log in logs.values()) or _met_later(snapshot, pods):
         return
     # A rank that waits for one that is broken says the same as one whose path is closed.
+    if any(_never_ran(snapshot, pod) for pod in [*alive, *_ranks_beside(snapshot, pods)]):
+        return
     if not closed and any(_kept_back(snapshot, gathered, pod) for pod in alive):
         return
     said = [f"{name}: {line}" for name, log in logs.items() if (line := _timed_out(log))]
@@ -62,6 +64,25 @@ def _judge(snapshot: Snapshot, gathered: Gathered, called: str, pods: list[Pod],
     apart = len({pod.node for pod in running}) > 1
     if closed and apart and not excused and snapshot.age(began) > Stage.RENDEZVOUS.normal:
         gathered.found("nccl-path-blocked", called, f"{len(running)} pods run and print no result", closed)
+
+
+def _ranks_beside(snapshot: Snapshot, pods: list[Pod]) -> list[Pod]:
+    """Where a rank is a pod of its own, the others are those of its namespace on other nodes."""
+    if len(pods) > 1:
+        return []
+    [only] = pods
+    return [
+        pod
+        for pod in snapshot.pods
+        if pod.gpus and not pod.operand and pod.namespace == only.namespace and pod.node not in {"", only.node}
+    ]
+
+
+def _never_ran(snapshot: Snapshot, pod: Pod) -> bool:
+    """Whether its image is not there yet, or cannot be had: nobody can have met it."""
+    if pod.succeeded or workloads.is_history(snapshot, pod):
+        return False
+    return pod.phase == "Pending" and bool(pod.node or workloads.pull_failure(snapshot, pod))
 
 
 def _kept_back(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> bool:

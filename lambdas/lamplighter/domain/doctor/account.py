@@ -9,7 +9,7 @@ from lamplighter.lab import Lab
 
 NEEDED_BOOTSTRAP = 6
 """What the templates ask for; a test compares it with theirs."""
-CDK = ".venv/bin/npx aws-cdk@2.1148.1"
+CDK = "make cdk && .venv/bin/cdk"
 
 
 def credentials(facts: Facts, _lab: Lab, _now: datetime) -> Iterator[Judgement]:

@@ -1,0 +1,77 @@
+"""The changes that a tool can make in the sources: each is one place in one file, changed in one way.
+
+What is left out changes nothing that could be seen, or breaks every import: type annotations, decorators, names.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
+
+from tests.suite.parts import ROOT
+
+SOURCES = (
+    "lambdas/lamplighter/domain/**/*.py",
+    # Whatever writes sizes, schedules and money.
+    "lambdas/handlers/desk.py",
+    "lambdas/handlers/guard*.py",
+    "lambdas/handlers/leases*.py",
+    "lambdas/handlers/metering.py",
+    "lambdas/handlers/nodegroups*.py",
+    "lambdas/handlers/sizes.py",
+    "lambdas/lamplighter/adapters/aws/ledger*.py",
+    "lambdas/lamplighter/adapters/aws/nodegroups.py",
+    "lambdas/lamplighter/adapters/aws/schedules.py",
+)
+OPERATORS = tuple(
+    f"core/{name}"
+    for name in (
+        *(f"ReplaceComparisonOperator_{kind}" for kind in (
+            "Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Lt_GtE", "Gt_LtE", "Eq_NotEq", "NotEq_Eq", "Is_IsNot", "IsNot_Is",
+        )),
+        *(f"ReplaceBinaryOperator_{kind}" for kind in ("Add_Sub", "Sub_Add", "Mul_Add", "Div_Mul", "FloorDiv_Mul")),
+        "AddNot", "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceAndWithOr", "ReplaceOrWithAnd",
+        "ReplaceUnaryOperator_Delete_Not", "ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "NumberReplacer",
+        "ZeroIterationForLoop",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """One place in one file, changed in one way."""
+
+    file: Path
+    """Relative to the checkout."""
+    operator: str
+    occurrence: int
+    source: str
+
+    @property
+    def line(self) -> tuple[int, str, str]:
+        """The line's number, and what stands there before and after."""
+        before = (ROOT / self.file).read_text("utf-8").splitlines()
+        after = self.source.splitlines()
+        number = next((n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), 0)
+        return number + 1, before[number].strip(), after[number].strip()
+
+
+def sample(number: int, seed: int) -> list[Change]:
+    """So many changes, each as likely as any other."""
+    every = [
+        change for file in sorted({path for s in SOURCES for path in ROOT.glob(s)}) for change in _changes(file)
+    ]
+    return random.Random(seed).sample(every, min(number, len(every)))
+
+
+def _changes(file: Path) -> Iterator[Change]:
+    text = file.read_text("utf-8")
+    for operator in OPERATORS:
+        occurrence = 0
+        while (changed := mutate_code(text, get_operator(operator)(), occurrence)) is not None:
+            if changed != text:
+                yield Change(file.relative_to(ROOT), operator, occurrence, changed)
+            occurrence += 1

@@ -1,0 +1,48 @@
+"""People at the command line: what they ask for goes to the lab's address, where AWS says who they are.
+
+`alice` and `bob` may ask at `own/`; `boss` runs the lab, and whoever asks for another's does it as `boss`. Some
+of what they send is crafted.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.domain import asked
+from lamplighter.domain.commands import Verb
+
+if TYPE_CHECKING:
+    from tests.world.world import World
+
+Json = dict[str, Any]
+BOSS, PEOPLE = "boss", ("alice", "bob")
+CRAFTED: tuple[Json, ...] = (
+    {"by": BOSS},
+    {"owner": BOSS},
+    {"source": "window", "window": "evening"},
+    {"opens": "2026-11-01T00:00:00Z"},
+    {"for_seconds": 10**7},
+    {"expires": "2030-01-01T00:00:00Z"},
+    {"id": "cli-open-0001"},
+    {"nodes": 99},
+    {"for_lab": True},
+)
+"""What somebody adds to a body who wants more than is theirs."""
+
+
+def ask(world: "World", who: str, body: Json) -> str | None:
+    """Send it, once more where no answer comes, as the command line does; the command's id where it was taken."""
+    authority = asked.LAB if who == BOSS else asked.OWN
+    event = {
+        "requestContext": {
+            "routeKey": f"POST /{authority}/{asked.route(Verb(body['verb']))}",
+            "authorizer": {"iam": {"userArn": f"arn:aws:iam::123456789012:user/{who}"}},
+        },
+        "body": json.dumps({key: value for key, value in body.items() if value is not None}),
+        "isBase64Encoded": False,
+    }
+    for _ in range(2):
+        answer, error = world.functions.now(world.arn("lambda", f"function:{world.lab.name}-commands"), event)
+        if error is None and answer is not None and answer["statusCode"] < 500:  # noqa: PLR2004
+            said = json.loads(answer["body"])
+            return str(said["id"]) if "id" in said else None
+    return None
