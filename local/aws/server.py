@@ -131,9 +131,8 @@ class Handler(MotoRequestHandler):  # type: ignore[misc]
 
         try:
             reply = b"".join(self.server.app(environ, start_response))
-        except (
-            SystemExit
-        ):  # the clock was stopped while the request waited: the cloud is gone, and so is this
+        except SystemExit:
+            # The clock was stopped while the request waited: the cloud is gone, and so is this.
             self.close_connection = True
             return
         except Exception as error:

@@ -8,6 +8,7 @@ import json
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,9 @@ class KubernetesApi:
     def hang_up(self) -> None:
         """Break off every watch, so that those who follow look at their `stop` at once."""
         for answer in list(self._watches):
-            answer.shutdown()
+            # One that the server has ended meanwhile has no connection any more.
+            with suppress(ValueError, RuntimeError, OSError):
+                answer.shutdown()
 
     def _watch(
         self,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tests.bench import (
     assembly,
     deciding,
+    demo,
     diagnosing,
     exposure,
     growth,
@@ -32,6 +33,7 @@ PARTS: dict[str, tuple[Measurement, ...]] = {
     "parsers": parsers.MEASUREMENTS,
     "local-cloud": local_cloud.MEASUREMENTS,
     "slack": slack.MEASUREMENTS,
+    "demo": demo.MEASUREMENTS,
     "exposure": exposure.MEASUREMENTS,
     "suite": suite.MEASUREMENTS,
 }

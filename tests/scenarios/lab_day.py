@@ -108,7 +108,7 @@ class LabDay:
             capture_output=True,
             text=True,
             check=False,
-            timeout=120,
+            timeout=600,
         )
         return Said(done.returncode, done.stdout, done.stderr)
 

@@ -184,7 +184,7 @@ def shell(account: Account, *words: str, folder: Path, **environment: str) -> Sa
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return Said(done.returncode, done.stdout, done.stderr)
 
