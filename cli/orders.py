@@ -69,9 +69,7 @@ def give(found: Deployment, command: Command) -> Decision:
         if decision is not None:
             return decision
     about = "the lab" if command.pool == WHOLE_LAB else command.pool
-    where = (
-        f"`lamplighter why {about}`" if command.pool != WHOLE_LAB else f"the run {known} in the console"
-    )
+    where = f"`lamplighter why {about}`" if command.pool != WHOLE_LAB else f"the run {known} in the console"
     raise OutsideFailed(
         f"to {command.verb.value} {about} was accepted, but no decision "
         f"came within {DECISION_SECONDS} s; {where} shows what became of it"

@@ -25,7 +25,12 @@ from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refuse
 from lamplighter.lab import Lab
 
 ACCEPTED = 202
-_CODES: Mapping[type[LamplighterError], int] = {BadInput: 400, Refused: 403, TryLater: 503, OutsideFailed: 502}
+_CODES: Mapping[type[LamplighterError], int] = {
+    BadInput: 400,
+    Refused: 403,
+    TryLater: 503,
+    OutsideFailed: 502,
+}
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,9 @@ class Office:
         caller, path = _let_in(event)
         command = asked.read(_body(event), path, caller, clock.now())
         if command.pool != "*" and command.pool not in self.lab.pools:
-            raise BadInput(f"pool: the lab has no pool '{command.pool[:80]}', it has {', '.join(self.lab.pools)}")
+            raise BadInput(
+                f"pool: the lab has no pool '{command.pool[:80]}', it has {', '.join(self.lab.pools)}"
+            )
         run = None
         if command.verb is Verb.RESTORE:
             named = command.experiment
@@ -69,7 +76,9 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
         logger().info("turned away", extra={"reason": str(error)})
         return _reply(_CODES[type(error)], {"problem": str(error)})
     logger().info("command started", extra={"command": command.id, "by": command.by, "pool": command.pool})
-    return _reply(ACCEPTED, {"id": command.id, "verb": command.verb.value, "pool": command.pool, "by": command.by})
+    return _reply(
+        ACCEPTED, {"id": command.id, "verb": command.verb.value, "pool": command.pool, "by": command.by}
+    )
 
 
 @cache
@@ -90,10 +99,14 @@ def _let_in(event: Mapping[str, object]) -> tuple[Caller, str]:
     context = _mapping(event.get("requestContext"))
     arn = _mapping(_mapping(context.get("authorizer")).get("iam")).get("userArn")
     if not isinstance(arn, str) or not arn.startswith("arn:"):
-        raise Refused("AWS has not said who calls, so nothing was done: sign the request with your credentials")
+        raise Refused(
+            "AWS has not said who calls, so nothing was done: sign the request with your credentials"
+        )
     method, _, path = str(context.get("routeKey")).partition(" /")
     if method != "POST" or path not in asked.PATHS:
-        raise BadInput(f"path: there is no {str(context.get('routeKey'))[:80]}; there are {', '.join(asked.PATHS)}")
+        raise BadInput(
+            f"path: there is no {str(context.get('routeKey'))[:80]}; there are {', '.join(asked.PATHS)}"
+        )
     return Caller(arn), path
 
 

@@ -5,7 +5,7 @@ at the ledger, not at what an earlier try did, and may run again.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -30,6 +30,9 @@ from lamplighter.domain.schedule import open_command
 from lamplighter.domain.target import due, target_at
 from lamplighter.domain.terms import Terms
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+
+RECEIPT_OWED = timedelta(days=1)
+"""For so long the next close of a pool gives a receipt that is missing."""
 
 _logger = logging.getLogger(__name__)
 
@@ -129,11 +132,15 @@ def disarm(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
 
 
 def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
-    """Step Receipt: keep one receipt for each lease that ended, and one for what ran without any."""
+    """Step Receipt: keep one receipt for each lease that ended, and one for what ran without any.
+
+    A run closes whatever is being closed on its pool, so it gives the receipts of other runs' leases as well.
+    """
     pool = pool_of(run, desk.capacity.lab)
     proof = result(run, "ProveZero")
     made: list[dict[str, object]] = []
     ended = _ended(run, pool, desk)
+    ended += _without_receipt(pool, {lease.id for lease in ended}, desk)
     lives = _lives(pool, desk) if ended else ()
     for lease in ended:
         said = of_receipt(desk.ledger.audit(pool, lease.opens), lease.id)
@@ -206,6 +213,20 @@ def _ended(run: Mapping[str, object], pool: str, desk: Desk) -> list[Lease]:
     named = result(run, "RestoreExperiments").get("closing")
     names = {str(name) for name in named} if isinstance(named, list) else set()
     return [lease for lease in desk.ledger.leases(pool) if lease.id in names]
+
+
+def _without_receipt(pool: str, named: Collection[str], desk: Desk) -> list[Lease]:
+    """Other leases that were closed lately and have no receipt yet, since the run that ended them has failed."""
+    since = desk.now() - RECEIPT_OWED
+    return [
+        lease
+        for lease in desk.ledger.leases(pool)
+        if lease.state is LeaseState.CLOSED
+        and lease.id not in named
+        and lease.closed is not None
+        and lease.closed >= since
+        and desk.ledger.receipt(pool, lease.id, lease.closed) is None
+    ]
 
 
 def _settle_once(pool: str, closed: datetime, terms: Terms, desk: Desk) -> NodeTime:

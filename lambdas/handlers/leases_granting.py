@@ -145,7 +145,7 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     now = desk.now()
     command = grant.as_planned(command, leases, now)
     terms = desk.terms(command.pool)
-    budgets = desk.budgets(terms, command.opens or now)
+    budgets = desk.budgets(terms, grant.asked_for(command, terms, now).opens)
     answer = grant.decide(
         command,
         terms,
@@ -162,7 +162,7 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
     ahead = answer.lease.opens > now + SOON
     if not ahead:
         desk.let_it_fire(pool, now)
-    lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id)
+    lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id).granted_at(now)
     if any(known.id == lease.id and known.granted for known in leases):
         desk.ledger.opened_by(command.pool, lease.id, command.id)
         desk.ledger.decide(command.pool, decision)

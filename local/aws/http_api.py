@@ -66,8 +66,11 @@ class HttpApi:
             if identity is None:
                 return _message(403, "Forbidden")
             event["requestContext"]["authorizer"] = identity.context()
+        return self._of_the_function(_function(integration.integration_uri), event)
+
+    def _of_the_function(self, function: str, event: dict[str, Any]) -> Response:
         try:
-            outcome = self._functions.run(_function(integration.integration_uri), json.dumps(event).encode())
+            outcome = self._functions.run(function, json.dumps(event).encode())
         except UnknownFunctionException:
             return _message(500, "Internal Server Error")
         if outcome.failed:

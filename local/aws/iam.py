@@ -123,7 +123,9 @@ def holder(access_key_id: str) -> Holder | None:
             if key.access_key_id == access_key_id:
                 attached = [_document(policy) for policy in user.managed_policies.values()]
                 documents = (*user.policies.values(), *attached)
-                return Holder(access_key_id, key.secret_access_key, None, user.arn, user.id, documents or None)
+                return Holder(
+                    access_key_id, key.secret_access_key, None, user.arn, user.id, documents or None
+                )
     return None
 
 

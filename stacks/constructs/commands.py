@@ -31,7 +31,13 @@ class Commands(Construct):
     """`function` is `<lab>-commands`, `url` is where the command line posts to."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, names: Names, code: FunctionCode, permissions: Permissions
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        code: FunctionCode,
+        permissions: Permissions,
     ) -> None:
         super().__init__(scope, construct_id)
         self.function = Function(

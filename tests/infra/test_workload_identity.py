@@ -26,7 +26,9 @@ def given_to(template: Template, role: dict[str, object]) -> set[str]:
     }
 
 
-def test_the_nodes_have_the_document_s_policies_unless_pods_have_them(cluster: Template, pods: Template) -> None:
+def test_the_nodes_have_the_document_s_policies_unless_pods_have_them(
+    cluster: Template, pods: Template
+) -> None:
     assert given_to(cluster, cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ng-1")) == OF_THE_DOCUMENT
     assert not cluster.of_type("AWS::EKS::PodIdentityAssociation")
 
@@ -72,7 +74,9 @@ def test_metadata_ends_at_the_node_and_no_add_on_starts_before_its_rights(pods: 
     ]
     assert hops == [1, 1]
     [dns] = [
-        name for name, each in pods.of_type("AWS::EKS::Addon").items() if each["Properties"]["AddonName"] == "external-dns"
+        name
+        for name, each in pods.of_type("AWS::EKS::Addon").items()
+        if each["Properties"]["AddonName"] == "external-dns"
     ]
     assert set(pods.of_type("AWS::EKS::PodIdentityAssociation")) <= pods.needs(dns)
 

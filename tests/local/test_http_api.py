@@ -51,12 +51,11 @@ def api(aws):
         "Lab": "POST /lab/open",
     }.items():
         target = {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]}
+        by = {"AuthorizationType": "AWS_IAM"} if name in {"Own", "Lab"} else {}
         resources[name] = {
             "Type": "AWS::ApiGatewayV2::Route",
-            "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": key, "Target": target},
+            "Properties": {"ApiId": {"Ref": "Api"}, "RouteKey": key, "Target": target, **by},
         }
-        if name in {"Own", "Lab"}:
-            resources[name]["Properties"]["AuthorizationType"] = "AWS_IAM"
     stack = Stacks(aws).create(resources, Outputs={"Url": {"Value": {"Fn::GetAtt": ["Api", "ApiEndpoint"]}}})
     return stack["Outputs"][0]["OutputValue"]
 
@@ -121,10 +120,10 @@ def test_there_is_nothing_at_an_address_of_no_api(api):
     assert ask(f"{api.rpartition('/')[0]}/nothing/plain")[0] == 404
 
 
-def signed(url: str, key: str, secret: str, token: str | None = None, body: bytes = b"{}"):
+def signed(url: str, key: str, secret: str, body: bytes = b"{}"):
     """The request as somebody with this key signs it."""
     request = AWSRequest("POST", url, {"Content-Type": "application/json"}, body)
-    SigV4Auth(Credentials(key, secret, token), "execute-api", "ap-northeast-2").add_auth(request)
+    SigV4Auth(Credentials(key, secret), "execute-api", "ap-northeast-2").add_auth(request)
     return ask(url, "POST", body, **dict(request.headers))
 
 
@@ -132,7 +131,11 @@ def signed(url: str, key: str, secret: str, token: str | None = None, body: byte
 def student(aws):
     """A user's key; their policy lets them ask at `own/` alone."""
     aws.call("iam", "create_user", UserName="student")
-    allow = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": "arn:aws:execute-api:*:*:*/*/POST/own/*"}
+    allow = {
+        "Effect": "Allow",
+        "Action": "execute-api:Invoke",
+        "Resource": "arn:aws:execute-api:*:*:*/*/POST/own/*",
+    }
     document = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
     aws.call("iam", "put_user_policy", UserName="student", PolicyName="own", PolicyDocument=document)
     key = aws.call("iam", "create_access_key", UserName="student")["AccessKey"]
@@ -147,7 +150,8 @@ def test_who_signed_is_told_to_the_function_and_nobody_else_comes_in(api, studen
     assert caller["accessKey"] == student[0]
 
     forged = {"authorizer": {"iam": {"userArn": "arn:aws:iam::123456789012:user/boss"}}}
-    _, _, body = signed(f"{api}/own/open", *student, body=json.dumps({"requestContext": forged}).encode())
+    key, secret = student
+    _, _, body = signed(f"{api}/own/open", key, secret, json.dumps({"requestContext": forged}).encode())
     assert json.loads(body)["requestContext"]["authorizer"]["iam"] == caller
 
 

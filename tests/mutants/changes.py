@@ -62,7 +62,9 @@ class Change:
 def sample(number: int, seed: int) -> list[Change]:
     """So many changes, each as likely as any other."""
     every = [
-        change for file in sorted({path for s in SOURCES for path in ROOT.glob(s)}) for change in _changes(file)
+        change
+        for file in sorted({path for s in SOURCES for path in ROOT.glob(s)})
+        for change in _changes(file)
     ]
     return random.Random(seed).sample(every, min(number, len(every)))
 

@@ -69,9 +69,8 @@ def labs(draw: st.DrawFn) -> tuple[Document, datetime, datetime]:
                 ["daily", "weekdays", "weekends", "mon", "tue", "wed", "thu", "fri", "sat", "sun"]
             )
             window["days"] = draw(st.just(["daily"]) | st.lists(words, min_size=1, max_size=3))
-        for key, day in zip(("from", "until"), sorted([draw(near), draw(near)]), strict=True):
-            if draw(st.integers(0, 3)) == 0:
-                window[key] = day
+        bounds = zip(("from", "until"), sorted([draw(near), draw(near)]), strict=True)
+        window |= {key: day for key, day in bounds if draw(st.integers(0, 3)) == 0}
         if draw(st.integers(0, 2)) == 0:
             window["except"] = draw(st.lists(near, max_size=2))
         if draw(st.booleans()):

@@ -133,7 +133,7 @@ class LabOnMoto:
         stop_at(self.clock, now)
         return now
 
-    def lease(
+    def lease(  # noqa: PLR0917
         self,
         nodes: int = 2,
         opens: int = 0,

@@ -143,7 +143,9 @@ def test_one_s_own_lease_is_closed_and_extended_and_nobody_else_s_name_is_on_it(
     extending = {"verb": "extend", "pool": "gpu", "lease": "cli-1", "for_seconds": 600, "token": "t-2"}
 
     assert ask("own/close", closing)[0] == ask("own/extend", extending)[0] == 202
-    assert [(each["by"], each["owner"], each["lease"]) for each in started(lab)] == [("alice", "alice", "cli-1")] * 2
+    assert [(each["by"], each["owner"], each["lease"]) for each in started(lab)] == [
+        ("alice", "alice", "cli-1")
+    ] * 2
 
 
 def test_who_runs_the_lab_may_end_what_is_another_s_and_is_named(lab: LabOnMoto) -> None:

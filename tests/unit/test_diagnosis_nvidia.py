@@ -345,15 +345,17 @@ def test_feature_discovery_that_does_not_tolerate_the_taint_s_value_is_named(*, 
     document = healthy()
     for number, name in enumerate(NODES):
         no_gpus(document, number)
-        labels = next(
-            each for each in document["kubernetes"]["nodes"] if each["metadata"]["name"] == name
-        )["metadata"]["labels"]
+        labels = next(each for each in document["kubernetes"]["nodes"] if each["metadata"]["name"] == name)[
+            "metadata"
+        ]["labels"]
         for label in [each for each in labels if each.startswith("nvidia.com/")]:
             del labels[label]
     without(document, "nvidia-", "gpu-feature-discovery")
     worker = daemonset("gpu-operator-node-feature-discovery-worker", 1)
     worker["spec"]["template"]["spec"] = {
-        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"}]
+        "tolerations": [
+            {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"}
+        ]
     }
     waiting_ones = document["kubernetes"]["daemonsets"] if others else []
     for each in waiting_ones:

@@ -53,7 +53,9 @@ def listed(value: str | list[str]) -> list[str]:
 
 
 def allowed(*given: Mapping[str, Any]) -> set[str]:
-    return {action for each in given for part in each["Statement"] for action in listed(part["Action"])} | FREE
+    return {
+        action for each in given for part in each["Statement"] for action in listed(part["Action"])
+    } | FREE
 
 
 def resources(policy: Mapping[str, Any], action: str) -> list[str]:

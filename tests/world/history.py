@@ -56,7 +56,8 @@ KINDS_OF_STEPS = (
     "wait", "wait", "wait", "open", "open", "open", "extend", "close", "replay", "by-hand", "stray",
     "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
-    "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight", "currency",
+    "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
+    "currency",
 )  # fmt: skip
 
 
@@ -134,7 +135,9 @@ class Play:
         who = self._person()
         if step.number:
             more = self.chance.choice(CRAFTED)
-            self._ask(who, "open", step, **{"nodes": 1, "for_seconds": step.minutes * 60, "add": True, **more})
+            self._ask(
+                who, "open", step, **{"nodes": 1, "for_seconds": step.minutes * 60, "add": True, **more}
+            )
         else:
             lease = self._some_lease(Step("crafted", step.pool, self.chance.randint(0, 3)))
             verb = self.chance.choice(("close", "extend", "keep"))
@@ -237,7 +240,9 @@ class Play:
     def _extend(self, step: Step) -> None:
         lease = self._some_lease(step)
         if lease:
-            self._ask(self._who_may(step.pool, lease), "extend", step, lease=lease, for_seconds=step.minutes * 60)
+            self._ask(
+                self._who_may(step.pool, lease), "extend", step, lease=lease, for_seconds=step.minutes * 60
+            )
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _close(self, step: Step) -> None:

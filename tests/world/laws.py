@@ -171,7 +171,9 @@ class Laws(LawsAtOnce):
         told = Fraction(0)
         for pool in self.truth.pools():
             receipts = self.truth.receipts(pool)
-            told += sum((Fraction(each["cost"]["amount"]) for each in receipts), start=self.truth.unbilled(pool))
+            told += sum(
+                (Fraction(each["cost"]["amount"]) for each in receipts), start=self.truth.unbilled(pool)
+            )
             least, most = (self.truth.leased(pool, existing=existing) for existing in (False, True))
             past = self.truth.past_leases(pool)
             for each in receipts:
@@ -198,7 +200,9 @@ class Laws(LawsAtOnce):
             for name, versions in leases.items():
                 last = versions[-1]
                 if name in self.asked and {last.owner, last.asked_by} != {self.asked[name]}:
-                    self._break(3, f"{self.asked[name]} asked for {name}, which is {last.owner}'s by {last.asked_by}")
+                    self._break(
+                        3, f"{self.asked[name]} asked for {name}, which is {last.owner}'s by {last.asked_by}"
+                    )
             for who, lease in self.truth.touched(pool):
                 owner = self.truth.owner(pool, lease)
                 if who in PEOPLE and owner != who:

@@ -42,7 +42,7 @@ def ask(world: "World", who: str, body: Json) -> str | None:
     }
     for _ in range(2):
         answer, error = world.functions.now(world.arn("lambda", f"function:{world.lab.name}-commands"), event)
-        if error is None and answer is not None and answer["statusCode"] < 500:  # noqa: PLR2004
+        if error is None and answer is not None and answer["statusCode"] < 500:
             said = json.loads(answer["body"])
             return str(said["id"]) if "id" in said else None
     return None

@@ -95,7 +95,7 @@ class Truth:
         """What is counted as spent and on no receipt yet."""
         [state] = [*self._items(pool, "STATE"), {}][:1]
         waiting = json.loads(state["unbilled"]["S"]) if "unbilled" in state else None
-        return Fraction(waiting["cost"]["amount"]) if waiting else Fraction(0)
+        return Fraction(waiting["amount"]) if waiting else Fraction(0)
 
     def touched(self, pool: str) -> list[tuple[str, str]]:
         """Who ended or extended which lease, as the trail says."""
@@ -107,9 +107,9 @@ class Truth:
 
     def past_leases(self, pool: str) -> Fraction:
         """The node-seconds that ran while no lease justified them, until every machine was gone."""
-        return sum((_seconds(end - begin) for begin, end in self.exposed(pool, self.world.now)), Fraction(0)) * max(
-            1, len(self.machines.get(pool, {}))
-        )
+        return sum(
+            (_seconds(end - begin) for begin, end in self.exposed(pool, self.world.now)), Fraction(0)
+        ) * max(1, len(self.machines.get(pool, {})))
 
     def _items(self, pool: str, begins: str) -> list[Any]:
         return [
@@ -167,9 +167,9 @@ class Truth:
             for life in self.machines.get(pool, {}).values()
         ]
         wanted = [
-            (version.opens, name, *stretch)
+            (version.opens, name, begin, end, nodes)
             for name in self.leases.get(pool, {})
-            for version, *stretch in self._stretches(pool, name, now)
+            for version, begin, end, nodes in self._stretches(pool, name, now)
         ]
         edges = sorted({at for life in lives for at in life} | {at for each in wanted for at in each[2:4]})
         found: dict[str, Fraction] = {}

@@ -72,7 +72,7 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
     Refused where only the lab's own people may ask for it.
     """
     if not isinstance(body, Mapping):
-        raise BadInput("body: must be a JSON object like {\"verb\": \"open\", \"pool\": \"gpu\", \"token\": \"…\"}")
+        raise BadInput('body: must be a JSON object like {"verb": "open", "pool": "gpu", "token": "…"}')
     authority, _, way = path.partition("/")
     verb = _verb(body, way)
     _only_known(body, verb)
@@ -81,7 +81,9 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
     if token is None or pool is None:
         raise BadInput(f"{'pool' if token else 'token'}: is missing, it must be text")
     if (pool == WHOLE_LAB) != (verb in _OF_THE_WHOLE_LAB):
-        raise BadInput(f"pool: {verb.value} takes {'a pool' if pool == WHOLE_LAB else WHOLE_LAB!r}, not {pool[:80]!r}")
+        raise BadInput(
+            f"pool: {verb.value} takes {'a pool' if pool == WHOLE_LAB else WHOLE_LAB!r}, not {pool[:80]!r}"
+        )
     given = replace(
         orders.order(verb, pool, command_id=_id(verb, token, caller), by=caller.name, source="cli", now=now),
         nodes=_nodes(body),
@@ -123,7 +125,9 @@ def about(command: Command, lease: Lease | None, run: ExperimentRun | None = Non
     if command.verb is Verb.RESTORE and not command.for_lab:
         mine = run is not None and (run.by == command.by or (lease is not None and theirs(lease, command.by)))
         if not mine:
-            raise Refused("only who runs an experiment, the owner of its lease or who runs the lab may restore it")
+            raise Refused(
+                "only who runs an experiment, the owner of its lease or who runs the lab may restore it"
+            )
     return command
 
 
@@ -170,7 +174,9 @@ def _text(body: Mapping[str, object], key: str, longest: int) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip() or len(value) > longest or not value.isprintable():
-        raise BadInput(f"{key}: must be text of 1 to {longest} characters in one line, not {str(value)[:80]!r}")
+        raise BadInput(
+            f"{key}: must be text of 1 to {longest} characters in one line, not {str(value)[:80]!r}"
+        )
     return value
 
 
@@ -211,7 +217,9 @@ def _instant(body: Mapping[str, object], key: str) -> datetime | None:
 
 def _date(body: Mapping[str, object]) -> str | None:
     text = _text(body, "date", LONGEST_NAME)
+    if text is None:
+        return None
     try:
-        return None if text is None else date.fromisoformat(text).isoformat()
+        return date.fromisoformat(text).isoformat()
     except ValueError as error:
         raise BadInput(f"date: must be a date like 2026-11-20, not {text[:80]!r}") from error

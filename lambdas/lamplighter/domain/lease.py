@@ -6,7 +6,7 @@ several at once in target.py, and keeping them is the ledger's.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Self
@@ -30,6 +30,8 @@ class LeaseState(StrEnum):
 
 GRANTED = frozenset({LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN})
 OVER = frozenset({LeaseState.CLOSED, LeaseState.REFUSED})
+AT_ONCE = timedelta(minutes=1)
+"""A lease that is granted within this of its opening takes over what runs as if it had been there in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,10 @@ class Lease:
         if nodes - missing != self.wanted:
             before = (*before, (at, self.wanted))
         return replace(self, nodes=nodes, missing=missing, wanted_before=before)
+
+    def granted_at(self, at: datetime) -> Self:
+        """The same lease, granted at an instant: one that is late for its opening had no nodes before that."""
+        return replace(self, wanted_before=((at, 0),)) if at - self.opens > AT_ONCE else self
 
     @property
     def granted(self) -> bool:

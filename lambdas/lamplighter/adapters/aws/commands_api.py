@@ -41,7 +41,11 @@ class CommandsApi:
         if code == FORBIDDEN and problem:
             raise Refused(f"refused: {problem}")
         if code == FORBIDDEN:
-            needs = ": what is another's, or everybody's, is for who runs the lab" if path.startswith("lab/") else ""
+            needs = (
+                ": what is another's, or everybody's, is for who runs the lab"
+                if path.startswith("lab/")
+                else ""
+            )
             raise OutsideFailed(f"{call} on {about} was denied to these credentials{needs}")
         why = problem or said.get("message") or "no reason was given"
         if code == MANY:
@@ -80,7 +84,7 @@ class CommandsApi:
         http = URLLib3Session(
             verify=bundle or True,
             proxies=get_environ_proxies(url),
-            timeout=(CONNECT_SECONDS, READ_SECONDS),
+            timeout=(CONNECT_SECONDS, READ_SECONDS),  # type: ignore[arg-type] # its stubs know no pair
         )
         try:
             answer = http.send(request.prepare())
@@ -94,4 +98,6 @@ def _read(content: bytes) -> Mapping[str, object]:
         said = json.loads(content)
     except ValueError:
         said = None
-    return said if isinstance(said, dict) else {"message": f"an answer that is not the lab's: {content[:80]!r}"}
+    return (
+        said if isinstance(said, dict) else {"message": f"an answer that is not the lab's: {content[:80]!r}"}
+    )

@@ -74,7 +74,10 @@ def _ranks_beside(snapshot: Snapshot, pods: list[Pod]) -> list[Pod]:
     return [
         pod
         for pod in snapshot.pods
-        if pod.gpus and not pod.operand and pod.namespace == only.namespace and pod.node not in {"", only.node}
+        if pod.gpus
+        and not pod.operand
+        and pod.namespace == only.namespace
+        and pod.node not in {"", only.node}
     ]
 
 

@@ -190,7 +190,9 @@ def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease]) -> str 
     if command.for_lab:
         return None
     if command.by not in {lease.owner, lease.by}:
-        return f"{lease.called()} is {lease.owner}'s: its owner may run experiments in it, or who runs the lab"
+        return (
+            f"{lease.called()} is {lease.owner}'s: its owner may run experiments in it, or who runs the lab"
+        )
     foreign = [each for each in others if command.by not in {each.owner, each.by}]
     if foreign:
         names = " and ".join(each.called() for each in foreign)
