@@ -67,7 +67,8 @@ class Laws(LawsAtOnce):
         for since, until in self.truth.lacking(pool, self.world.now):
             if any(at <= until and self.late(at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])):
                 continue
-            took = self.late(since, until)
+            # What was granted for later, and not opened yet, stays closed while the lab is paused.
+            took = self.late(since, until, paused=True)
             if took > NODES_WITHIN:
                 self._break(5, f"leases on {pool} had too few nodes from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip

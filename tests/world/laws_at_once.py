@@ -240,7 +240,9 @@ class LawsAtOnce:
 
     def _shares(self, pool: str, **instead: Version) -> Iterator[tuple[str, Version, int]]:
         """The leases in force by opening, each with how many of the pool's machines are its own."""
-        left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
+        # What is no member any more, or is told to go, is nobody's: it goes.
+        group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
+        left = sum(1 for member in group.counted() if member.machine.alive)
         in_force = {**self.truth.known(pool), **instead}.items()
         for name, lease in sorted(in_force, key=lambda each: (each[1].opens, each[0])):
             if lease.justifies(self.world.now):
@@ -327,9 +329,9 @@ class LawsAtOnce:
             if (row["check"], row["node"]) not in self.world.kubernetes.health.told:
                 self._break(6, f"{row['check']} on {row['node']} passed, and no GPU ever said so")
 
-    def late(self, since: datetime, until: datetime) -> timedelta:
+    def late(self, since: datetime, until: datetime, *, paused: bool = False) -> timedelta:
         """How long something took, counted from the last trouble in it; nothing while there is trouble."""
-        for begin, end in self.troubled:
+        for begin, end in [*self.troubled, *(self.paused if paused else [])]:
             if since <= (end or until) and begin <= until:
                 since = max(since, min(end or until, until))
         return until - since
