@@ -141,9 +141,6 @@ def _sweep() -> Mapping[str, float]:
 
 MEASUREMENTS = (
     Measurement(
-        {"histories": "histories", "histories-broken": "histories", "histories-a-second": "1/s"}, _histories
-    ),
-    Measurement(
         {
             "sweep-calls-at-rest": "calls",
             "sweep-calls-running": "calls",
@@ -152,6 +149,9 @@ MEASUREMENTS = (
             "sweep-price": "USD/month",
         },
         _sweep,
+    ),
+    Measurement(
+        {"histories": "histories", "histories-broken": "histories", "histories-a-second": "1/s"}, _histories
     ),
     *(
         Measurement({f"exposure-{kind}": "min"}, _take(kind))

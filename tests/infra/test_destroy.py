@@ -60,6 +60,7 @@ def test_the_command_line_finds_what_it_looks_for(controller: Template) -> None:
         "Region",
         "ClusterName",
         "LedgerTable",
+        "CommandsUrl",
         "OpenLabArn",
         "CloseLabArn",
         "ExtendLeaseArn",
