@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.lengths import SEED, examples
 from tests.world.history import History, Step, history, play
 
-HISTORIES, PARTS = 10_000, 8
+HISTORIES, PARTS = 2_000, 4
 
 
 @pytest.mark.timeout(3600)
@@ -28,7 +28,7 @@ def test_no_history_breaks_a_law(chance: random.Random) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(5400)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_none_of_ten_thousand_breaks_a_law(part: int) -> None:
+def test_none_of_thousands_breaks_a_law(part: int) -> None:
     for number in range(part, HISTORIES, PARTS):
         told = history(random.Random(f"{SEED} {number}"))
         broken = play(told)
