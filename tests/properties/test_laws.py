@@ -147,6 +147,12 @@ STORIES = {
         seed=1046,
         variant="spring",
     ),
+    # The run that ended the first gave up; the run that ended the second settled both, and gave one receipt.
+    "two leases end while no machine can be ended": History(
+        (Step("broken", "big", minutes=15), Step("immortal", "gpu", number=3, minutes=90)),
+        seed=9466,
+        variant="spring",
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

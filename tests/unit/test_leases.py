@@ -196,6 +196,23 @@ def test_why_a_person_asked_stands_in_the_trail_and_on_the_receipt(lab: LabOnMot
     assert closed(lab, lab.command("close", lease=added.id))["because"] == "of the exam"
 
 
+def test_an_opening_in_the_past_is_now_and_counts_in_this_period(lab: LabOnMoto) -> None:
+    lease = opened(lab, opens="2026-09-01T00:00:00Z")
+
+    assert lease.opens == EIGHT
+    assert lease.period == "2026-11"
+
+
+def test_a_window_that_is_granted_late_had_no_nodes_before_that(lab: LabOnMoto) -> None:
+    window = planned(lab, "evening", 0, 120)
+    lab.at(30)
+    step(lab, "Admit", open_command(window).to_json())
+
+    lease = ledger(lab).lease("gpu", window.id)
+    assert lease is not None
+    assert lease.wanted_before == ((EIGHT + 30 * MINUTE, 0),)
+
+
 def test_a_full_pool_refuses_and_says_when_it_would_grant(lab: LabOnMoto) -> None:
     opened(lab)
 
