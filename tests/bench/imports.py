@@ -9,7 +9,18 @@ from collections.abc import Mapping
 from tests.bench.assembly import code_asset
 from tests.bench.figure import Measurement
 
-FUNCTIONS = ("leases", "nodegroups", "cluster", "diagnosis", "guard", "planner", "notices", "deploy", "slack")
+FUNCTIONS = (
+    "leases",
+    "nodegroups",
+    "cluster",
+    "diagnosis",
+    "guard",
+    "planner",
+    "notices",
+    "deploy",
+    "slack",
+    "commands",
+)
 #: The best of so many: what it takes when nothing else wants the machine.
 TIMES = 7
 #: No site-packages hooks, the asset's folder first, the packages behind it: as the runtime has it.

@@ -156,6 +156,7 @@ class Play:
         alive = [machine for machine in self.world.machines.of_pool(step.pool) if machine.alive]
         if alive:
             self.world.machines.shut_down(self.chance.choice(alive))
+            self.laws.taken_back[step.pool] = self.laws.taken_back.get(step.pool, 0) + 1
         self._wait(step)
 
     def _sweeps(self, step: Step) -> None:

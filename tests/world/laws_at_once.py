@@ -52,6 +52,8 @@ class LawsAtOnce:
         self.paused: list[tuple[datetime, datetime | None]] = []
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody took its nodes or its schedules away by hand."""
+        self.taken_back: dict[str, int] = {}
+        """By pool: how many machines AWS took back."""
         self.taken_away: dict[str, datetime] = {}
         """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
         self.asked: dict[str, str] = {}
