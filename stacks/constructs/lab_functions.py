@@ -139,7 +139,7 @@ class LabFunctions(Construct):
             {
                 "SCHEDULE_GROUP": names.schedule_group,
                 "RESTORE_ROLE_ARN": names.role_arn(RESTORES),
-                "FAILSAFE_DLQ_ARN": channels.dead_letters.queue_arn,
+                "DEAD_LETTERS_ARN": channels.dead_letters.queue_arn,
                 "EXPERIMENT_ARN": names.workflow_arn("experiment"),
                 "DIAGNOSIS_FUNCTION_ARN": names.function_arn("diagnosis"),
             },

@@ -173,7 +173,7 @@ def test_a_shortage_goes_round_every_five_minutes_until_all_came(lab: Workflows,
 
     assert aws.clock.time() - begun >= 300
     assert lab.steps.count("Scale") == 2
-    assert lab.steps[7:10] == ["Diagnose", "Announce", "ArmFailsafe"]
+    assert lab.steps[7:11] == ["Diagnose", "Announce", "Release", "ArmFailsafe"]
 
 
 def test_a_close_that_comes_too_late_closes_nothing(lab: Workflows) -> None:

@@ -21,6 +21,7 @@ from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.domain import announcement_opening, instant
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.charge import Charge
+from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
@@ -507,6 +508,14 @@ def test_what_a_shortage_keeps_away_is_not_held_until_it_is_asked_for_again(lab:
     assert again is not None
     assert (again.nodes, again.missing) == (2, 0)
     assert again.wanted_before == ((EIGHT + timedelta(minutes=60), 2), (EIGHT + timedelta(minutes=90), 1))
+
+
+def test_what_a_shortage_keeps_away_is_expected_all_the_same(lab: LabOnMoto) -> None:
+    short = replace(opened(lab), nodes=2, missing=1)
+
+    wanted = expected("gpu", [short], EIGHT + MINUTE, max_nodes=2, instance_type="g5.xlarge")
+
+    assert wanted.nodes == 2
 
 
 def test_two_leases_never_miss_one_node(lab: LabOnMoto) -> None:

@@ -158,7 +158,8 @@ class Laws(LawsAtOnce):
             billed, existed = self.truth.node_seconds(pool)
             # Seconds are rounded at every node's start and end; where EC2 has forgotten one that it took back, its
             # group's activity says when it was gone, and that is when the group had noticed.
-            rounding = 2 * len(self.truth.machines.get(pool, {})) + self.taken_back.get(pool, 0) * int(NOTICED)
+            noticed = self.taken_back.get(pool, 0) * int(NOTICED)
+            rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
             least += (billed - rounding) * min(prices)
             most += (existed + rounding) * max(prices)
         if not least <= spent <= most:

@@ -46,9 +46,13 @@ def expected(
     max_nodes: int,
     instance_type: str,
 ) -> Expected:
-    """What the leases in force justify at `now`, since the last of them had its nodes ordered."""
+    """What the leases in force were granted, since the last of them had its nodes ordered.
+
+    What a shortage keeps away is expected all the same, though it is ordered no more until it is asked for again.
+    """
     target = target_at(leases, now, max_nodes)
     ordered = [lease.ordered or lease.opens for lease in target.in_force]
     since = min(now, max(ordered)) if ordered else now - WITHOUT_LEASE
     known = gpu_type(instance_type)
-    return Expected(pool, instance_type, target.nodes, known.gpus if known else None, since)
+    nodes = min(max_nodes, sum(lease.nodes for lease in target.in_force))
+    return Expected(pool, instance_type, nodes, known.gpus if known else None, since)
