@@ -147,6 +147,12 @@ STORIES = {
         seed=1046,
         variant="spring",
     ),
+    # The planner looked at that very instant, and took the schedule away that was about to fire.
+    "the planner looks as a lease for later is about to open": History(
+        (Step("ahead", "gpu", number=0, minutes=15), Step("deploy", "gpu", number=0, minutes=40)),
+        seed=5006,
+        variant="spring",
+    ),
     # The run that ended the first gave up; the run that ended the second settled both, and gave one receipt.
     "two leases end while no machine can be ended": History(
         (Step("broken", "big", minutes=15), Step("immortal", "gpu", number=3, minutes=90)),

@@ -92,6 +92,22 @@ def test_a_warning_that_is_about_to_fire_is_left_alone(world: LabOnMoto) -> None
     assert "warn-15-evening-2026-11-20" not in schedules()
 
 
+def test_an_opening_and_an_end_that_are_about_to_fire_are_left_alone(world: LabOnMoto) -> None:
+    office = deployed(world, EVENING)
+    plan_all(office)
+
+    world.at(60)
+    plan_all(office)
+    assert "open-evening-2026-11-20" in schedules()
+
+    lease = world.capacity.ledger.lease("gpu", "evening-2026-11-20")
+    assert lease is not None
+    assert STEPS["Admit"]({"command": open_command(lease).to_json(), "results": {}}, office.desk)["lease"]
+    world.at(180)
+    plan_all(office)
+    assert "close-evening-2026-11-20" in schedules()
+
+
 def test_what_somebody_did_to_the_schedules_is_put_right(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
     plan_all(office)
@@ -124,6 +140,7 @@ def test_a_window_taken_out_of_the_lab_is_taken_back_and_a_running_one_is_not(wo
     run = {"command": open_command(first).to_json(), "results": {}}
     assert STEPS["Admit"](run, office.desk)["outcome"] == "granted"
 
+    world.at(62)
     plan_all(deployed(world))
 
     left = {lease.id: lease.state for lease in world.capacity.ledger.leases("gpu")}

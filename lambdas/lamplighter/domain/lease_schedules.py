@@ -31,20 +31,22 @@ def wanted_schedules(
     lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause] = ()
 ) -> list[Schedule]:
     """The schedules that should exist for a lease, whatever exists."""
+    return [shot for shot in _shots(lease, doors, now, pauses) if shot.at > now]
+
+
+def firing(lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause] = ()) -> list[str]:
+    """Those that are due and may not have fired yet: Scheduler takes up to a minute."""
+    return [shot.name for shot in _shots(lease, doors, now, pauses) if now - NEAREST < shot.at <= now]
+
+
+def _shots(lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause]) -> list[Schedule]:
     if lease.state is LeaseState.CLOSING or lease.state in OVER:
         return []
     shots = [*warn_schedules(lease, doors), close_schedule(lease, doors)]
     opens = opens_at(lease, pauses, now)
     if unopened(lease) and opens is not None:
         shots.insert(0, open_schedule(lease, doors) if opens == lease.opens else _late(lease, doors, opens))
-    return [shot for shot in shots if shot.at > now]
-
-
-def firing(lease: Lease, doors: Doors, now: datetime) -> list[str]:
-    """The warnings that are due and may not have fired yet: Scheduler takes up to a minute."""
-    if lease.state is LeaseState.CLOSING or lease.state in OVER:
-        return []
-    return [shot.name for shot in warn_schedules(lease, doors) if now - NEAREST < shot.at <= now]
+    return shots
 
 
 def opens_at(lease: Lease, pauses: Sequence[Pause], now: datetime) -> datetime | None:

@@ -150,7 +150,7 @@ def plan(
         tuple(take_back),
         tuple(shot for lease in leases for shot in wanted_schedules(lease, doors, now, pauses)),
         tuple(start for lease in leases for start in _starts(lease, doors, now, pauses)),
-        tuple(name for lease in leases for name in firing(lease, doors, now)),
+        tuple(name for lease in leases for name in firing(lease, doors, now, pauses)),
     )
 
 
