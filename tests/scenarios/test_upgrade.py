@@ -1,10 +1,14 @@
 """Another release is deployed while pools are leased: back to the previous one, and up to this one again."""
 
+import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from lamplighter.domain import orders
+from lamplighter.domain.commands import Verb
 from lamplighter.domain.lease import Lease, LeaseState
 from local.assembly import synthesise
 from tests.scenarios import release
@@ -34,7 +38,7 @@ def test_back_to_the_previous_release_and_up_again_disturbs_no_lease(lab: LabDay
     undisturbed(lab, hers, node)
 
     # when bob gets a node from the previous release, and this one is deployed again
-    his = lab.open(1, "2h", "--owner", "bob", "--add")
+    his = by_the_command_line_of_then(lab)
     lab.until_state(his.id, LeaseState.OPEN)
     ended = lab.cloud.redeploy(LAB)
 
@@ -53,6 +57,24 @@ def test_back_to_the_previous_release_and_up_again_disturbs_no_lease(lab: LabDay
     end = lab.until_quiet()
     assert lab.receipt(hers.id)["node_seconds"] > lab.receipt(his.id)["node_seconds"] > 0
     assert end.failsafe == ()
+
+
+def by_the_command_line_of_then(lab: LabDay) -> Lease:
+    """A lease of bob's: it started the workflow itself, and the lab had no address of its own."""
+    given = orders.order(Verb.OPEN, "gpu", command_id="cli-open-of-then", by="bob", source="cli", now=lab.now)
+    command = replace(given, nodes=1, lasting=timedelta(hours=2), add=True)
+    workflows = lab.api("stepfunctions")
+    [opening] = [
+        each["stateMachineArn"]
+        for each in workflows.list_state_machines()["stateMachines"]
+        if each["name"] == f"{lab.lab.name}-open"
+    ]
+    sent = json.dumps({"command": command.to_json()})
+    workflows.start_execution(stateMachineArn=opening, name=command.id, input=sent)
+    lab.until(
+        "it is decided", lambda _: lab.ledger.command("gpu", command.id) is not None, timedelta(minutes=5)
+    )
+    return lab.lease(command.lease_id)
 
 
 def undisturbed(lab: LabDay, lease: Lease, *instances: str) -> None:

@@ -131,7 +131,9 @@ class LawsAtOnce:
 
     def _terminated(self, *, InstanceIds: list[str]) -> Any:
         machines = self.world.machines.machines
-        pools = {machines[name].pool for name in InstanceIds if name in machines}
+        # One that is in no group is no lease's, however few nodes a shortage leaves.
+        members = {name for group in self.world.machines.groups.values() for name in group.members}
+        pools = {machines[name].pool for name in InstanceIds if name in machines and name in members}
         done = self._terminates(InstanceIds=InstanceIds)
         for pool in pools:
             left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
