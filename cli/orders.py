@@ -35,7 +35,7 @@ def order(found: Deployment, verb: Verb, pool: str) -> Command:
 
 def concerning(command: Command, *leases: Lease) -> Command:
     """The command as one who runs the lab gives it, where any of these leases is somebody else's."""
-    return replace(command, for_lab=not all(asked.theirs(lease, command.by) for lease in leases))
+    return replace(command, for_lab=not all(lease.is_of(command.by) for lease in leases))
 
 
 def start(found: Deployment, command: Command) -> str:

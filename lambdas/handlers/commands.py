@@ -19,7 +19,7 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain import asked, orders
 from lamplighter.domain.caller import Caller
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
 from lamplighter.domain.schedule import Start
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
 from lamplighter.lab import Lab
@@ -46,7 +46,7 @@ class Office:
         """The command of whoever AWS let in. Raises BadInput or Refused."""
         caller, path = _let_in(event)
         command = asked.read(_body(event), path, caller, clock.now())
-        if command.pool != "*" and command.pool not in self.lab.pools:
+        if command.pool != WHOLE_LAB and command.pool not in self.lab.pools:
             raise BadInput(
                 f"pool: the lab has no pool '{command.pool[:80]}', it has {', '.join(self.lab.pools)}"
             )
@@ -62,7 +62,7 @@ class Office:
 
     def start(self, command: Command) -> None:
         """Start the command's workflow; started before, it is the same start."""
-        arn = self.arns[orders.WORKFLOWS.get(command.verb, orders.CHANGES)]
+        arn = self.arns[orders.workflow(command.verb)]
         self.workflows.start(Start(arn, command.id, command))
 
 

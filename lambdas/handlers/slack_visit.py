@@ -67,7 +67,7 @@ class Office:
 
     def start(self, command: Command) -> None:
         """Start the command's workflow; started before, it is the same start."""
-        workflow = self.arns[orders.WORKFLOWS.get(command.verb, orders.CHANGES)]
+        workflow = self.arns[orders.workflow(command.verb)]
         self.workflows.start(Start(workflow, command.id, command))
 
 

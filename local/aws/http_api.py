@@ -19,7 +19,7 @@ from moto.apigatewayv2.models import apigatewayv2_backends
 from moto.awslambda.exceptions import UnknownFunctionException
 
 from local.aws.cloudformation.types_http import PAGE
-from local.aws.http_api_authorizer import let_in
+from local.aws.http_api_authorizer import context, let_in
 from local.aws.lambda_service import LambdaService
 from local.aws.server import Request, Response, Server
 from local.aws.surroundings import Surroundings
@@ -62,10 +62,10 @@ class HttpApi:
             around = self._around
             place = f"{api_id}/$default/{request.method}{path}"
             resource = f"arn:aws:execute-api:{around.region}:{around.account_id}:{place}"
-            identity = let_in(request, around.endpoint, resource)
-            if identity is None:
+            holder = let_in(request, around.endpoint, resource)
+            if holder is None:
                 return _message(403, "Forbidden")
-            event["requestContext"]["authorizer"] = identity.context()
+            event["requestContext"]["authorizer"] = context(holder)
         return self._of_the_function(_function(integration.integration_uri), event)
 
     def _of_the_function(self, function: str, event: dict[str, Any]) -> Response:

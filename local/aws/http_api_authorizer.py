@@ -7,7 +7,6 @@ The signature is computed again by botocore with the secret that belongs to the 
 import hmac
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from botocore.auth import SigV4Auth
@@ -24,31 +23,22 @@ _SIGNED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Identity:
-    """Who signed, as API Gateway tells a function."""
-
-    access_key: str
-    account: str
-    user_id: str
-    arn: str
-
-    def context(self) -> Mapping[str, Any]:
-        """`requestContext.authorizer` of the event."""
-        return {
-            "iam": {
-                "accessKey": self.access_key,
-                "accountId": self.account,
-                "callerId": self.user_id,
-                "cognitoIdentity": None,
-                "principalOrgId": None,
-                "userArn": self.arn,
-                "userId": self.user_id,
-            }
+def context(holder: iam.Holder) -> Mapping[str, Any]:
+    """`requestContext.authorizer` of the event: who signed, as API Gateway tells a function."""
+    return {
+        "iam": {
+            "accessKey": holder.access_key,
+            "accountId": iam.ACCOUNT,
+            "callerId": holder.user_id,
+            "cognitoIdentity": None,
+            "principalOrgId": None,
+            "userArn": holder.arn,
+            "userId": holder.user_id,
         }
+    }
 
 
-def let_in(request: Request, endpoint: str, resource: str) -> Identity | None:
+def let_in(request: Request, endpoint: str, resource: str) -> iam.Holder | None:
     """Who asks, where the signature is theirs and their policies allow the address; else nobody."""
     signed = _SIGNED.fullmatch(request.headers.get("authorization", ""))
     holder = iam.holder(signed[1]) if signed else None
@@ -58,9 +48,7 @@ def let_in(request: Request, endpoint: str, resource: str) -> Identity | None:
         return None
     if holder.token != request.headers.get("x-amz-security-token"):
         return None
-    if not iam.may(holder, ACTION, resource):
-        return None
-    return Identity(signed[1], iam.ACCOUNT, holder.user_id, holder.arn)
+    return holder if iam.may(holder, ACTION, resource) else None
 
 
 def _signature(request: Request, endpoint: str, region: str, names: str, holder: iam.Holder) -> str:

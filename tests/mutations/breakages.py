@@ -242,7 +242,7 @@ BREAKAGES = (
         3,
         "whoever may ask for their own may ask for another's",
         f"{DOMAIN}/asked.py",
-        "if not command.for_lab and not theirs(lease, command.by):",
+        "if not command.for_lab and not lease.is_of(command.by):",
         "if False:",
     ),
     Breakage(

@@ -145,8 +145,8 @@ class Truth:
     def _justified(self, pool: str, until: datetime) -> Iterator[tuple[datetime, datetime, int]]:
         """From when to when how many nodes are justified, by each lease as it stood."""
         for name in self.leases.get(pool, {}):
-            for _version, begins, ends, nodes in self._stretches(pool, name, until):
-                yield begins, ends, nodes
+            for version, begins, ends in self._stretches(pool, name, until):
+                yield begins, ends, version.nodes
 
     def node_seconds(self, pool: str) -> tuple[Fraction, Fraction]:
         """What ran, in node-seconds: as EC2 bills it, and until every machine was really gone."""
@@ -167,9 +167,9 @@ class Truth:
             for life in self.machines.get(pool, {}).values()
         ]
         wanted = [
-            (version.opens, name, begin, end, nodes)
+            (version.opens, name, begin, end, version.nodes)
             for name in self.leases.get(pool, {})
-            for version, begin, end, nodes in self._stretches(pool, name, now)
+            for version, begin, end in self._stretches(pool, name, now)
         ]
         edges = sorted({at for life in lives for at in life} | {at for each in wanted for at in each[2:4]})
         found: dict[str, Fraction] = {}
@@ -184,14 +184,14 @@ class Truth:
 
     def _stretches(
         self, pool: str, name: str, until: datetime
-    ) -> Iterator[tuple[Version, datetime, datetime, int]]:
-        """From when to when how many nodes a lease wanted."""
+    ) -> Iterator[tuple[Version, datetime, datetime]]:
+        """From when to when a lease was granted, by each of its versions."""
         versions = self.leases[pool][name]
         for version, following in zip(versions, [*versions[1:], None], strict=True):
             begins = max(version.at, version.opens)
             ends = min(version.closes, following.at if following else until)
             if version.granted and begins < ends:
-                yield version, begins, ends, version.nodes
+                yield version, begins, ends
 
     def _written(self, before: Any, item: Any) -> None:
         said = item or before

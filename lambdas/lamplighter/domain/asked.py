@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 
 from lamplighter.domain import instant, orders
 from lamplighter.domain.caller import Caller
-from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
+from lamplighter.domain.commands import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Verb
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.lease import Lease
 from lamplighter.errors import BadInput, Refused
@@ -40,22 +40,20 @@ _TAKES: Mapping[Verb, tuple[str, ...]] = {
     Verb.EXPERIMENT: ("experiment", "lease", "because"),
     Verb.RESTORE: ("experiment", "lease"),
 }
-_OF_THE_WHOLE_LAB = frozenset({Verb.SKIP, Verb.UNSKIP, Verb.PAUSE, Verb.RESUME})
 _OF_A_LEASE = frozenset({Verb.EXTEND, Verb.CLOSE, Verb.KEEP})
 _ROUTES = {
-    Verb.OPEN: "open",
-    Verb.EXTEND: "extend",
-    Verb.CLOSE: "close",
-    Verb.EXPERIMENT: "experiment",
-    Verb.RESTORE: "experiment",
+    "OpenLab": "open",
+    "ExtendLease": "extend",
+    "CloseLab": "close",
+    "Experiment": "experiment",
+    orders.CHANGES: "change",
 }
-ROUTES = ("open", "extend", "close", "experiment", "change")
-PATHS = tuple(f"{authority}/{way}" for authority in (OWN, LAB) for way in ROUTES)
+PATHS = tuple(f"{authority}/{way}" for authority in (OWN, LAB) for way in _ROUTES.values())
 
 
 def route(verb: Verb) -> str:
     """The last part of the address that takes the verb."""
-    return _ROUTES.get(verb, "change")
+    return _ROUTES[orders.workflow(verb)]
 
 
 def document(command: Command, token: str) -> dict[str, object]:
@@ -80,7 +78,7 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
     pool = _text(body, "pool", LONGEST_NAME)
     if token is None or pool is None:
         raise BadInput(f"{'pool' if token else 'token'}: is missing, it must be text")
-    if (pool == WHOLE_LAB) != (verb in _OF_THE_WHOLE_LAB):
+    if (pool == WHOLE_LAB) != (verb in CHANGES_TO_THE_CALENDAR):
         raise BadInput(
             f"pool: {verb.value} takes {'a pool' if pool == WHOLE_LAB else WHOLE_LAB!r}, not {pool[:80]!r}"
         )
@@ -116,24 +114,19 @@ def about(command: Command, lease: Lease | None, run: ExperimentRun | None = Non
     if command.verb in _OF_A_LEASE and command.lease is not None:
         if lease is None:
             raise BadInput(f"lease: pool {command.pool} has no lease '{command.lease[:80]}'")
-        if not command.for_lab and not theirs(lease, command.by):
+        if not command.for_lab and not lease.is_of(command.by):
             raise Refused(
                 f"{lease.called()} is {lease.owner}'s, and you may {command.verb.value} your own: ask them, or "
                 "somebody who runs the lab"
             )
         return replace(command, owner=lease.owner)
     if command.verb is Verb.RESTORE and not command.for_lab:
-        mine = run is not None and (run.by == command.by or (lease is not None and theirs(lease, command.by)))
+        mine = run is not None and (run.by == command.by or (lease is not None and lease.is_of(command.by)))
         if not mine:
             raise Refused(
                 "only who runs an experiment, the owner of its lease or who runs the lab may restore it"
             )
     return command
-
-
-def theirs(lease: Lease, name: str) -> bool:
-    """Whether the lease is this person's: they answer for it, or asked for it."""
-    return name in {lease.owner, lease.by}
 
 
 def _of_ones_own(command: Command, owner: str | None) -> None:

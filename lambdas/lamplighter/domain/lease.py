@@ -114,6 +114,10 @@ class Lease:
         """Whether it justifies nodes at this instant."""
         return self.granted and self.opens <= at < self.closes
 
+    def is_of(self, name: str) -> bool:
+        """Whether it is this person's: they answer for it, or asked for it."""
+        return name in {self.owner, self.by}
+
     def overlaps(self, opens: datetime, closes: datetime) -> bool:
         """Whether it shares an instant with [opens, closes)."""
         return self.opens < closes and opens < self.closes

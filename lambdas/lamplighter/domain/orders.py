@@ -26,6 +26,11 @@ WORKFLOWS: Mapping[Verb, str] = {
 """Which workflow a command starts; every other verb is a change of the lab."""
 
 
+def workflow(verb: Verb) -> str:
+    """The workflow that takes the verb."""
+    return WORKFLOWS.get(verb, CHANGES)
+
+
 def order(verb: Verb, pool: str, *, command_id: str, by: str, source: str, now: datetime) -> Command:
     """A command of theirs, good for a quarter of an hour; the giver answers for what it makes."""
     return Command(

@@ -83,9 +83,7 @@ def _ranks_beside(snapshot: Snapshot, pods: list[Pod]) -> list[Pod]:
 
 def _never_ran(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether its image is not there yet, or cannot be had: nobody can have met it."""
-    if pod.succeeded or workloads.is_history(snapshot, pod):
-        return False
-    return pod.phase == "Pending" and bool(pod.node or workloads.pull_failure(snapshot, pod))
+    return pod.phase == "Pending" and not workloads.is_history(snapshot, pod)
 
 
 def _kept_back(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> bool:

@@ -170,7 +170,7 @@ def _lease(command: Command, ground: Ground, now: datetime) -> tuple[Lease | Non
             f"an experiment runs only inside a lease, and {what} is not in force: "
             f"lamplighter open {command.pool} 2 for 1h"
         )
-    mine = [lease for lease in running if command.by in {lease.owner, lease.by}]
+    mine = [lease for lease in running if lease.is_of(command.by)]
     chosen = mine if len(mine) == 1 else running
     if len(chosen) > 1:
         return None, (
@@ -189,11 +189,11 @@ def _lease(command: Command, ground: Ground, now: datetime) -> tuple[Lease | Non
 def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease]) -> str | None:
     if command.for_lab:
         return None
-    if command.by not in {lease.owner, lease.by}:
+    if not lease.is_of(command.by):
         return (
             f"{lease.called()} is {lease.owner}'s: its owner may run experiments in it, or who runs the lab"
         )
-    foreign = [each for each in others if command.by not in {each.owner, each.by}]
+    foreign = [each for each in others if not each.is_of(command.by)]
     if foreign:
         names = " and ".join(each.called() for each in foreign)
         last = max(each.closes for each in foreign)
