@@ -11,12 +11,12 @@ from handlers.slack_visit import Visit
 from lamplighter.adapters.slack import reply
 from lamplighter.clock import monotonic, sleep
 from lamplighter.domain import meant, orders
+from lamplighter.domain.allowance import Allowance, answered_for
 from lamplighter.domain.commands import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.slack import answers, roles
 from lamplighter.domain.slack.answers import Answer
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
-from lamplighter.domain.slack.person import id_in
 from lamplighter.domain.slack.request import Press
 from lamplighter.domain.slack.roles import No, Wanted
 from lamplighter.domain.slack.understand import Understood, Word
@@ -57,17 +57,7 @@ def opening(visit: Visit, wants: Understood) -> Command:
 
 def why_not_open(visit: Visit, command: Command) -> No | None:
     """Why the roles do not allow it; the nodes that they have, and that they let others have, count together."""
-    begins, until = command.opens or command.issued, ends(command)
-    people = {visit.person.id, id_in(command.owner) or visit.person.id}
-    theirs = sum(
-        lease.nodes
-        for lease in visit.leases(command.pool)
-        if lease.granted
-        and lease.overlaps(begins, until)
-        and (id_in(lease.owner) in people or id_in(lease.by) == visit.person.id)
-    )
-    wanted = Wanted(Word.OPEN, command.pool, theirs + (command.nodes or 1), until - begins)
-    return roles.refusal(visit.person, wanted, visit.office.roles)
+    return roles.refusal(visit.person, _opened(visit, command), visit.office.roles)
 
 
 def free(visit: Visit, running: Sequence[Lease]) -> int | None:
@@ -97,10 +87,8 @@ def extending(visit: Visit, wants: Understood) -> tuple[Command, Lease]:
 
 
 def why_not_extend(visit: Visit, command: Command, lease: Lease) -> No | None:
-    """Why the roles do not allow it; its whole length counts."""
-    length = extended(command, lease) - lease.begins
-    wanted = Wanted(Word.EXTEND, lease.pool, length=length, lease=lease)
-    return roles.refusal(visit.person, wanted, visit.office.roles)
+    """Why the roles do not allow it; its whole length counts, and what they have beside it by then."""
+    return roles.refusal(visit.person, _extended(visit, command, lease), visit.office.roles)
 
 
 def close(visit: Visit, wants: Understood) -> Answer:
@@ -156,6 +144,7 @@ def give(visit: Visit, command: Command, lease: Lease | None, said: str | None =
     office, said = visit.office, said or _said(visit, command, lease)
     decision = office.ledger.command(command.pool, command.id)
     if decision is None:
+        command = replace(command, allowance=_allowance(visit, command, lease))
         visit.patience.say_at_the_end(_follows(visit, said).to_json())
         visit.patience.check()
         office.start(command)
@@ -165,6 +154,32 @@ def give(visit: Visit, command: Command, lease: Lease | None, said: str | None =
     named = decision.lease or decision.about
     after = office.ledger.lease(command.pool, named) if named else lease
     return answers.decided(decision, command, after, said, visit.voice)
+
+
+def _allowance(visit: Visit, command: Command, lease: Lease | None) -> Allowance | None:
+    """What the lab holds the command against as it decides: what was given meanwhile counts as well."""
+    if command.verb is Verb.OPEN:
+        wanted = _opened(visit, command)
+    elif command.verb is Verb.EXTEND and lease is not None:
+        wanted = _extended(visit, command, lease)
+    else:
+        return None
+    return roles.allowance(visit.person, wanted, visit.office.roles)
+
+
+def _opened(visit: Visit, command: Command) -> Wanted:
+    begins, until = command.opens or command.issued, ends(command)
+    theirs = answered_for(visit.leases(command.pool), visit.person.written, command.owner, begins, until)
+    return Wanted(Word.OPEN, command.pool, theirs + (command.nodes or 1), until - begins)
+
+
+def _extended(visit: Visit, command: Command, lease: Lease) -> Wanted:
+    until = extended(command, lease)
+    others = (other for other in visit.leases(lease.pool) if other.id != lease.id)
+    theirs = answered_for(others, visit.person.written, lease.owner, lease.closes, until)
+    # Whoever has more nodes than they may open, since somebody let them, may go on with those.
+    nodes = theirs + lease.nodes if theirs else None
+    return Wanted(Word.EXTEND, lease.pool, nodes, until - lease.begins, lease)
 
 
 def _decision(visit: Visit, command: Command) -> Decision | None:

@@ -246,6 +246,13 @@ BREAKAGES = (
         "if False:",
     ),
     Breakage(
+        3,
+        "what a role allows is asked only before a command is given",
+        f"{DOMAIN}/allowance.py",
+        "    if allowance is None:",
+        "    if True:",
+    ),
+    Breakage(
         4,
         "a lease that is granted late had nodes before that",
         f"{HANDLERS}/leases_granting.py",

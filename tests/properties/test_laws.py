@@ -159,6 +159,16 @@ STORIES = {
         seed=9466,
         variant="spring",
     ),
+    # Whoever may have two nodes let others have three: the door looked at leases, and none was granted yet.
+    "somebody says yes twice before the lab has decided once": History(
+        (
+            Step("asks", "gpu", number=1, minutes=15),
+            Step("asks", "gpu", number=2, minutes=15),
+            Step("says-yes", "gpu", number=1),
+        ),
+        seed=2,
+        variant="watch",
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

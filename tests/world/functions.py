@@ -83,7 +83,7 @@ class Functions:
         payload = json.loads(json.dumps(event))
 
         def work() -> None:
-            result, error = self._outcome(invocation, payload)
+            result, error = self._outcome(invocation, lambda: _handler(name)(payload, None))
             self._agenda.after(ANSWERED, lambda: done(result, error))
 
         if any(trouble.kind == "slow" for trouble in invocation.troubles):
@@ -105,13 +105,19 @@ class Functions:
         name = arn.rpartition(":")[2].rpartition("-")[2]
         if name in self.deleted:
             raise refused("ResourceNotFoundException", f"Function not found: {arn}", "Invoke", 404)
-        step = str(event.get("step", "event"))
+        payload = json.loads(json.dumps(event))
+        return self.at_once(name, str(event.get("step", "event")), lambda: _handler(name)(payload, None))
+
+    def at_once(
+        self, name: str, step: str, work: Callable[[], Json]
+    ) -> tuple[Json | None, StatesError | None]:
+        """Something of a function is done now, and nothing slow happens to it."""
         troubles = tuple(each for each in self.troubles(name, step) if each.kind != "slow")
         invocation = Invocation(name, step, troubles)
         self.count += 1
         before, self.current = self.current, invocation
         try:
-            return self._outcome(invocation, json.loads(json.dumps(event)))
+            return self._outcome(invocation, work)
         finally:
             self.current = before
 
@@ -159,11 +165,12 @@ class Functions:
                 return act()
         raise NotInTheWorld(trouble.kind)
 
-    def _outcome(self, invocation: Invocation, payload: Json) -> tuple[Json | None, StatesError | None]:
-        handler = importlib.import_module(f"handlers.{invocation.function}").handler
+    def _outcome(
+        self, invocation: Invocation, work: Callable[[], Json]
+    ) -> tuple[Json | None, StatesError | None]:
         result, error = None, None
         try:
-            result = json.loads(json.dumps(handler(payload, None)))
+            result = json.loads(json.dumps(work()))
         except Died:
             error = StatesError("Lambda.Unknown", "The process ended before it returned")
         except Exception as failed:  # noqa: BLE001 -- as Lambda does
@@ -225,6 +232,11 @@ class Functions:
             return
         self._parked.remove(invocation)
         self._hand_over(invocation, invocation.go.release)
+
+
+def _handler(function: str) -> Callable[[Json, None], Json]:
+    found: Callable[[Json, None], Json] = importlib.import_module(f"handlers.{function}").handler
+    return found
 
 
 def _told(error: Exception) -> str:

@@ -4,7 +4,6 @@
 what is broken.
 """
 
-import hashlib
 import json
 import random
 from collections.abc import Iterator
@@ -13,11 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.world.chat import STUDENTS, TEACHER, Chat, written
 from tests.world.cloudformation import DIES, MARKED
 from tests.world.functions import KINDS, Trouble
 from tests.world.labs import FIRST_SWEEP, LAB, VARIANTS
 from tests.world.laws import Laws
-from tests.world.people import BOSS, CRAFTED, PEOPLE, ask
+from tests.world.people import BOSS, CRAFTED, PEOPLE, ask, lease_of
 from tests.world.truth import Truth
 from tests.world.world import World
 
@@ -57,7 +57,7 @@ KINDS_OF_STEPS = (
     "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
     "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
-    "currency",
+    "currency", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
 )  # fmt: skip
 
 
@@ -86,6 +86,7 @@ class Play:
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.truth = world, Truth(world)
         self.laws = Laws(world, self.truth)
+        self.chat = Chat(world)
         self.chance = random.Random(seed)
         self.commands: list[tuple[str, Json]] = []
         self._number = 0
@@ -142,6 +143,44 @@ class Play:
             lease = self._some_lease(Step("crafted", step.pool, self.chance.randint(0, 3)))
             verb = self.chance.choice(("close", "extend", "keep"))
             self._ask(who, verb, step, lease=lease, for_seconds=600 if verb == "extend" else None)
+        self._wait(Step("wait", minutes=2))
+
+    def _asks(self, step: Step) -> None:
+        """A student asks in Slack for what students may not do: nodes, or more time on a lease."""
+        who, value = self.chance.choice(STUDENTS), {"p": step.pool, "s": step.minutes * 120}
+        lease = None if step.number else self._some_lease(Step("asks", step.pool, self.chance.randint(0, 3)))
+        wants = {"v": "extend", "l": lease} if lease else {"v": "add", "n": max(1, step.number)}
+        command = self.chat.presses(who, "ask", **value, **wants)
+        self.laws.asked[command] = (written(who), written(TEACHER))
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _says_yes(self, step: Step) -> None:
+        """Who may let others in says yes to all that was asked lately, some of it twice; students may not."""
+        who = self.chance.choice((TEACHER, TEACHER, TEACHER, *STUDENTS))
+        for asked in self.chat.asks[-3:]:
+            for _ in range(self.chance.choice((1, 1, 2))):
+                self.chat.presses(who, "approve" if step.number or who != TEACHER else "decline", a=asked)
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _teaches(self, step: Step) -> None:
+        """Who may open a little does, or takes more time."""
+        lease = self._some_lease(step) if step.number == 3 else None
+        value = {"p": step.pool, "s": step.minutes * 120}
+        for _ in range(self.chance.choice((1, 2))):
+            if lease:
+                self.chat.presses(TEACHER, "extend", l=lease, s=step.minutes * 60)
+                continue
+            command = self.chat.presses(TEACHER, "add", n=max(1, step.number), **value)
+            self.laws.asked[command] = (written(TEACHER), written(TEACHER))
+        self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _meddles(self, step: Step) -> None:
+        """A student presses the buttons under a lease, whosever it is."""
+        lease = self._some_lease(step)
+        if lease:
+            action = self.chance.choice(("confirm", "extend", "keep"))
+            more = {"s": step.minutes * 60} if action == "extend" else {}
+            self.chat.presses(self.chance.choice(STUDENTS), action, l=lease, **more)
         self._wait(Step("wait", minutes=2))
 
     def _keep(self, step: Step) -> None:
@@ -427,7 +466,7 @@ class Play:
             return
         self.laws.expiries[known] = self.world.now + timedelta(minutes=15)
         if verb == "open":
-            self.laws.asked[f"cli-{hashlib.sha256(known.encode()).hexdigest()[:8]}"] = who
+            self.laws.asked[lease_of("cli", known)] = (who, who)
         for (workflow, name), run in self.world.workflows.executions.items():
             if name == known:
                 command = json.loads(run.input)["command"]

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tests.world.chat import SLACK
+
 Json = dict[str, Any]
 FIRST_SWEEP = timedelta(minutes=6)
 START = datetime(2026, 11, 20, 16, 54, tzinfo=UTC)
@@ -19,6 +21,7 @@ LAB: Json = {
         {"name": "proof", "pool": "big", "days": "daily", "start": "19:00", "end": "20:30", "nodes": 1},
     ],
     "guard": {"budget": {"amount": "30", "period": "day"}, "longest_lease": "3h30m"},
+    "slack": SLACK,
 }
 AROUND_NINE: list[Json] = [
     {"name": "evening", "pool": "gpu", "days": "daily", "start": "20:00", "end": "21:00", "nodes": 2},

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 
 from tests.properties.contract_reading import opening
+from tests.world.chat import STUDENTS, written
 from tests.world.laws_at_once import HAND_OVER, LawsAtOnce
 from tests.world.machines import NOTICED
 from tests.world.people import PEOPLE
@@ -203,13 +204,12 @@ class Laws(LawsAtOnce):
         for pool, leases in self.truth.leases.items():
             for name, versions in leases.items():
                 last = versions[-1]
-                if name in self.asked and {last.owner, last.asked_by} != {self.asked[name]}:
-                    self._break(
-                        3, f"{self.asked[name]} asked for {name}, which is {last.owner}'s by {last.asked_by}"
-                    )
+                if name in self.asked and (last.owner, last.asked_by) != self.asked[name]:
+                    owner, by = self.asked[name]
+                    self._break(3, f"{name} is {last.owner}'s by {last.asked_by}, not {owner}'s by {by}")
             for who, lease in self.truth.touched(pool):
                 owner = self.truth.owner(pool, lease)
-                if who in PEOPLE and owner != who:
+                if who in ALONE and owner != who:
                     self._break(3, f"{who} touched {lease}, which is {owner}'s")
 
     def _every_word_has_a_reason(self) -> None:
@@ -227,4 +227,6 @@ class Laws(LawsAtOnce):
                         self._break(10, f"{execution.name} came to {step} before RestoreExperiments")
 
 
+ALONE = {*PEOPLE, *map(written, STUDENTS)}
+"""Those who may touch what is theirs, and nothing else."""
 _ZERO = {"M": {"amount": {"S": "0"}}}

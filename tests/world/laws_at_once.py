@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
+from tests.world.chat import LONGEST, MOST, TEACHER, written
 from tests.world.machines import Group, Machine
 from tests.world.truth import GRANTED, Order, Truth, Version, amount
 from tests.world.world import World
@@ -56,8 +57,8 @@ class LawsAtOnce:
         """By pool: how many machines AWS took back."""
         self.taken_away: dict[str, datetime] = {}
         """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
-        self.asked: dict[str, str] = {}
-        """By lease: who asked for it at the lab's address."""
+        self.asked: dict[str, tuple[str, str]] = {}
+        """By lease: whose it is, if it is granted, and who gave the command for it."""
         self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
         """By pool: what a node-second has cost since the beginning."""
         self.allowed = [(world.now, world.lab.guard.budget.amount)]
@@ -204,6 +205,7 @@ class LawsAtOnce:
                 self._ends_at_curfew(pool, name, versions[0])
                 self._fits(pool, name, versions[0])
                 self._moved_before(pool, name)
+                self._within_the_role(pool, versions[0])
             return
         was, now = versions[-2:]
         self._keeps_what_runs(pool, name, was, now)
@@ -216,6 +218,7 @@ class LawsAtOnce:
             self._fits(pool, name, now)
         if now.granted and now.closes > (was.closes if was.granted else was.opens):
             self._moved_before(pool, name)
+            self._within_the_role(pool, now)
         if now.granted:
             self._ends_at_curfew(pool, name, now)
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
@@ -298,6 +301,20 @@ class LawsAtOnce:
         most = max(sum(v.nodes for v in others if v.opens <= t < v.closes) for t in at) + lease.nodes
         if most > self.world.lab.pools[pool].max_nodes:
             self._break(3, f"with lease {name} pool {pool} is promised to {most} nodes")
+
+    def _within_the_role(self, pool: str, lease: Version) -> None:
+        """Whoever may have so many nodes never has more, with what they let others have."""
+        who = written(TEACHER)
+        theirs = [v for v in self.truth.known(pool).values() if v.granted and who in {v.owner, v.asked_by}]
+        if who not in {lease.owner, lease.asked_by}:
+            return
+        most = max(
+            sum(v.nodes for v in theirs if v.opens <= at < v.closes) for at in (v.opens for v in theirs)
+        )
+        if most > MOST:
+            self._break(3, f"{who} may have {MOST} nodes on {pool}, and answers for {most}")
+        if lease.owner == who and lease.closes - lease.opens > LONGEST:
+            self._break(3, f"{who} may have nodes for {LONGEST}, and a lease of theirs lasts longer")
 
     def _decided(self, command: str, item: Any) -> None:
         if not item["reason"]["S"].strip():

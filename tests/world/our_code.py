@@ -41,6 +41,7 @@ def _caches(_modules: int) -> list[Any]:
 
 for _function in (
     "commands",
+    "slack_answering",
     "leases",
     "nodegroups",
     "cluster",

@@ -4,6 +4,7 @@
 of what they send is crafted.
 """
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -46,3 +47,8 @@ def ask(world: "World", who: str, body: Json) -> str | None:
             said = json.loads(answer["body"])
             return str(said["id"]) if "id" in said else None
     return None
+
+
+def lease_of(source: str, command: str) -> str:
+    """The lease that a person's open command makes, if it is granted."""
+    return f"{source}-{hashlib.sha256(command.encode()).hexdigest()[:8]}"

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lamplighter.domain import instant
+from lamplighter.domain.allowance import Allowance
 from lamplighter.errors import BadInput
 
 
@@ -66,6 +67,8 @@ class Command:
     """The experiment to run, by name; for a restore its run, by name or id, and left out whatever runs."""
     for_lab: bool = False
     """Given by who runs the lab, as AWS let them in: it may concern what is another's."""
+    allowance: Allowance | None = None
+    """What the giver's role lets them have; None: they have none."""
 
     @property
     def lease_id(self) -> str:
@@ -116,6 +119,7 @@ class Command:
             "opened_by": self.opened_by,
             "experiment": self.experiment,
             "for_lab": self.for_lab,
+            "allowance": self.allowance.to_json() if self.allowance else None,
         }
 
     @classmethod
@@ -127,7 +131,7 @@ class Command:
         source = _required(found, "source")
         if source not in SOURCES:
             raise BadInput(f"source: '{source}' is none of {', '.join(sorted(SOURCES))}")
-        seconds = _number(found, "for_seconds")
+        seconds, allowed = _number(found, "for_seconds"), found.get("allowance")
         return cls(
             id=_required(found, "id"),
             verb=Verb(verb),
@@ -150,6 +154,7 @@ class Command:
             opened_by=_text(found, "opened_by"),
             experiment=_text(found, "experiment"),
             for_lab=found.get("for_lab") is True,
+            allowance=Allowance.from_json(allowed) if isinstance(allowed, Mapping) else None,
         )
 
 

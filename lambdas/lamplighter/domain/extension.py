@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lamplighter.domain import following, spending
+from lamplighter.domain import allowance, following, spending
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Command
 from lamplighter.domain.lease import Lease, LeaseState
@@ -75,7 +75,10 @@ def decide(
     after = replace(lease, closes=closes, hold=lease.hold + more)
     # Whose end a person has moved follows its window no more.
     after = replace(after, asked_until=command.closes if command.source == "window" else None)
-    refusal = _refusal(lease, after, terms, leases, budget)
+    beside = [other for other in leases if other.id != lease.id]
+    refusal = _refusal(lease, after, terms, leases, budget) or allowance.refusal(
+        command.allowance, command.by, after, beside, since=lease.closes, has=lease.nodes
+    )
     if refusal:
         return Extension("refused", refusal, lease)
     return Extension(

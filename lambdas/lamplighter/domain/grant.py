@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain import spending
+from lamplighter.domain import allowance, spending
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.changes import Changes, paused_at, said_because
 from lamplighter.domain.commands import Command
@@ -118,7 +118,8 @@ def decide(
             f"until {terms.clock(last.closes)}; nodes are added on request only",
             last,
         )
-    return _judge(lease, terms, leases, budgets, now)
+    beyond = allowance.refusal(command.allowance, command.by, lease, leases, since=lease.opens)
+    return Answer("refused", beyond) if beyond else _judge(lease, terms, leases, budgets, now)
 
 
 def _kept_closed(

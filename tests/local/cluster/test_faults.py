@@ -75,7 +75,9 @@ def test_a_taint_more_keeps_pods_away_until_it_is_gone(lab, machine, fault):
         said = await_true(functools.partial(answer, path), "the scheduler has answered")
         if said["status"] == "False":
             break
-        assert number < AT_MOST, f"the scheduler bound {number} pods to a node whose taint they do not tolerate"
+        assert number < AT_MOST, (
+            f"the scheduler bound {number} pods to a node whose taint they do not tolerate"
+        )
     assert "1 node(s) had untolerated taint" in said["message"]
     lab.fleet.faults.off("untolerated-taint")
     await_true(lambda: taints() == ["nvidia.com/gpu"], "its own taint is left")

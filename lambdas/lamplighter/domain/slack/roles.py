@@ -7,9 +7,11 @@ goes by the Slack id in its owner.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING
 
 from lamplighter.data.texts import Texts
+from lamplighter.domain.allowance import Allowance
 from lamplighter.domain.counted import write_duration
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.slack.person import Person, id_in
@@ -67,19 +69,43 @@ def groups_named(roles: Mapping[str, "Role"]) -> frozenset[str]:
 
 def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> No | None:
     """Why they may not; None where they may."""
-    action = _ACTIONS[wanted.word]
+    action, named = _ACTIONS[wanted.word], _named(person, wanted, roles)
     held = {name: role for name, role in roles.items() if _in(person, role)}
-    own = wanted.word in OF_AN_OWNER and owns(person, wanted.lease)
-    if own and (wanted.word is not Word.EXTEND or not any("open" in role.may for role in held.values())):
+    if named is None:
         return None
     if not held and not person.known and groups_named(roles):
         return No("groups-unknown", {"action": action})
     if not held:
         return No("none", {"action": action})
-    # Whoever may open is bound by the same length when they extend their own.
-    named = "open" if own and not any(action in role.may for role in held.values()) else action
     reasons = [_why_not(name, role, named, wanted) for name, role in held.items()]
     return None if None in reasons else max(filter(None, reasons), key=lambda each: each[0])[1]
+
+
+def allowance(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Allowance | None:
+    """What the widest of the roles that let them have it lets them have in all; None where it takes no role."""
+    action = _named(person, wanted, roles)
+    allowing = [
+        role
+        for name, role in roles.items()
+        if _in(person, role) and action and _why_not(name, role, action, wanted) is None
+    ]
+    if not allowing:
+        return None
+    unbounded = timedelta.max
+    widest = max(allowing, key=lambda role: (role.max_nodes or inf, role.longest or unbounded))
+    return Allowance(widest.max_nodes, widest.longest)
+
+
+def _named(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> str | None:
+    """What a role must allow for it; None where it is theirs and takes no role."""
+    action = _ACTIONS[wanted.word]
+    held = [role for role in roles.values() if _in(person, role)]
+    if wanted.word not in OF_AN_OWNER or not owns(person, wanted.lease):
+        return action
+    if wanted.word is not Word.EXTEND or not any("open" in role.may for role in held):
+        return None
+    # Whoever may open is bound by the same length when they extend their own.
+    return action if any(action in role.may for role in held) else "open"
 
 
 def _in(person: Person, role: "Role") -> bool:

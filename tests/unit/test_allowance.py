@@ -1,0 +1,130 @@
+"""What a role allows holds as the lab decides: what was given meanwhile counts as well."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain import extension, grant
+from lamplighter.domain.allowance import Allowance
+from lamplighter.domain.budget import Budget
+from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.slack import roles
+from lamplighter.domain.slack.person import Person
+from lamplighter.domain.slack.roles import Wanted
+from lamplighter.domain.slack.understand import Word
+from lamplighter.domain.terms import Terms, terms
+from lamplighter.lab import Lab
+from lamplighter.lab_channels import Role
+
+NOON, HOUR = datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(hours=1)
+TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"
+MONEY = Budget("2026-11", Money.zero("USD"), Money.zero("USD"))
+
+
+def pool_terms() -> Terms:
+    lab = {"name": "lab", "pools": {"gpu": {"instance_type": "g4dn.xlarge", "max_nodes": 5}}}
+    return terms(Lab.model_validate(lab), "gpu")
+
+
+def lease(name: str, nodes: int, owner: str = STUDENT, by: str = TEACHER, hours: int = 1) -> Lease:
+    return Lease(
+        id=name,
+        pool="gpu",
+        nodes=nodes,
+        owner=owner,
+        by=by,
+        source="slack",
+        state=LeaseState.OPEN,
+        opens=NOON,
+        closes=NOON + hours * HOUR,
+        hold=Money.zero("USD"),
+        period="2026-11",
+    )
+
+
+def command(verb: Verb = Verb.OPEN, allowance: Allowance | None = None, **more: Any) -> Command:
+    given = Command("1", verb, "gpu", STUDENT, TEACHER, "slack", NOON, NOON + HOUR, lasting=HOUR, add=True)
+    return replace(given, allowance=allowance, **more)
+
+
+def opened(given: Command, *leases: Lease) -> grant.Answer:
+    return grant.decide(given, pool_terms(), leases, {"2026-11": MONEY}, now=NOON, generation=0)
+
+
+def extended(given: Command, *leases: Lease) -> extension.Extension:
+    return extension.decide(given, pool_terms(), leases, MONEY, now=NOON, generation=0)
+
+
+@pytest.mark.parametrize(
+    ("others", "outcome"),
+    [
+        ([], "granted"),
+        ([lease("friend", 1, owner="bea (UBEA)")], "granted"),
+        # Whom the same person let in a moment ago, under the name that they had then.
+        ([lease("friend", 2, owner="bea (UBEA)", by="thomas (UTOM)")], "refused"),
+        ([lease("theirs", 2, owner=TEACHER, by=TEACHER)], "refused"),
+        ([lease("asker", 2, by=STUDENT)], "refused"),
+        ([lease("nobody's of theirs", 2, owner="bea (UBEA)", by="bea (UBEA)")], "granted"),
+    ],
+)
+def test_what_was_granted_meanwhile_counts(others: list[Lease], outcome: str) -> None:
+    answer = opened(command(allowance=Allowance(nodes=2)), *others)
+
+    assert answer.outcome == outcome
+    if outcome == "refused":
+        assert answer.reason == "tom (UTOM) may have 2 nodes at once on pool gpu, and it would be 3"
+
+
+def test_without_a_role_only_the_pool_bounds_it() -> None:
+    assert opened(command(nodes=3), lease("friend", 2)).outcome == "granted"
+    assert opened(command(nodes=3, allowance=Allowance()), lease("friend", 2)).outcome == "granted"
+
+
+def test_two_extensions_at_once_are_no_longer_than_the_role_allows() -> None:
+    given = command(Verb.EXTEND, Allowance(length=2 * HOUR), lease="mine")
+    first = extended(given, lease("mine", 1))
+    assert first.outcome == "extended"
+    assert first.after is not None
+
+    second = extended(given, first.after)
+    assert (second.outcome, second.after) == ("refused", None)
+    assert second.reason == "it would last 3h, and tom (UTOM) may have nodes for 2h"
+
+
+def test_who_has_more_than_they_may_open_goes_on_with_that_and_nothing_beside_it() -> None:
+    given = command(Verb.EXTEND, Allowance(nodes=1), lease="mine")
+
+    assert extended(given, lease("mine", 2)).outcome == "extended"
+    assert extended(given, lease("mine", 2), lease("friend", 1, hours=3)).outcome == "refused"
+
+
+def test_a_command_carries_it_and_one_without_a_role_carries_none() -> None:
+    for allowance in (None, Allowance(), Allowance(2), Allowance(2, 3 * HOUR)):
+        given = command(allowance=allowance)
+        assert Command.from_json(given.to_json()) == given
+
+
+def test_the_widest_role_that_lets_them_have_it_counts() -> None:
+    tom = Person("UTOM")
+    held = {
+        "helpers": Role(members=["UTOM"], may=["open"], max_nodes=1),
+        "teachers": Role(members=["UTOM"], may=["open"], max_nodes=3, longest=HOUR),
+        "others": Role(members=["UBEA"], may=["open"]),
+    }
+
+    def allowed(nodes: int, hours: int = 1) -> Allowance | None:
+        return roles.allowance(tom, Wanted(Word.OPEN, "gpu", nodes, hours * HOUR), held)
+
+    assert allowed(1) == allowed(2) == Allowance(3, HOUR)
+    assert allowed(1, hours=2) == Allowance(1)
+    assert allowed(2, hours=2) is None
+
+
+def test_an_owner_who_extends_their_own_needs_no_role() -> None:
+    ali = Person("UALI")
+
+    assert roles.allowance(ali, Wanted(Word.EXTEND, "gpu", lease=lease("mine", 1)), {}) is None

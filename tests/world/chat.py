@@ -1,0 +1,92 @@
+"""People in Slack: buttons pressed, as they are once Slack's signature was found good.
+
+`UALI` and `UBEA` may open nothing and ask; `UTOM` may open a little, and lets others in. Who they are is Slack's to
+say, so it is said here; what the lab answers is nobody's business but theirs.
+"""
+
+import itertools
+import json
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from handlers.environment import lab
+from handlers.slack_answering import answer
+from handlers.slack_patience import Patience
+from handlers.slack_visit import Office
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.domain import orders
+from lamplighter.domain.slack.person import Person
+from lamplighter.domain.slack.request import Press
+from tests.world.people import lease_of
+
+if TYPE_CHECKING:
+    from tests.world.world import World
+
+Json = dict[str, Any]
+STUDENTS, TEACHER = ("UALI", "UBEA"), "UTOM"
+MOST, LONGEST = 2, timedelta(hours=2)
+SLACK: Json = {
+    "roles": {
+        "teachers": {
+            "members": [TEACHER],
+            "may": ["open", "extend"],
+            "max_nodes": MOST,
+            "longest": "2h",
+        }
+    }
+}
+_WORKFLOWS = {"OpenLab": "open", "CloseLab": "close", "ExtendLease": "extend", orders.CHANGES: "change"}
+
+
+def written(user: str) -> str:
+    """How owner and by are written of somebody."""
+    return f"{user.lower()} ({user})"
+
+
+class _AtOnce(Patience):
+    """Nobody waits for a decision: it comes later, and is the board's to tell."""
+
+    def left(self) -> float:
+        return 0.3
+
+
+class _Directory:
+    """Who somebody is, as Slack would say."""
+
+    def person(self, user: str, name: str, groups: Collection[str], patience_seconds: float) -> Person:
+        return Person(user, name or user.lower())
+
+
+class Chat:
+    """The lab's Slack; `asks` are those that were filed, by the key of their request."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self._keys = (f"k{number:07}" for number in itertools.count())
+        self.asks: list[str] = []
+
+    def presses(self, user: str, action: str, **value: object) -> str:
+        """Somebody presses a button of ours; the lease that it would make."""
+        key = self._heard(Press("T1", user, user.lower(), "C1", action, json.dumps(value), None))
+        if action == "ask":
+            self.asks.append(key)
+        return lease_of("slack", f"slack-open-{key}")
+
+    def _heard(self, request: Press) -> str:
+        world, key = self._world, next(self._keys)
+        made = world.now.replace(microsecond=0)
+
+        def work() -> Mapping[str, object]:
+            return answer(request, key, made, _AtOnce(1.0, {}), self._office())
+
+        world.functions.at_once("slack", "answer", work)
+        return key
+
+    def _office(self) -> Office:
+        state_machine = f"stateMachine:{self._world.lab.name}"
+        arns = {
+            name: self._world.arn("states", f"{state_machine}-{each}") for name, each in _WORKFLOWS.items()
+        }
+        return Office(lab(), Ledger(f"{self._world.lab.name}-ledger"), Workflows(), _Directory(), arns)
