@@ -74,6 +74,7 @@ def _changes(file: Path) -> Iterator[Change]:
     for operator in OPERATORS:
         occurrence = 0
         while (changed := mutate_code(text, get_operator(operator)(), occurrence)) is not None:
-            if changed != text:
-                yield Change(file.relative_to(ROOT), operator, occurrence, changed)
+            change = Change(file.relative_to(ROOT), operator, occurrence, changed)
+            if changed != text and "TYPE_CHECKING" not in change.line[1]:
+                yield change
             occurrence += 1
