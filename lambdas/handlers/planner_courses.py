@@ -147,7 +147,7 @@ class _Poll:
         from lamplighter.domain.course_copy import seen, to_say, unseen  # noqa: PLC0415
 
         address, clock = window.calendar or "", clock_of(zones.zone(self._lab.zone_of(window)))
-        old = self._events(window, before.text) if before is not None and before.text is not None else []
+        old = self._known(window, before)
         new: list[Event] = []
         if text is not None:
             try:
@@ -163,6 +163,15 @@ class _Poll:
         if said is not None:
             self._say(window, f"{said}; {remark}" if remark and text is not None else said, after)
         return after
+
+    def _known(self, window: "Window", before: "CourseCopy | None") -> "list[Event]":
+        """The events of the copy that is kept; none where it has outgrown what a reading may cost."""
+        if before is None or before.text is None:
+            return []
+        try:
+            return self._events(window, before.text)
+        except BadInput:
+            return []
 
     def _events(self, window: "Window", text: str) -> "list[Event]":
         from lamplighter.adapters.calendars.course import CourseCalendar  # noqa: PLC0415

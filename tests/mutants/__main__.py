@@ -33,6 +33,9 @@ PASSED = 0
 
 
 def main(arguments: list[str]) -> int:
+    if sys.version_info < (3, 12):
+        sys.stderr.write("make mutants: needs Python 3.12 or newer, which tells what a test runs\n")
+        return 2
     number = int(arguments[0]) if arguments else 100
     seed = int(arguments[1]) if len(arguments) > 1 else random.SystemRandom().randrange(2**32)
     sys.stdout.write(f"{number} mutants, seed {seed}\n")

@@ -6,8 +6,10 @@ What is left out changes nothing that could be seen, or breaks every import: typ
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
@@ -60,21 +62,27 @@ class Change:
 
 
 def sample(number: int, seed: int) -> list[Change]:
-    """So many changes, each as likely as any other."""
-    every = [
-        change
-        for file in sorted({path for s in SOURCES for path in ROOT.glob(s)})
-        for change in _changes(file)
-    ]
-    return random.Random(seed).sample(every, min(number, len(every)))
+    """So many changes, each place as likely as any other."""
+    files = sorted({path for each in SOURCES for path in ROOT.glob(each)})
+    places = [place for file in files for place in _places(file)]
+    random.Random(seed).shuffle(places)
+    changes = (_change(*place) for place in places)
+    return list(islice((change for change in changes if change is not None), number))
 
 
-def _changes(file: Path) -> Iterator[Change]:
+def _places(file: Path) -> Iterator[tuple[Path, str, int]]:
+    nodes = list(ast_nodes(get_ast(file.read_text("utf-8"))))
+    for name in OPERATORS:
+        operator = get_operator(name)()
+        for occurrence in range(sum(1 for node in nodes for _ in operator.mutation_positions(node))):
+            yield file, name, occurrence
+
+
+def _change(file: Path, operator: str, occurrence: int) -> Change | None:
+    """What is made of a place; None where nobody could see it."""
     text = file.read_text("utf-8")
-    for operator in OPERATORS:
-        occurrence = 0
-        while (changed := mutate_code(text, get_operator(operator)(), occurrence)) is not None:
-            change = Change(file.relative_to(ROOT), operator, occurrence, changed)
-            if changed != text and "TYPE_CHECKING" not in change.line[1]:
-                yield change
-            occurrence += 1
+    changed = mutate_code(text, get_operator(operator)(), occurrence)
+    if changed is None or changed == text:
+        return None
+    change = Change(file.relative_to(ROOT), operator, occurrence, changed)
+    return None if "TYPE_CHECKING" in change.line[1] else change

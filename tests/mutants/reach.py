@@ -12,13 +12,17 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 
 #: The folder of what was found: a file for each worker, a line for each test.
 VARIABLE = "LAMPLIGHTER_REACH"
 _SOURCES = f"{Path(__file__).parents[2] / 'lambdas'}{os.sep}"
-_MONITORING, _TOOL = sys.monitoring, sys.monitoring.COVERAGE_ID
+_MONITORING: Any = getattr(sys, "monitoring", None)
+"""None before Python 3.12."""
+_TOOL = 1
+"""The number that is kept for coverage."""
 _reached: set[tuple[str, int]] = set()
 _failed: set[str] = set()
 

@@ -1,7 +1,7 @@
 """Course calendars as strangers write them: which events become windows, and which instants they mean."""
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 import icalendar
 import pytest
@@ -345,6 +345,31 @@ def test_many_series_since_long_ago_cost_what_somebody_looks_at(monkeypatch: pyt
     content = calendar(*["DTSTART:19900101T100000Z|DURATION:PT1H|RRULE:FREQ=DAILY"] * 14)
     assert len(events(content, start="2026-11-01", end="2026-11-03")) == 14 * 2
     assert made < 14 * 100
+
+
+def test_a_calendar_is_worked_out_once_a_day_however_often_it_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+    plain = recurring_ical_events.of
+
+    def counted(given: icalendar.Component) -> object:
+        nonlocal looks
+        looks += 1
+        return plain(given)
+
+    monkeypatch.setattr(recurring_ical_events, "of", counted)
+    content = calendar("DTSTART:20261101T100000Z|DURATION:PT1H|RRULE:FREQ=DAILY|SUMMARY:Looked at")
+    eleven = int(datetime(2026, 11, 3, 11, tzinfo=UTC).timestamp())
+
+    found = []
+    for later in (0, 1, 5000):
+        course = CourseCalendar(read(content).text)
+        found.append([event.date.day for event in course.events("Etc/UTC", eleven + later, eleven + 86_400)])
+
+    # The event that ends at eleven meets the first look, and no later one.
+    assert found == [[3, 4], [4], [4]]
+    assert looks == 1
 
 
 def test_many_series_that_began_long_ago_are_refused() -> None:

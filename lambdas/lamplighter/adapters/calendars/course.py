@@ -8,6 +8,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -26,11 +27,38 @@ MOST_AT_ONCE = 20_000
 MOST_STEPS = 200_000
 """Days walked through from the begin of every series, where that cannot be moved nearer."""
 _AROUND = timedelta(days=2)
+_DAY = 86_400
 _FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1990, 2250))
 
 
 class CourseCalendar:
-    """A calendar as `text.read` keeps it."""
+    """A calendar as `text.read` keeps it; BadInput for a text that is none.
+
+    What was worked out is kept by what stands in it, whole days at a time: who looks again, and whoever else follows
+    the same calendar, pays nothing.
+    """
+
+    def __init__(self, text: str) -> None:
+        parse(text)
+        self._text = text
+
+    def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
+        """The events that meet [start, end), by opening; dates and times without a zone are in `zone`.
+
+        BadInput where there are too many, or the library cannot make sense of one.
+        """
+        first, last = min(max(start, _FIRST), _LAST) // _DAY, -(-min(max(end, _FIRST), _LAST) // _DAY)
+        found = _worked_out(self._text, zone, first * _DAY, last * _DAY)
+        return [event for event in found if event.opening < end and event.closing >= start]
+
+
+@lru_cache(maxsize=64)
+def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[Event, ...]:
+    return tuple(_Series(text).events(zone, start, end))
+
+
+class _Series:
+    """A calendar's events and series, for one look."""
 
     def __init__(self, text: str) -> None:
         self._calendar = parse(text)
@@ -45,13 +73,9 @@ class CourseCalendar:
         }
 
     def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
-        """The events that meet [start, end), by opening; dates and times without a zone are in `zone`.
-
-        BadInput where there are too many, or the library cannot make sense of one.
-        """
         import recurring_ical_events  # noqa: PLC0415 -- only those who follow a calendar pay for it
 
-        begins, ends = (zones.instant(min(max(at, _FIRST), _LAST)) for at in (start, end))
+        begins, ends = zones.instant(start), zones.instant(end)
         begins, ends = begins - _AROUND, ends + _AROUND
         self._limit(begins, ends)
         where = zones.zone(zone)
