@@ -58,6 +58,7 @@ KINDS_OF_STEPS = (
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
     "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
     "currency", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
+    "ill",
 )  # fmt: skip
 
 
@@ -91,6 +92,9 @@ class Play:
         self.commands: list[tuple[str, Json]] = []
         self._number = 0
         self._scarce_since: datetime | None = None
+        self._ill_item: tuple[str, Json, Json] | None = None
+        """A pool, its lease that cannot be read, and the state that it has."""
+        self._unnamed = 0
 
     def step(self, step: Step) -> None:
         """Let it happen, and then so many minutes pass as it takes."""
@@ -100,6 +104,7 @@ class Play:
         """Everything that went wrong is over; all leases end; then nothing happens any more."""
         self.laws.settles = self.world.now
         self._have_plenty()
+        self._be_well()
         self.world.deploy({**self.world.document, "windows": []})
         self.world.run(timedelta(minutes=30))
         ends = [
@@ -227,6 +232,26 @@ class Play:
             guard["budget"] = {**guard["budget"], "currency": after}
             self._deployed(guard=guard)
         self._wait(step)
+
+    def _ill(self, step: Step) -> None:
+        """From now on a lease of a pool cannot be read, by somebody's hand in the ledger; no other pool is ill."""
+        self._be_well()
+        lease = self._some_lease(step)
+        if lease:
+            item = self.world.dynamodb.items[f"POOL#{step.pool}", f"LEASE#{lease}"]
+            self._ill_item = (step.pool, item, item["state"])
+            item["state"] = {"S": "strange"}
+            self.laws.ill.setdefault(step.pool, []).append((self.world.now, None))
+            self._unnamed = len(self.world.functions.unnamed)
+        self._wait(step)
+
+    def _be_well(self) -> None:
+        if self._ill_item is not None:
+            pool, item, state = self._ill_item
+            item["state"], self._ill_item = state, None
+            self.laws.ill[pool][-1] = (self.laws.ill[pool][-1][0], self.world.now)
+            # Whoever reads it says so in Python's words: it is nothing that the lab writes.
+            del self.world.functions.unnamed[self._unnamed :]
 
     def _late(self, step: Step) -> None:
         """A command that comes after it was good for."""

@@ -6,14 +6,11 @@ Each law says what is broken as a sentence; an empty list is a law that held. Wh
 
 import json
 from datetime import date, timedelta
-from fractions import Fraction
 
 from tests.properties.contract_reading import opening
 from tests.world.chat import STUDENTS, written
 from tests.world.laws_at_once import HAND_OVER, LawsAtOnce
-from tests.world.machines import NOTICED
 from tests.world.people import PEOPLE
-from tests.world.truth import amount
 
 CLOSED_WITHIN = timedelta(minutes=15)
 """From the first surplus node to none in EC2, with nothing in trouble."""
@@ -21,9 +18,6 @@ NODES_WITHIN = timedelta(minutes=10)
 TAKEN_AWAY = timedelta(minutes=16)
 """A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
 HOUR = timedelta(hours=1)
-CENT = Fraction(1, 100)
-UNSURE = 60
-"""Node-seconds: a count is written moments after it holds, and seconds are rounded at every start and end."""
 
 
 class Laws(LawsAtOnce):
@@ -59,7 +53,7 @@ class Laws(LawsAtOnce):
             return
         for since, until in self.truth.exposed(pool, self.world.now):
             began = max([at for at in self.excused.get(pool, []) if since <= at <= until], default=since)
-            took = self.late(began, until)
+            took = self.late(pool, began, until)
             if took > CLOSED_WITHIN:
                 self._break(1, f"pool {pool} ran nodes without a lease from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
@@ -67,10 +61,10 @@ class Laws(LawsAtOnce):
     def _leases_have_their_nodes(self, pool: str) -> None:
         """A lease gets its nodes, and keeps them."""
         for since, until in self.truth.lacking(pool, self.world.now):
-            if any(at <= until and self.late(at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])):
+            if any(at <= until and self.late(pool, at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])):
                 continue
             # What was granted for later, and not opened yet, stays closed while the lab is paused.
-            took = self.late(since, until, paused=True)
+            took = self.late(pool, since, until, paused=True)
             if took > NODES_WITHIN:
                 self._break(5, f"leases on {pool} had too few nodes from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
@@ -83,7 +77,8 @@ class Laws(LawsAtOnce):
         for order in self.truth.orders:
             if order.pool != pool or order.by == "outside" or order.after >= order.before:
                 continue
-            if any(begin - HOUR <= order.at <= (end or order.at) + HOUR for begin, end in self.troubled):
+            troubled = [*self.troubled, *self.ill.get(pool, [])]
+            if any(begin - HOUR <= order.at <= (end or order.at) + HOUR for begin, end in troubled):
                 continue
             if any(begin <= order.at <= (end or order.at) + HAND_OVER for begin, end in self.paused):
                 continue
@@ -144,61 +139,6 @@ class Laws(LawsAtOnce):
         if left or group.desired:
             self._break(1, f"at the end {left} are left on {pool}, {group.desired} ordered")
 
-    def _money(self) -> None:
-        """What was spent is what ran; nothing is held for what is over."""
-        totals = [item for sort, item in self.truth.budgets.items() if sort.count("#") == 1]
-        if any(self.world.lab.mode(pool) == "watch" for pool in self.truth.pools()):
-            return
-        held = sum((amount(item["held"]) for item in totals), start=amount(_ZERO))
-        spent = sum((amount(item["spent"]) for item in totals), start=amount(_ZERO))
-        if held:
-            self._break(4, f"{held} are held, and every lease is over")
-        least = most = Fraction(0)
-        for pool in self.truth.pools():
-            prices = self.prices[pool]
-            billed, existed = self.truth.node_seconds(pool)
-            # Seconds are rounded at every node's start and end; where EC2 has forgotten one that it took back, its
-            # group's activity says when it was gone, and that is when the group had noticed.
-            noticed = self.taken_back.get(pool, 0) * int(NOTICED)
-            rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
-            least += (billed - rounding) * min(prices)
-            most += (existed + rounding) * max(prices)
-        if not least <= spent <= most:
-            self._break(
-                4,
-                f"{float(least):.4f} to {float(most):.4f} were used, and {float(spent):.4f} are counted as spent",
-            )
-
-    def _every_second_is_in_one_place(self) -> None:
-        """What was spent is on receipts or waits for one, and each lease's is what ran for it, at its own price."""
-        if any(self.world.lab.mode(pool) == "watch" for pool in self.truth.pools()):
-            return
-        told = Fraction(0)
-        for pool in self.truth.pools():
-            receipts = self.truth.receipts(pool)
-            told += sum(
-                (Fraction(each["cost"]["amount"]) for each in receipts), start=self.truth.unbilled(pool)
-            )
-            least, most = (self.truth.leased(pool, existing=existing) for existing in (False, True))
-            past = self.truth.past_leases(pool)
-            for each in receipts:
-                name = each["lease"]
-                version = self.truth.known(pool).get(name)
-                if version is None:
-                    continue
-                ran = each["node_seconds"]
-                low, high = least.get(name, Fraction(0)) - UNSURE, most.get(name, Fraction(0)) + past + UNSURE
-                if not low <= ran <= high:
-                    self._break(4, f"{ran} node-seconds are on the receipt of {name}, {float(low):.0f} to "
-                                   f"{float(high):.0f} ran for it")  # fmt: skip
-                cost = Fraction(each["cost"]["amount"])
-                should = ran * (version.price or Fraction(0)) / 3600
-                if abs(cost - should) > CENT:
-                    self._break(4, f"{name} came to {float(cost):.4f}, its seconds cost {float(should):.4f}")
-        spent = sum((amount(item["spent"]) for sort, item in self.truth.budgets.items()), start=Fraction(0))
-        if abs(told - spent) > CENT:
-            self._break(4, f"receipts come to {float(told):.4f}, and {float(spent):.4f} are counted as spent")
-
     def _nobody_is_somebody_else(self) -> None:
         """Who asked is who is on the lease and in the trail; and nobody but who runs the lab touches another's."""
         for pool, leases in self.truth.leases.items():
@@ -229,4 +169,3 @@ class Laws(LawsAtOnce):
 
 ALONE = {*PEOPLE, *map(written, STUDENTS)}
 """Those who may touch what is theirs, and nothing else."""
-_ZERO = {"M": {"amount": {"S": "0"}}}

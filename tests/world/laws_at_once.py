@@ -4,22 +4,18 @@ Keeps what the end is judged by as well: when there was trouble, and what somebo
 """
 
 import json
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from fractions import Fraction
 from typing import Any
 
 from tests.world.chat import LONGEST, MOST, TEACHER, written
+from tests.world.laws_of_money import LawsOfMoney
 from tests.world.machines import Group, Machine
-from tests.world.truth import GRANTED, Order, Truth, Version, amount
+from tests.world.truth import GRANTED, Order, Truth, Version
 from tests.world.world import World
 
 ORDERED_WITHIN = timedelta(minutes=7)
-HALF_A_CENT = Fraction(1, 200)
-"""The table shows amounts rounded."""
 HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
 CURFEW = timedelta(minutes=10)
-IN_FLIGHT = timedelta(minutes=5)
 ONE_CALL = timedelta(seconds=10)
 """A lease that was granted so lately cannot be known to a call that is under way."""
 FAILSAFE_MINUTES = (10, 20, 30, 40)
@@ -34,12 +30,11 @@ AFTER |= {"refused": set(), "gone": {"planned", *GRANTED}}
 SAID_BY_THE_NODE = {"allocatable", "labels", "ready", "xid"}
 
 
-class LawsAtOnce:
+class LawsAtOnce(LawsOfMoney):
     """`broken` grows as the world goes on."""
 
     def __init__(self, world: World, truth: Truth) -> None:
-        self.world, self.truth = world, truth
-        self.broken: list[str] = []
+        super().__init__(world, truth)
         self.begun = world.now
         self.settles: datetime | None = None
         """When the lab lost its windows, so that everything comes to its end."""
@@ -48,21 +43,17 @@ class LawsAtOnce:
         """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
         self.excused: dict[str, list[datetime]] = {}
         """By pool: when somebody raised a size by hand, so that its surplus began anew."""
+        self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
+        """By pool: while what the ledger says of it could not be read; None: still."""
         self.moved: set[str] = set()
         """Windows that a deploy moved: what was planned for them before is older than the lab."""
         self.paused: list[tuple[datetime, datetime | None]] = []
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody took its nodes or its schedules away by hand."""
-        self.taken_back: dict[str, int] = {}
-        """By pool: how many machines AWS took back."""
         self.taken_away: dict[str, datetime] = {}
         """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
         self.asked: dict[str, tuple[str, str]] = {}
         """By lease: whose it is, if it is granted, and who gave the command for it."""
-        self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
-        """By pool: what a node-second has cost since the beginning."""
-        self.allowed = [(world.now, world.lab.guard.budget.amount)]
-        """What the budget was from when on."""
         self.expiries: dict[str, datetime] = {}
         """By command: after when it may do nothing."""
         world.dynamodb.listeners.append(self._written)
@@ -76,6 +67,7 @@ class LawsAtOnce:
     def look(self) -> None:
         """Now and then: every pool with leased nodes has its failsafe, but for the time of one sweep, and its money."""
         now = self.world.now
+        self._money_now()
         for pool in self.truth.pools():
             self._held_for(pool)
             ends = [v.closes for v in self.truth.known(pool).values() if v.justifies(now)]
@@ -84,7 +76,7 @@ class LawsAtOnce:
                 fault = self.failsafe_fault(pool, max(ends), exact=True)
             if fault is None:
                 self._faulty.pop(pool, None)
-            elif self.late(self._faulty.setdefault(pool, now), now) > ORDERED_WITHIN:
+            elif self.late(pool, self._faulty.setdefault(pool, now), now) > ORDERED_WITHIN:
                 self._break(2, f"{fault}, for longer than a sweep")
                 self._faulty[pool] = now
 
@@ -224,39 +216,6 @@ class LawsAtOnce:
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
             self._break(3, f"lease {name} lasts {now.closes - now.opens}")
 
-    def deployed(self) -> None:
-        """Note what a deploy has changed about money."""
-        for pool in self.world.lab.pools:
-            self.prices.setdefault(pool, []).append(self._price(pool))
-        self.allowed.append((self.world.now, self.world.lab.guard.budget.amount))
-
-    def _price(self, pool: str) -> Fraction:
-        return Fraction(self.world.lab.price(pool)) / 3600
-
-    def _held_for(self, pool: str) -> None:
-        """Of each lease that has nodes, what they will cost to its end is held; nodes go to who opened first."""
-        now = self.world.now
-        for name, lease, has in self._shares(pool):
-            price = self._price(pool) if lease.price is None else lease.price / 3600
-            needed = has * Fraction((lease.closes - now).total_seconds()) * price
-            if lease.hold + HALF_A_CENT < needed:
-                self._break(
-                    4,
-                    f"{float(lease.hold):.4f} are held for {name}, whose {has} nodes will cost {float(needed):.4f}",
-                )
-
-    def _shares(self, pool: str, **instead: Version) -> Iterator[tuple[str, Version, int]]:
-        """The leases in force by opening, each with how many of the pool's machines are its own."""
-        # What is no member any more, or is told to go, is nobody's: it goes.
-        group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
-        left = sum(1 for member in group.counted() if member.machine.alive)
-        in_force = {**self.truth.known(pool), **instead}.items()
-        for name, lease in sorted(in_force, key=lambda each: (each[1].opens, each[0])):
-            if lease.justifies(self.world.now):
-                has = min(left, lease.nodes)
-                left -= has
-                yield name, lease, has
-
     def _keeps_what_runs(self, pool: str, name: str, was: Version, now: Version) -> None:
         """A lease that comes to want fewer nodes never wants fewer than it has."""
         if not (was.granted and now.granted and now.nodes < was.nodes):
@@ -323,16 +282,6 @@ class LawsAtOnce:
         if expires and self.world.now >= expires and item["outcome"]["S"] in {"granted", "extended"}:
             self._break(3, f"{command} was good until {expires:%H:%M} and was {item['outcome']['S']}")
 
-    def _budget_changed(self, before: Any, item: Any) -> None:
-        held, spent = amount(item["held"]), amount(item["spent"])
-        more = held > (amount(before["held"]) if before else 0)
-        # Who read the lab before it was deployed anew may still be at it.
-        since = self.world.now - IN_FLIGHT
-        until = [*(at for at, _ in self.allowed[1:]), self.world.now]
-        allowed = max(each for (_, each), end in zip(self.allowed, until, strict=True) if end >= since)
-        if more and held + spent > allowed:
-            self._break(4, f"{held} held and {spent} spent are more than {allowed}")
-
     def _proven(self, pool: str) -> None:
         """Zero was noted: then nothing was there, but for what began within the last moments."""
         soon = self.world.now - timedelta(minutes=1)
@@ -350,12 +299,9 @@ class LawsAtOnce:
             if (row["check"], row["node"]) not in self.world.kubernetes.health.told:
                 self._break(6, f"{row['check']} on {row['node']} passed, and no GPU ever said so")
 
-    def late(self, since: datetime, until: datetime, *, paused: bool = False) -> timedelta:
+    def late(self, pool: str, since: datetime, until: datetime, *, paused: bool = False) -> timedelta:
         """How long something took, counted from the last trouble in it; nothing while there is trouble."""
-        for begin, end in [*self.troubled, *(self.paused if paused else [])]:
+        for begin, end in [*self.troubled, *self.ill.get(pool, []), *(self.paused if paused else [])]:
             if since <= (end or until) and begin <= until:
                 since = max(since, min(end or until, until))
         return until - since
-
-    def _break(self, law: int, what: str) -> None:
-        self.broken.append(f"law {law} at {self.world.now:%d %H:%M:%S}: {what}")

@@ -39,6 +39,11 @@ class Version:
     def granted(self) -> bool:
         return self.state in GRANTED
 
+    @property
+    def holds(self) -> bool:
+        """Whether money is kept for it: until what it spent is known."""
+        return self.granted or self.state == "closing"
+
     def justifies(self, at: datetime) -> bool:
         return self.granted and self.opens <= at < self.closes
 
