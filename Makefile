@@ -13,6 +13,7 @@ PARTS ?=
 # How many changes `make mutants` tries.
 N ?= 100
 SEED ?=
+WITHIN ?=
 # Lambda runs Python 3.13: the same language version is taken where the machine has it.
 PYTHON ?= $(shell for p in python3.13 $$HOME/.pyenv/versions/3.13*/bin/python python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
@@ -138,9 +139,9 @@ mutations:
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks
 	$(BIN)/python -m tests.mutations
 
-# N changes in what decides and in what writes, at random; SEED repeats a run.
+# N changes in what decides and in what writes, at random; SEED repeats a run; WITHIN names a folder or file.
 mutants: .venv/.mutants
-	@$(BIN)/python -m tests.mutants $(N) $(SEED)
+	@$(BIN)/python -m tests.mutants $(N) $(or $(SEED),$(shell echo $$RANDOM)) $(WITHIN)
 
 .venv/.mutants: requirements/mutants.txt
 	@$(MAKE) $(SET_UP) to-synth .venv/.checks

@@ -1,6 +1,6 @@
 """Makes N changes at random, one at a time in a copy of the sources, and tells which no test saw.
 
-`python -m tests.mutants [N] [SEED]`. The tests that run the changed function are run until one fails, and the histories
+`python -m tests.mutants [N] [SEED] [WITHIN]`, `WITHIN` being how the paths of the changed files begin. The tests that run the changed function are run until one fails, and the histories
 at last; what outlives them is left out of the score only where tests/mutants/equal.py says why it changes nothing.
 """
 
@@ -39,12 +39,13 @@ def main(arguments: list[str]) -> int:
     number = int(arguments[0]) if arguments else 100
     seed = int(arguments[1]) if len(arguments) > 1 else random.SystemRandom().randrange(2**32)
     sys.stdout.write(f"{number} mutants, seed {seed}\n")
-    changes, begun = sample(number, seed), time.monotonic()
+    changes, begun = sample(number, seed, *arguments[2:3]), time.monotonic()
     with TemporaryDirectory(prefix="lamplighter-mutants-") as made:
         copies: SimpleQueue[Path] = SimpleQueue()
         for copy in range(AT_ONCE):
             copies.put(_copy(Path(made) / str(copy)))
-        reached = _reached(Path(made), copies)
+        known = os.environ.get(reach.VARIABLE)
+        reached = Reach.read(Path(known)) if known else _reached(Path(made), copies)
         sys.stdout.write(f"which test runs what: {time.monotonic() - begun:.0f} s\n")
         with ThreadPoolExecutor(AT_ONCE) as workers:
             tried = workers.map(lambda change: _try(change, reached, copies), changes)

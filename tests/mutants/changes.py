@@ -1,9 +1,11 @@
 """The changes that a tool can make in the sources: each is one place in one file, changed in one way.
 
-What is left out changes nothing that could be seen, or breaks every import: type annotations, decorators, names.
+What is left out changes nothing that could be seen, or breaks every import: type annotations, decorators, names, and
+after how many characters a text is cut.
 """
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -42,6 +44,9 @@ OPERATORS = tuple(
 )  # fmt: skip
 
 
+_CUT = re.compile(r"\[: ?-?\d+\]")
+
+
 @dataclass(frozen=True)
 class Change:
     """One place in one file, changed in one way."""
@@ -61,10 +66,11 @@ class Change:
         return number + 1, before[number].strip(), after[number].strip()
 
 
-def sample(number: int, seed: int) -> list[Change]:
-    """So many changes, each place as likely as any other."""
+def sample(number: int, seed: int, within: str = "") -> list[Change]:
+    """So many changes in files whose path begins so, each place as likely as any other."""
     files = sorted({path for each in SOURCES for path in ROOT.glob(each)})
-    places = [place for file in files for place in _places(file)]
+    chosen = [file for file in files if str(file.relative_to(ROOT)).startswith(within)]
+    places = [place for file in chosen for place in _places(file)]
     random.Random(seed).shuffle(places)
     changes = (_change(*place) for place in places)
     return list(islice((change for change in changes if change is not None), number))
@@ -85,4 +91,5 @@ def _change(file: Path, operator: str, occurrence: int) -> Change | None:
     if changed is None or changed == text:
         return None
     change = Change(file.relative_to(ROOT), operator, occurrence, changed)
-    return None if "TYPE_CHECKING" in change.line[1] else change
+    _, before, after = change.line
+    return None if "TYPE_CHECKING" in before or _CUT.sub("[:]", before) == _CUT.sub("[:]", after) else change

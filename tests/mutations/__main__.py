@@ -9,11 +9,13 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.mutations.breakages import BREAKAGES, Breakage
 
+AT_ONCE = 2
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "mutations.md"
 SOURCES = ("lambdas", "local", "stacks", "cli", "tests", "lab.yaml", "pyproject.toml", "cdk.json")
@@ -48,11 +50,12 @@ def broken_copy(breakage: Breakage, folder: Path) -> None:
             )
         else:
             shutil.copy(source, folder / name)
-    file = folder / breakage.file
-    text = file.read_text("utf-8")
-    if text.count(breakage.text) != 1:
-        raise SystemExit(f"{breakage.file}: {breakage.text!r} stands there {text.count(breakage.text)} times")
-    file.write_text(text.replace(breakage.text, breakage.instead), "utf-8")
+    for name, wanted, instead in ((breakage.file, breakage.text, breakage.instead), *breakage.more):
+        file = folder / name
+        text = file.read_text("utf-8")
+        if text.count(wanted) != 1:
+            raise SystemExit(f"{name}: {wanted!r} stands there {text.count(wanted)} times")
+        file.write_text(text.replace(wanted, instead), "utf-8")
 
 
 def seen(breakage: Breakage) -> tuple[int, str]:
@@ -78,15 +81,16 @@ def seen(breakage: Breakage) -> tuple[int, str]:
 
 def main(chosen: list[int]) -> int:
     rows, unseen = [], 0
-    for number, breakage in enumerate(BREAKAGES):
-        if chosen and number not in chosen:
-            continue
-        histories, what = seen(breakage)
-        unseen += not (histories and what)
-        said = what.partition(": ")[2] or "nothing"
-        rows.append(f"| {breakage.law} | {breakage.what} | {histories} | {said} |")
-        sys.stdout.write(f"{number:2} law {breakage.law}: {breakage.what}: {histories}, {said}\n")
-        sys.stdout.flush()
+    tried = {number: each for number, each in enumerate(BREAKAGES) if not chosen or number in chosen}
+    with ThreadPoolExecutor(AT_ONCE) as workers:
+        for (number, breakage), (histories, what) in zip(
+            tried.items(), workers.map(seen, tried.values()), strict=True
+        ):
+            unseen += not (histories and what)
+            said = what.partition(": ")[2] or "nothing"
+            rows.append(f"| {breakage.law} | {breakage.what} | {histories} | {said} |")
+            sys.stdout.write(f"{number:2} law {breakage.law}: {breakage.what}: {histories}, {said}\n")
+            sys.stdout.flush()
     if not chosen:
         PAGE.write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
     return 1 if unseen else 0

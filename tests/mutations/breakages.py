@@ -1,4 +1,4 @@
-"""The breakages: which mechanism of which law is taken out, as a replacement in one file.
+"""The breakages: which mechanism of which law is taken out, as replacements of text.
 
 Each text stands exactly once in its file; `law` is the law that must be found broken.
 """
@@ -17,6 +17,8 @@ class Breakage:
     file: str
     text: str
     instead: str
+    more: tuple[tuple[str, str, str], ...] = ()
+    """Where the same mechanism stands again: file, text, what takes its place."""
 
 
 BREAKAGES = (
@@ -47,6 +49,20 @@ BREAKAGES = (
         f"{DOMAIN}/guard.py",
         "breach if facts.acting else _only_said(breach, facts)",
         "breach",
+    ),
+    Breakage(
+        1,
+        "a pool that cannot be judged keeps the others from it",
+        f"{HANDLERS}/guard.py",
+        '        with _going_on(failures, f"pool {pool}"):\n',
+        "        if True:\n",
+    ),
+    Breakage(
+        2,
+        "an order down may be one up",
+        f"{HANDLERS}/sizes.py",
+        "return max(target, before) if direction is Direction.UP else min(target, before)",
+        "return max(target, before) if direction is Direction.UP else target",
     ),
     Breakage(
         2,
@@ -96,6 +112,34 @@ BREAKAGES = (
         f"{DOMAIN}/extension.py",
         "if after.closes - after.begins > terms.longest:",
         "if False:",
+    ),
+    Breakage(
+        3,
+        "an opening has no bound",
+        f"{DOMAIN}/grant.py",
+        "if lease.window is None and lease.closes - lease.opens > terms.longest:",
+        "if False:",
+    ),
+    Breakage(
+        3,
+        "an opening may lie before now",
+        f"{DOMAIN}/grant.py",
+        "opens = (opens if command.window else max(opens, now))",
+        "opens = opens",
+    ),
+    Breakage(
+        3,
+        "an answer carries whichever lease it is about",
+        f"{HANDLERS}/leases_granting.py",
+        '"lease" if answer.outcome == "granted" else "about"',
+        '"lease"',
+        more=(
+            (
+                f"{DOMAIN}/commands.py",
+                'return self.lease if self.outcome == "granted" else None',
+                "return self.lease",
+            ),
+        ),
     ),
     Breakage(
         3,
@@ -197,6 +241,20 @@ BREAKAGES = (
         "            pass\n",
     ),
     Breakage(
+        5,
+        "all sweeps write under one name",
+        f"{HANDLERS}/guard_watch.py",
+        'return f"guard {self.invocation}"',
+        'return "guard"',
+    ),
+    Breakage(
+        5,
+        "the planner takes away what is about to fire",
+        f"{HANDLERS}/planner.py",
+        " | set(made.firing)",
+        "",
+    ),
+    Breakage(
         6,
         "what a check printed is not read",
         f"{HANDLERS}/cluster_judge.py",
@@ -247,6 +305,20 @@ BREAKAGES = (
     ),
     Breakage(
         3,
+        "what somebody lets others have is nobody's",
+        f"{DOMAIN}/allowance.py",
+        "and (_who(lease.owner) in people or (lease.by is not None and _who(lease.by) == giver))",
+        "and _who(lease.owner) in people",
+    ),
+    Breakage(
+        3,
+        "a yes that was noted and not given is given no more",
+        f"{HANDLERS}/slack_asks.py",
+        'if after.state == "approved" and (theirs or ledger.command(base.pool, approved.id) is None):',
+        'if after.state == "approved" and theirs:',
+    ),
+    Breakage(
+        3,
         "what a role allows is asked only before a command is given",
         f"{DOMAIN}/allowance.py",
         "    if allowance is None:",
@@ -258,6 +330,27 @@ BREAKAGES = (
         f"{HANDLERS}/leases_granting.py",
         ".granted_at(now)",
         "",
+    ),
+    Breakage(
+        4,
+        "a new count holds backwards",
+        f"{DOMAIN}/charge.py",
+        "lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), lease.wanted_before",
+        "lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), ()",
+    ),
+    Breakage(
+        4,
+        "a change of currency is not refused",
+        f"{HANDLERS}/deploy_currency.py",
+        "        if used.currency != currency:\n",
+        "        if False:\n",
+        more=(
+            (
+                f"{HANDLERS}/deploy_currency.py",
+                "            if _counts(lease) and lease.hold.currency != currency:\n",
+                "            if False:\n",
+            ),
+        ),
     ),
     Breakage(
         4,

@@ -14,7 +14,7 @@ from tests.mutations.experiments import histories
 from tests.properties.test_laws import STORIES
 from tests.world.history import history, play
 
-HISTORIES, SECONDS = 400, 600.0
+HISTORIES, SECONDS = 2_000, 1800.0
 EXPERIMENTS = 10
 """The law that has histories of its own."""
 

@@ -140,7 +140,9 @@ class Play:
         """Somebody asks for more than is theirs: in another's name, on another's purse, or in another's lease."""
         who = self._person()
         if step.number:
-            more = self.chance.choice(CRAFTED)
+            more = dict(self.chance.choice(CRAFTED))
+            if more.get("opens") == "an hour ago":
+                more["opens"] = _written(self.world.now - timedelta(hours=1))
             self._ask(
                 who, "open", step, **{"nodes": 1, "for_seconds": step.minutes * 60, "add": True, **more}
             )
@@ -165,6 +167,8 @@ class Play:
         for asked in self.chat.asks[-3:]:
             for _ in range(self.chance.choice((1, 1, 2))):
                 self.chat.presses(who, "approve" if step.number or who != TEACHER else "decline", a=asked)
+            if who == TEACHER:
+                self.laws.pressed(asked)
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _teaches(self, step: Step) -> None:

@@ -61,7 +61,9 @@ class Laws(LawsAtOnce):
     def _leases_have_their_nodes(self, pool: str) -> None:
         """A lease gets its nodes, and keeps them."""
         for since, until in self.truth.lacking(pool, self.world.now):
-            if any(at <= until and self.late(pool, at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])):
+            if any(
+                at <= until and self.late(pool, at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])
+            ):
                 continue
             # What was granted for later, and not opened yet, stays closed while the lab is paused.
             took = self.late(pool, since, until, paused=True)

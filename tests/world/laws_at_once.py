@@ -192,6 +192,12 @@ class LawsAtOnce(LawsOfMoney):
     def _lease_changed(self, pool: str, name: str) -> None:
         versions = self.truth.leases[pool][name]
         if len(versions) == 1:
+            if (
+                versions[0].granted
+                and versions[0].opens < versions[0].at - HAND_OVER
+                and not versions[0].window
+            ):
+                self._break(3, f"lease {name} opened at {versions[0].opens}, before it was asked for")
             if versions[0].granted:
                 self._not_while_paused(name)
                 self._ends_at_curfew(pool, name, versions[0])
@@ -260,6 +266,24 @@ class LawsAtOnce(LawsOfMoney):
         most = max(sum(v.nodes for v in others if v.opens <= t < v.closes) for t in at) + lease.nodes
         if most > self.world.lab.pools[pool].max_nodes:
             self._break(3, f"with lease {name} pool {pool} is promised to {most} nodes")
+
+    def pressed(self, ask: str) -> None:
+        """Whoever lets others in has pressed: what was approved has been given, unless the role is used up by now."""
+        item = self.world.dynamodb.items.get(("SLACK", f"ASK#{ask}"))
+        if item is None:
+            return
+        command = json.loads(item["command"]["S"])
+        given = {name for _, name in self.world.workflows.executions}
+        anybody = any(v.granted for pool in self.truth.pools() for v in self.truth.known(pool).values())
+        calm = not self.world.functions.troubles("slack", "answer")
+        if item["state"]["S"] == "approved" and calm and not anybody and command["verb"] == "open":
+            name = f"slack-open-{ask}"
+            if (
+                name not in given
+                and command["nodes"] <= MOST
+                and command["for_seconds"] <= LONGEST.total_seconds()
+            ):
+                self._break(3, f"{name} was approved, and nobody gave it")
 
     def _within_the_role(self, pool: str, lease: Version) -> None:
         """Whoever may have so many nodes never has more, with what they let others have."""

@@ -21,6 +21,7 @@ CRAFTED: tuple[Json, ...] = (
     {"owner": BOSS},
     {"source": "window", "window": "evening"},
     {"opens": "2026-11-01T00:00:00Z"},
+    {"opens": "an hour ago"},
     {"for_seconds": 10**7},
     {"expires": "2030-01-01T00:00:00Z"},
     {"id": "cli-open-0001"},
