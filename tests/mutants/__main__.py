@@ -1,7 +1,8 @@
 """Makes N changes at random, one at a time in a copy of the sources, and tells which no test saw.
 
-`python -m tests.mutants [N] [SEED] [WITHIN]`, `WITHIN` being how the paths of the changed files begin. The tests that run the changed function are run until one fails, and the histories
-at last; what outlives them is left out of the score only where tests/mutants/equal.py says why it changes nothing.
+`python -m tests.mutants [N] [SEED] [WITHIN]`; WITHIN is how the paths of the changed files begin. The tests that run
+the changed function are run until one fails, and the histories at last; what outlives them is left out of the score
+only where tests/mutants/equal.py says why it changes nothing.
 """
 
 import os
