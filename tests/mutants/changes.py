@@ -92,4 +92,5 @@ def _change(file: Path, operator: str, occurrence: int) -> Change | None:
         return None
     change = Change(file.relative_to(ROOT), operator, occurrence, changed)
     _, before, after = change.line
-    return None if "TYPE_CHECKING" in before or _CUT.sub("[:]", before) == _CUT.sub("[:]", after) else change
+    unseen = before.startswith("@") or "TYPE_CHECKING" in before
+    return None if unseen or _CUT.sub("[:]", before) == _CUT.sub("[:]", after) else change
