@@ -7,7 +7,6 @@ only where tests/mutants/equal.py says why it changes nothing.
 
 import os
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
+from tests.copied_sources import copy_sources
 from tests.mutants import reach
 from tests.mutants.changes import Change, sample
 from tests.mutants.equal import EQUAL
@@ -66,13 +66,7 @@ def main(arguments: list[str]) -> int:
 
 def _copy(folder: Path) -> Path:
     folder.mkdir()
-    for name in COPIED:
-        source = ROOT / name
-        ignored = shutil.ignore_patterns("__pycache__", "node_modules")
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=ignored)
-        else:
-            shutil.copy(source, folder / name)
+    copy_sources(COPIED, folder)
     for name in (".venv", ".build"):
         (folder / name).symlink_to(ROOT / name)
     return folder

@@ -6,13 +6,13 @@ Exits 1 where one was seen by none. With numbers as arguments only these are tri
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.copied_sources import copy_sources
 from tests.mutations.breakages import BREAKAGES, Breakage
 
 AT_ONCE = 2
@@ -42,14 +42,7 @@ Mechanisms that stand twice are not in the table; with one of them gone nothing 
 
 def broken_copy(breakage: Breakage, folder: Path) -> None:
     """The sources with the breakage in them."""
-    for name in SOURCES:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(
-                source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "node_modules")
-            )
-        else:
-            shutil.copy(source, folder / name)
+    copy_sources(SOURCES, folder)
     for name, wanted, instead in ((breakage.file, breakage.text, breakage.instead), *breakage.more):
         file = folder / name
         text = file.read_text("utf-8")

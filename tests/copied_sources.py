@@ -1,0 +1,19 @@
+"""A copy of the sources, in which something may be changed and tried."""
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.suite.parts import ROOT
+
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules")
+
+
+def copy_sources(names: Iterable[str], folder: Path) -> None:
+    """Copy these files and folders of the checkout into a folder that is there."""
+    for name in names:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=_LEFT_OUT)
+        else:
+            shutil.copy(source, folder / name)
