@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from handlers import guard_says
 from handlers.guard_trail import said_of
 from handlers.guard_watch import Watch
-from handlers.sizes import Direction, Order, write
+from handlers.sizes import Direction, Order, put_bounds_back, write
 from lamplighter.domain import letter
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Breach, Rule, Said
@@ -129,9 +129,8 @@ def _is_armed(watch: Watch, facts: PoolFacts) -> bool:
 
 
 def _restore_sizes(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
-    capacity, pool = watch.capacity, facts.pool
     try:
-        capacity.nodegroups.bound(capacity.lab.nodegroup_name(pool), capacity.lab.pools[pool].max_nodes)
+        put_bounds_back(watch.capacity, facts.pool, watch.holder)
     except TryLater as later:
         _logger.info("the sizes are put back later: %s", later)
         return False

@@ -14,6 +14,7 @@ from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Group, NodeGroup
 from lamplighter.domain.counted import counted
+from lamplighter.domain.pool import Fence
 from lamplighter.domain.target import Target
 from lamplighter.errors import Stale, TryLater
 
@@ -88,15 +89,29 @@ def _once(capacity: Capacity, order: Order, *, found: int | None) -> tuple[int, 
             # What was taken a moment ago for an older target comes back; who closes never orders more than it found.
             size = min(size, whole) if opens else min(_without(order, whole, group), found)
         size = min(size, max(nodegroup.maximum if nodegroup else 0, before))
-        try:
-            capacity.ledger.still_writing(fence, capacity.now())
-        except Stale as lost:
-            # Nothing was written yet, so asking again is safe: another try takes the lock anew.
-            raise TryLater(str(lost)) from lost
+        _still_writing(capacity, fence)
         if size > before:
             _wait_for_a_deploy(capacity, order)
         update = _write(capacity, order, nodegroup, group, size)
         return generation, Written(target, size, before, update, capacity.now())
+
+
+def put_bounds_back(capacity: Capacity, pool: str, holder: str) -> None:
+    """Minimum 0 and the lab's maximum; the size stays. TryLater while another writer or update is at it."""
+    with capacity.ledger.writing(pool, holder, capacity.now()) as fence:
+        nodegroup = capacity.nodegroup(pool)
+        group = capacity.group_of(nodegroup)
+        desired = group.desired if group else nodegroup.desired
+        _still_writing(capacity, fence)
+        capacity.nodegroups.bound(nodegroup.name, max(capacity.lab.pools[pool].max_nodes, desired), desired)
+
+
+def _still_writing(capacity: Capacity, fence: Fence) -> None:
+    try:
+        capacity.ledger.still_writing(fence, capacity.now())
+    except Stale as lost:
+        # Nothing was written yet, so asking again is safe: another try takes the lock anew.
+        raise TryLater(str(lost)) from lost
 
 
 def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:

@@ -56,20 +56,32 @@ def seen(breakage: Breakage) -> tuple[int, str]:
     with TemporaryDirectory() as made:
         folder = Path(made)
         broken_copy(breakage, folder)
-        environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'lambdas'}"}
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.mutations.hunt", str(breakage.law)],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+        found = _hunt(folder, str(breakage.law))
+    histories, what = int(found["histories"]), found["broken"]
+    if what and histories and _hunt(ROOT, str(breakage.law), str(histories))["broken"]:
+        raise SystemExit(
+            f"history {histories} breaks law {breakage.law} with nothing taken out: mend that first"
         )
-    if done.returncode:
-        return 0, f"the product does not start: {done.stderr.strip().splitlines()[-1]}"
-    found = json.loads(done.stdout)
     # Microseconds say nothing to a reader.
-    return int(found["histories"]), re.sub(r"(:\d\d)\.\d{6}", r"\1", str(found["broken"]))
+    return histories, re.sub(r"(:\d\d)\.\d{6}", r"\1", what)
+
+
+def _hunt(folder: Path, *arguments: str) -> dict[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mutations.hunt", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'lambdas'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return {
+            "histories": "0",
+            "broken": f"the product does not start: {done.stderr.strip().splitlines()[-1]}",
+        }
+    found = json.loads(done.stdout)
+    return {"histories": str(found["histories"]), "broken": str(found["broken"])}
 
 
 def main(chosen: list[int]) -> int:

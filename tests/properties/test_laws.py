@@ -159,6 +159,24 @@ STORIES = {
         seed=9466,
         variant="spring",
     ),
+    # The guard put back a minimum, and EKS wrote the size beside it that it remembered.
+    "somebody raises sizes at EKS while nothing can be ended": History(
+        (
+            Step("open", "gpu", number=2, minutes=15),
+            Step("immortal", "gpu", number=2, minutes=90),
+            Step("by-hand", "gpu", number=2, minutes=7),
+        ),
+        seed=3159,
+    ),
+    # What could not be counted with stopped every sweep, and another pool ran on without a lease.
+    "a lease cannot be read while nodes start on another pool": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("ill", "gpu", minutes=7),
+            Step("by-hand", "big", number=1, minutes=40),
+        ),
+        seed=1,
+    ),
     # Whoever may have two nodes let others have three: the door looked at leases, and none was granted yet.
     "somebody says yes twice before the lab has decided once": History(
         (

@@ -240,12 +240,14 @@ class Play:
     def _ill(self, step: Step) -> None:
         """From now on a lease of a pool cannot be read, by somebody's hand in the ledger; no other pool is ill."""
         self._be_well()
-        lease = self._some_lease(step)
-        if lease:
-            item = self.world.dynamodb.items[f"POOL#{step.pool}", f"LEASE#{lease}"]
-            self._ill_item = (step.pool, item, item["state"])
+        leased = [pool for pool in self.truth.pools() if self._some_lease(Step("ill", pool))]
+        if leased:
+            pool = step.pool if step.pool in leased else leased[0]
+            lease = self._some_lease(Step("ill", pool, step.number))
+            item = self.world.dynamodb.items[f"POOL#{pool}", f"LEASE#{lease}"]
+            self._ill_item = (pool, item, item["state"])
             item["state"] = {"S": "strange"}
-            self.laws.ill.setdefault(step.pool, []).append((self.world.now, None))
+            self.laws.ill.setdefault(pool, []).append((self.world.now, None))
             self._unnamed = len(self.world.functions.unnamed)
         self._wait(step)
 

@@ -136,8 +136,11 @@ class LawsAtOnce(LawsOfMoney):
 
     def _armed_before(self, order: Order) -> None:
         """Before a node may start, four shots stand, none earlier than the end of the last lease."""
-        known = self.truth.known(order.pool).values()
-        ends = [version.closes for version in known if version.justifies(order.at)]
+        leases = [v for v in self.truth.known(order.pool).values() if v.justifies(order.at)]
+        # One that was granted ahead moves the failsafe as its own run begins, before its own nodes are ordered.
+        begun = [v for v in leases if v.at >= v.opens or order.at - v.opens > ORDERED_WITHIN]
+        leases = begun if sum(v.nodes for v in begun) >= order.after else leases
+        ends = [version.closes for version in leases]
         if not ends and order.by == "deploy":
             # What CloudFormation read moments ago was justified then; it is gone before anybody may say law 1.
             return

@@ -66,14 +66,18 @@ class NodeGroups:
                 raise _busy(error, name) from error
         return reply["update"].get("id", "")
 
-    def bound(self, name: str, maximum: int) -> str:
-        """Put the bounds back, minimum 0 and this maximum, and leave the desired size alone."""
+    def bound(self, name: str, maximum: int, desired: int) -> str:
+        """Put the bounds back, minimum 0 and this maximum, around the size that is asked for now.
+
+        A size that is left out is the one that EKS remembers, and it may have missed what was written to the group.
+        TryLater while another update of the group runs.
+        """
         with outside("eks:UpdateNodegroupConfig", f"{self.cluster}/{name}"):
             try:
                 reply = self._eks.update_nodegroup_config(
                     clusterName=self.cluster,
                     nodegroupName=name,
-                    scalingConfig={"minSize": 0, "maxSize": maximum},
+                    scalingConfig={"minSize": 0, "maxSize": maximum, "desiredSize": desired},
                 )
             except self._eks.exceptions.ClientError as error:
                 raise _busy(error, name) from error
