@@ -66,6 +66,8 @@ class Chat:
         self._world = world
         self._keys = (f"k{number:07}" for number in itertools.count())
         self.asks: list[str] = []
+        self.last = ""
+        """The key of the last request."""
 
     def presses(self, user: str, action: str, **value: object) -> str:
         """Somebody presses a button of ours; the lease that it would make."""
@@ -76,6 +78,7 @@ class Chat:
 
     def _heard(self, request: Press) -> str:
         world, key = self._world, next(self._keys)
+        self.last = key
         made = world.now.replace(microsecond=0)
 
         def work() -> Mapping[str, object]:

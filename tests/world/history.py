@@ -178,9 +178,11 @@ class Play:
         for _ in range(self.chance.choice((1, 2))):
             if lease:
                 self.chat.presses(TEACHER, "extend", l=lease, s=step.minutes * 60)
+                self.laws.of_the_role.add(self.chat.last)
                 continue
             command = self.chat.presses(TEACHER, "add", n=max(1, step.number), **value)
             self.laws.asked[command] = (written(TEACHER), written(TEACHER))
+            self.laws.of_the_role.add(self.chat.last)
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _meddles(self, step: Step) -> None:

@@ -43,8 +43,6 @@ class LawsAtOnce(LawsOfMoney):
         """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
         self.excused: dict[str, list[datetime]] = {}
         """By pool: when somebody raised a size by hand, so that its surplus began anew."""
-        self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
-        """By pool: while what the ledger says of it could not be read; None: still."""
         self.moved: set[str] = set()
         """Windows that a deploy moved: what was planned for them before is older than the lab."""
         self.paused: list[tuple[datetime, datetime | None]] = []
@@ -54,6 +52,8 @@ class LawsAtOnce(LawsOfMoney):
         """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
         self.asked: dict[str, tuple[str, str]] = {}
         """By lease: whose it is, if it is granted, and who gave the command for it."""
+        self.of_the_role: set[str] = set()
+        """The requests in Slack of whoever has a role, by their keys."""
         self.expiries: dict[str, datetime] = {}
         """By command: after when it may do nothing."""
         world.dynamodb.listeners.append(self._written)
@@ -299,10 +299,24 @@ class LawsAtOnce(LawsOfMoney):
         )
         if most > MOST:
             self._break(3, f"{who} may have {MOST} nodes on {pool}, and answers for {most}")
-        if lease.owner == who and lease.closes - lease.opens > LONGEST:
-            self._break(3, f"{who} may have nodes for {LONGEST}, and a lease of theirs lasts longer")
+
+    def _not_too_long(self, command: str, lease: str) -> None:
+        """What somebody with a role opens, extends or lets others have is no longer than the role allows."""
+        key = command.rpartition("-")[2]
+        ask = self.world.dynamodb.items.get(("SLACK", f"ASK#{key}"))
+        if key not in self.of_the_role and (ask is None or ask["state"]["S"] != "approved"):
+            return
+        version = next(
+            known[lease] for pool in self.truth.pools() if lease in (known := self.truth.known(pool))
+        )
+        if version.closes - version.opens > LONGEST:
+            self._break(
+                3, f"{command} made a lease of {version.closes - version.opens}, a role allows {LONGEST}"
+            )
 
     def _decided(self, command: str, item: Any) -> None:
+        if command.startswith("slack-") and item["outcome"]["S"] in {"granted", "extended"}:
+            self._not_too_long(command, item["lease"]["S"])
         if not item["reason"]["S"].strip():
             self._break(8, f"the decision on {command} has no reason")
         expires = self.expiries.get(command)

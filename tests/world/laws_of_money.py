@@ -4,7 +4,7 @@ Judged at every write of a budget, at every look, and at the end, against what E
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +27,8 @@ class LawsOfMoney:
         self.broken: list[str] = []
         self.taken_back: dict[str, int] = {}
         """By pool: how many machines AWS took back."""
+        self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
+        """By pool: while what the ledger says of it could not be read; None: still."""
         self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
         """By pool: what a node-second has cost since the beginning."""
         self.allowed = [(world.now, world.lab.guard.budget.amount)]
@@ -116,7 +118,8 @@ class LawsOfMoney:
             # group's activity says when it was gone, and that is when the group had noticed.
             noticed = self.taken_back.get(pool, 0) * int(NOTICED)
             rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
-            least += (billed - rounding) * min(prices)
+            # EC2 forgets within the hour what ended, and what cannot be read meanwhile is not counted.
+            least += 0 if self.ill.get(pool) else (billed - rounding) * min(prices)
             most += (existed + rounding) * max(prices)
         return least, most
 
