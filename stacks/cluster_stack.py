@@ -89,7 +89,11 @@ class ClusterStack(Stack):
         identities = None
         if cluster.workload_identity == "pod":
             identities = PodIdentities(
-                self, "PodIdentities", cluster_name=lab.cluster_name, policies=policies
+                self,
+                "PodIdentities",
+                cluster_name=lab.cluster_name,
+                cluster_arn=names.arn("eks", f"cluster/{lab.cluster_name}"),
+                policies=policies,
             )
             for association in identities.associations:
                 association.node.add_dependency(control_plane.cluster)

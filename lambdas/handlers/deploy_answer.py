@@ -11,10 +11,9 @@ from urllib.parse import urlsplit
 from lamplighter.clock import sleep
 from lamplighter.errors import BadInput, OutsideFailed
 
-# https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cfn-vpce-bucketnames.html
-_BUCKETS = re.compile(
-    r"cloudformation-custom-resource-response-[a-z0-9]+\.s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?"
-)
+# One bucket for each region (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cfn-vpce-bucketnames.html);
+# a bucket of any other name may be anybody's.
+_BUCKET = "cloudformation-custom-resource-response"
 HTTPS = 443
 _logger = logging.getLogger(__name__)
 
@@ -62,7 +61,13 @@ def is_of_cloudformation(url: str) -> bool:
         return True
     parts = urlsplit(url)
     plain = parts.username is None and parts.port in {None, HTTPS}
-    return parts.scheme == "https" and plain and bool(_BUCKETS.fullmatch(parts.hostname or ""))
+    return parts.scheme == "https" and plain and bool(_bucket_host().fullmatch(parts.hostname or ""))
+
+
+def _bucket_host() -> re.Pattern[str]:
+    region = os.environ["AWS_REGION"]
+    where = rf"(?:[.-]{re.escape(region)})?"
+    return re.compile(rf"{_BUCKET}-{region.replace('-', '')}\.s3{where}\.amazonaws\.com(?:\.cn)?")
 
 
 def _put(url: str, body: bytes) -> None:

@@ -12,6 +12,12 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+_DELAYED = 20
+"""Minutes looked back over: a queue that has slept for months tells of its first letter up to 15 minutes late, and an
+alarm that looks no further back never sees it
+(https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html,
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html)."""
+
 
 class Alarms(Construct):
     """The alarms of one lab."""
@@ -36,11 +42,13 @@ class Alarms(Construct):
                 f"For 15 minutes no sweep of the guard of {lab} has ended well: every pool judged, all done that was"
                 " to be done, and the planner heard of within 3 hours"
             ),
-            # Not the function's invocations: those that fail are counted there too.
-            metric=swept.metric_number_of_messages_published(period=Duration.minutes(15), statistic="Sum"),
+            # Not the function's invocations: those that fail are counted there too. Many short periods: of a long one
+            # CloudWatch goes on to judge the last that had data (`_DELAYED`).
+            metric=swept.metric_number_of_messages_published(period=Duration.minutes(1), statistic="Sum"),
             threshold=0,
             comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
-            evaluation_periods=1,
+            evaluation_periods=15,
+            datapoints_to_alarm=15,
             # What is never said has no data either.
             treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
         )
@@ -59,7 +67,8 @@ class Alarms(Construct):
             ),
             threshold=1,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            evaluation_periods=1,
+            evaluation_periods=_DELAYED,
+            datapoints_to_alarm=1,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         failed.add_alarm_action(actions.SnsAction(pages))

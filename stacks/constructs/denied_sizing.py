@@ -9,17 +9,16 @@ from aws_cdk import aws_iam as iam
 from lamplighter.lab import Lab
 from stacks.names import Names
 
-OF_GROUPS = (
-    "autoscaling:DeleteAutoScalingGroup",
-    "autoscaling:DetachInstances",
-    "autoscaling:PutScalingPolicy",
-    "autoscaling:PutScheduledUpdateGroupAction",
-    "autoscaling:SetDesiredCapacity",
-    "autoscaling:SetInstanceProtection",
-    "autoscaling:TerminateInstanceInAutoScalingGroup",
-    "autoscaling:UpdateAutoScalingGroup",
+OF_GROUPS = ("autoscaling:*",)
+"""Whatever names a group; what only reads names none, and no condition on a tag meets it."""
+OF_INSTANCES = (
+    "ec2:CreateTags",
+    "ec2:DeleteTags",
+    "ec2:RebootInstances",
+    "ec2:StopInstances",
+    "ec2:TerminateInstances",
 )
-OF_INSTANCES = ("ec2:StopInstances", "ec2:TerminateInstances")
+"""The tags with them: what has lost its tags is no pool's any more."""
 OF_NODEGROUPS = ("eks:DeleteNodegroup", "eks:UpdateNodegroupConfig", "eks:UpdateNodegroupVersion")
 
 
@@ -36,8 +35,17 @@ def deny_sizing(role: iam.Role, lab: Lab, names: Names) -> None:
         iam.PolicyStatement(
             sid="NoSizingOfPools",
             effect=iam.Effect.DENY,
-            actions=[*OF_GROUPS, *OF_INSTANCES],
+            actions=list(OF_GROUPS),
             resources=["*"],
+            conditions=tagged,
+        )
+    )
+    role.add_to_policy(
+        iam.PolicyStatement(
+            sid="NoEndingOfNodes",
+            effect=iam.Effect.DENY,
+            actions=list(OF_INSTANCES),
+            resources=[names.arn("ec2", "instance/*")],
             conditions=tagged,
         )
     )

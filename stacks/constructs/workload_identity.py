@@ -81,6 +81,7 @@ class PodIdentities(Construct):
         construct_id: str,
         *,
         cluster_name: str,
+        cluster_arn: str,
         policies: Sequence[iam.ManagedPolicy],
     ) -> None:
         super().__init__(scope, construct_id)
@@ -88,7 +89,7 @@ class PodIdentities(Construct):
         self.associations: list[eks.CfnPodIdentityAssociation] = []
         for workload, given in zip(WORKLOADS, policies, strict=True):
             only = {
-                "aws:RequestTag/eks-cluster-name": cluster_name,
+                "aws:RequestTag/eks-cluster-arn": cluster_arn,
                 "aws:RequestTag/kubernetes-namespace": workload.namespace,
                 "aws:RequestTag/kubernetes-service-account": workload.service_account,
             }

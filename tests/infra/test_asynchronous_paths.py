@@ -85,6 +85,17 @@ def test_there_are_at_most_five_alarms_on_metrics_of_aws(controller: Template) -
         assert alarm["AlarmActions"]
 
 
+def test_an_alarm_looks_back_as_far_as_its_datum_may_be_late(controller: Template) -> None:
+    """CloudWatch hears of a queue that has slept up to 15 minutes late, and goes on judging a last long period."""
+    failed = controller.one("AWS::CloudWatch::Alarm", AlarmName="gpu-lab-failsafe-failed")
+    silent = controller.one("AWS::CloudWatch::Alarm", AlarmName="gpu-lab-guard-silent")
+
+    assert failed["Period"] * failed["EvaluationPeriods"] > 15 * 60
+    assert failed["DatapointsToAlarm"] == 1
+    assert (silent["Period"], silent["EvaluationPeriods"], silent["DatapointsToAlarm"]) == (60, 15, 15)
+    assert silent["TreatMissingData"] == "breaching"
+
+
 # --- what a trail tells ---------------------------------------------------------------------------
 
 

@@ -52,22 +52,31 @@ def test_what_was_spent_in_the_period_keeps_its_currency(lab: LabOnMoto) -> None
 
 
 @pytest.mark.parametrize(
-    ("url", "its_own"),
+    ("region", "url", "its_own"),
     [
-        (f"https://{BUCKET}-apnortheast2.s3.ap-northeast-2.amazonaws.com/arn%3Aaws?X=1", True),
-        (f"https://{BUCKET}-useast1.s3.amazonaws.com/x", True),
-        (f"https://{BUCKET}-useast2.s3-us-east-2.amazonaws.com/x", True),
-        (f"https://{BUCKET}-cnnorth1.s3.cn-north-1.amazonaws.com.cn/x", True),
-        (f"http://{BUCKET}-useast1.s3.amazonaws.com/x", False),
-        (f"https://{BUCKET}-useast1.s3.amazonaws.com:8443/x", False),
-        (f"https://{BUCKET}-useast1.s3.amazonaws.com.evil.example/x", False),
-        (f"https://evil.example/{BUCKET}-useast1.s3.amazonaws.com", False),
-        (f"https://me@{BUCKET}-useast1.s3.amazonaws.com/x", False),
-        ("https://my-bucket.s3.amazonaws.com/x", False),
-        ("file:///etc/passwd", False),
+        (
+            "ap-northeast-2",
+            f"https://{BUCKET}-apnortheast2.s3.ap-northeast-2.amazonaws.com/arn%3Aaws?X=1",
+            True,
+        ),
+        ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com/x", True),
+        ("us-east-2", f"https://{BUCKET}-useast2.s3-us-east-2.amazonaws.com/x", True),
+        ("cn-north-1", f"https://{BUCKET}-cnnorth1.s3.cn-north-1.amazonaws.com.cn/x", True),
+        ("us-east-1", f"http://{BUCKET}-useast1.s3.amazonaws.com/x", False),
+        ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com:8443/x", False),
+        ("us-east-1", f"https://{BUCKET}-useast1.s3.amazonaws.com.evil.example/x", False),
+        ("us-east-1", f"https://{BUCKET}-evil1.s3.amazonaws.com/x", False),
+        ("us-east-1", f"https://{BUCKET}-useast2.s3.us-east-2.amazonaws.com/x", False),
+        ("us-east-1", f"https://evil.example/{BUCKET}-useast1.s3.amazonaws.com", False),
+        ("us-east-1", f"https://me@{BUCKET}-useast1.s3.amazonaws.com/x", False),
+        ("us-east-1", "https://my-bucket.s3.amazonaws.com/x", False),
+        ("us-east-1", "file:///etc/passwd", False),
     ],
 )
-def test_answers_go_to_cloudformation_alone(url: str, its_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_go_to_cloudformation_alone(
+    region: str, url: str, its_own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     monkeypatch.delenv("AWS_ENDPOINT_URL_CLOUDFORMATION", raising=False)
+    monkeypatch.setenv("AWS_REGION", region)
     assert is_of_cloudformation(url) is its_own

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
@@ -282,3 +283,31 @@ def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(OutsideFailed, match="dynamodb:GetItem on ledger, POOL#gpu/STATE got no answer"):
         Ledger("ledger", nowhere).pool("gpu")
+
+
+@pytest.mark.parametrize(("refusals", "outcome"), [(0, "written"), (3, "written"), (4, "refused")])
+def test_a_write_beside_a_transaction_at_the_same_item_waits_for_it(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, refusals: int, outcome: str
+) -> None:
+    paused: list[float] = []
+    monkeypatch.setattr("lamplighter.adapters.aws.ledger_table.sleep", paused.append)
+    refused = 0
+
+    def collide(params: object, **_more: object) -> None:
+        nonlocal refused
+        if refused < refusals:
+            refused += 1
+            raise ClientError(
+                {"Error": {"Code": "TransactionConflictException", "Message": "Transaction is ongoing"}},
+                "UpdateItem",
+            )
+
+    dynamodb = ledger._table._dynamodb
+    dynamodb.meta.events.register("before-call.dynamodb.UpdateItem", collide)
+    if outcome == "written":
+        ledger.set_failsafe("gpu", EIGHT)
+        assert ledger.pool("gpu").failsafe_at == EIGHT
+    else:
+        with pytest.raises(OutsideFailed, match="dynamodb:UpdateItem"):
+            ledger.set_failsafe("gpu", EIGHT)
+    assert paused == [0.05, 0.1, 0.2][:refusals]

@@ -1,5 +1,6 @@
 """Whose account a node's time goes to."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.capacity import Activity, Instance
@@ -113,3 +114,22 @@ def test_an_end_that_nobody_recorded_is_no_later_than_ec2s_memory() -> None:
     [run] = runs([launch("i-0a", 0)], [], at(600))
 
     assert run.ended == at(540)
+
+
+def test_what_somebody_started_beside_the_group_is_no_lease_s() -> None:
+    grants = [Grant("evening", 2, at(0), at(60))]
+    stray, member = replace(instance("i-0b", 10), group=None), replace(instance("i-0a", 10), group="eks-gpu")
+    running = runs([], [stray, member], at(40))
+
+    assert [(run.instance, run.member) for run in running] == [("i-0a", True), ("i-0b", False)]
+    metered = meter(running, grants, at(0), at(40))
+    assert metered.leased == {"evening": 30 * MINUTE}
+    assert (metered.overrun, metered.unleased) == ({}, 30 * MINUTE)
+
+
+def test_what_was_taken_out_of_its_group_was_started_by_it() -> None:
+    detached = replace(instance("i-0a", 0), group=None)
+
+    [run] = runs([launch("i-0a", 0)], [detached], at(30))
+
+    assert run.member

@@ -324,7 +324,10 @@ class Ec2(SecurityGroups):
                 "Placement": {"AvailabilityZone": ZONE},
                 "State": {"Name": machine.state},
                 "PrivateDnsName": machine.node,
-                "Tags": [{"Key": "aws:autoscaling:groupName", "Value": machine.group}],
+                # AWS's own tag: what somebody starts with a pool's tags has none.
+                "Tags": []
+                if machine.stray
+                else [{"Key": "aws:autoscaling:groupName", "Value": machine.group}],
             }
             ended = machine.ended or machine.shutting_down
             if ended is not None:

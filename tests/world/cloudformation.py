@@ -91,7 +91,7 @@ class CloudFormation:
     def _ask(
         self, request: str, kind: str, known: str, properties: Json, old: Json | None = None
     ) -> Json | None:
-        url = f"https://cloudformation-custom-resource-response-world.s3.amazonaws.com/{len(self._answers)}"
+        url = f"https://cloudformation-custom-resource-response-apnortheast2.s3.amazonaws.com/{len(self._answers)}"
         event = {
             "RequestType": request,
             "ResponseURL": url,

@@ -26,9 +26,11 @@ Done = Callable[[Json | None, StatesError | None], None]
 TIMEOUT = 60.0
 TIMEOUTS = {"guard": 240.0, "cluster": 300.0, "diagnosis": 120.0}
 ANSWERED = 0.05
-KINDS = ("die", "fail", "throttle", "lost", "twice", "slow")
+KINDS = ("die", "fail", "throttle", "lost", "twice", "slow", "collide")
 #: Calls that boto3 sends with a token, so that asking twice is asking once.
 IDEMPOTENT = frozenset({"transact_write_items"})
+#: Writes that DynamoDB refuses while a transaction is at the same item.
+ALONE = frozenset({"put_item", "update_item", "delete_item"})
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,12 @@ class Functions:
             case "lost":
                 act()
                 raise no_answer()
+            case "collide" if operation in ALONE:
+                raise refused(
+                    "TransactionConflictException", "Transaction is ongoing for the item", operation
+                )
+            case "collide":
+                return act()
             case "twice":
                 # boto3 sent it again because the first answer was lost.
                 answer = act()

@@ -96,6 +96,8 @@ class LawsAtOnce(LawsOfMoney):
             self._break(2, f"the failsafe ordered {after} nodes on {pool}")
         if after > before:
             self._armed_before(order)
+        if any(end is None for _, end in self.ill.get(pool, [])):
+            return
         if after < min(before, self._surely_justified(pool)) and not self._gives_up_what_never_came(
             pool, after
         ):

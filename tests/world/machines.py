@@ -44,6 +44,8 @@ class Machine:
     joins_after: float = 45.0
     gpus_after: float = 90.0
     leaves_after: float = 10.0
+    stray: bool = False
+    """Somebody started it, outside of any group."""
     working: bool = False
     """Somebody's pod is on it; nobody's is ended without being asked."""
     cordoned: bool = False
@@ -209,7 +211,8 @@ class Machines:
     def stray(self, pool: str, group: str) -> Machine:
         """Somebody starts a machine by hand that carries a pool's tags, outside its group."""
         machine = self._machine(pool, group)
-        machine.group = group
+        machine.group, machine.stray = group, True
+        self._tell(machine)
         return machine
 
     def _launch(self, group: Group) -> bool:

@@ -57,6 +57,7 @@ class Life:
     stopped: datetime | None
     """When it stopped costing money."""
     ended: datetime | None
+    stray: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,12 +165,13 @@ class Truth:
     def leased(self, pool: str, *, existing: bool) -> dict[str, Fraction]:
         """The node-seconds of each lease: at every instant those that run are theirs who opened first.
 
-        They run until EC2 bills them no more, or until they are gone.
+        They run until EC2 bills them no more, or until they are gone. What was started beside the group is no lease's.
         """
         now = self.world.now
         lives = [
             (life.launched, (life.ended if existing else life.stopped) or now)
             for life in self.machines.get(pool, {}).values()
+            if not life.stray
         ]
         wanted = [
             (version.opens, name, begin, end, version.nodes)
@@ -224,7 +226,7 @@ class Truth:
         )
 
     def _machine(self, machine: Machine) -> None:
-        life = Life(machine.id, machine.launched, machine.shutting_down, machine.ended)
+        life = Life(machine.id, machine.launched, machine.shutting_down, machine.ended, machine.stray)
         self.machines.setdefault(machine.pool, {})[machine.id] = life
 
     def _ordered(self, pool: str, before: int, after: int) -> None:

@@ -27,6 +27,8 @@ class Run:
     instance: str
     started: datetime
     ended: datetime | None
+    member: bool = True
+    """Whether its group started it; what somebody started beside the group is no lease's."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def runs(activities: Iterable[Activity], instances: Iterable[Instance], now: dat
             started[found[0]] = activity.started
         elif activity.ended is not None:
             ended[found[0]] = activity.ended
+    launched = set(started)
     listed = {instance.id: instance for instance in instances}
     for instance in listed.values():
         started[instance.id] = instance.launched
@@ -85,8 +88,10 @@ def runs(activities: Iterable[Activity], instances: Iterable[Instance], now: dat
             ended[instance.id] = instance.ended
         elif instance.exists:
             ended.pop(instance.id, None)
+    # The tag is AWS's own: nobody else can set it, and it goes with an instance that is taken out of its group.
+    members = launched | {instance.id for instance in listed.values() if instance.group is not None}
     return tuple(
-        Run(name, start, _end(start, ended.get(name), listed.get(name), now))
+        Run(name, start, _end(start, ended.get(name), listed.get(name), now), name in members)
         for name, start in sorted(started.items(), key=lambda item: (item[1], item[0]))
     )
 
@@ -103,7 +108,7 @@ def _end(start: datetime, ended: datetime | None, listed: Instance | None, now: 
 def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
     """Split the node-time of [since, until) among the grants.
 
-    At each instant the grants in force take what runs, earlier opening first; what is left over is what
+    At each instant the grants in force take what runs of the group, earlier opening first; what is left over is what
     was replaced for a grant and is not gone yet, or runs past the end of the grants that ended last, as far
     as it ran before that end; the rest is unleased.
     """
@@ -119,9 +124,8 @@ def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, unti
     unleased = timedelta()
     for start, end in pairwise(instants):
         length = end - start
-        present = [
-            run for run in running if run.started <= start and (run.ended is None or start < run.ended)
-        ]
+        there = [run for run in running if run.started <= start and (run.ended is None or start < run.ended)]
+        present = [run for run in there if run.member]
         left = len(present)
         claims = [
             Claim(grant.opens, grant.lease, grant.nodes_at(start))
@@ -140,7 +144,7 @@ def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, unti
             taken = min(left, grant.nodes_at(grant.closes), older)
             left -= taken
             overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
-        unleased += left * length
+        unleased += (left + len(there) - len(present)) * length
     return Metered(_positive(leased), _positive(overrun), unleased)
 
 

@@ -5,11 +5,12 @@ at the ledger and nothing more. What is written together is decided in ledger.py
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.aws.ledger_items import Item, encoded, key
+from lamplighter.clock import sleep
 from lamplighter.errors import TryLater
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import QueryInputTypeDef
 
 _LOST = frozenset({"ConditionalCheckFailed", "TransactionConflict"})
+_WHILE_ANOTHER_WRITES = (0.05, 0.1, 0.2)
+"""Seconds before a single write is tried again: botocore does not, and DynamoDB refuses it while a transaction is at
+the same item (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html#API_UpdateItem_Errors)."""
 
 
 class Conflict(TryLater):
@@ -67,10 +71,7 @@ class LedgerTable:
         """Write one whole item; Conflict when the condition does not hold."""
         request = self.put_in_transaction(item, condition, **given)["Put"]
         with outside("dynamodb:PutItem", self._called(item)):
-            try:
-                self._dynamodb.put_item(**request)
-            except self._dynamodb.exceptions.ClientError as error:
-                self._lost(error)
+            self._alone(lambda: self._dynamodb.put_item(**request))
 
     def update(
         self,
@@ -83,21 +84,16 @@ class LedgerTable:
         """Change one item and return all it says then; Conflict when the condition does not hold."""
         request = self.update_in_transaction(pk, sk, change, condition, **given)["Update"]
         with outside("dynamodb:UpdateItem", f"{self.name}, {pk}/{sk}"):
-            try:
-                return self._dynamodb.update_item(**request, ReturnValues="ALL_NEW")["Attributes"]
-            except self._dynamodb.exceptions.ClientError as error:
-                self._lost(error)
-        raise AssertionError("unreachable: _lost always raises")
+            found: Mapping[str, Any] = self._alone(
+                lambda: self._dynamodb.update_item(**request, ReturnValues="ALL_NEW")
+            )["Attributes"]
+        return found
 
     def delete(self, pk: str, sk: str, condition: str | None = None, **given: Any) -> None:  # noqa: ANN401
         """Remove one item; Conflict when the condition does not hold."""
         with outside("dynamodb:DeleteItem", f"{self.name}, {pk}/{sk}"):
-            try:
-                self._dynamodb.delete_item(
-                    TableName=self.name, Key=key(pk, sk), **_expressions(condition, None, given)
-                )
-            except self._dynamodb.exceptions.ClientError as error:
-                self._lost(error)
+            where: Any = {"TableName": self.name, "Key": key(pk, sk)}
+            self._alone(lambda: self._dynamodb.delete_item(**where, **_expressions(condition, None, given)))
 
     def transact(self, writes: Sequence[Any]) -> None:
         """Write all or nothing; Conflict when any condition does not hold."""
@@ -141,7 +137,21 @@ class LedgerTable:
     def _called(self, item: Item) -> str:
         return f"{self.name}, {item['pk']['S']}/{item['sk']['S']}"
 
-    def _lost(self, error: Exception) -> None:
+    def _alone(self, write: Callable[[], Any]) -> Any:  # noqa: ANN401 -- DynamoDB's answer
+        """A write outside of any transaction; one that comes while a transaction is at its item waits for that."""
+        for seconds in _WHILE_ANOTHER_WRITES:
+            try:
+                return write()
+            except self._dynamodb.exceptions.ClientError as error:
+                if error_code(error) != "TransactionConflictException":
+                    self._lost(error)
+            sleep(seconds)
+        try:
+            return write()
+        except self._dynamodb.exceptions.ClientError as error:
+            self._lost(error)
+
+    def _lost(self, error: Exception) -> NoReturn:
         """Raise Conflict where a condition or another transaction was faster, else the error itself."""
         code = error_code(error)
         reasons: list[dict[str, str]] = getattr(error, "response", {}).get("CancellationReasons", [])
