@@ -4,6 +4,7 @@ Amounts of two currencies are never reckoned together, so such a lab could neith
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
 from handlers.environment import ENVIRONMENT
 from lamplighter import clock
@@ -15,6 +16,8 @@ from lamplighter.domain.money import period_of
 from lamplighter.errors import Refused
 
 KEY = "guard.budget.currency"
+COUNTED_WITHIN = timedelta(minutes=30)
+"""The guard counts what ran a quarter of an hour later, in a sweep of every five minutes."""
 
 
 def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
@@ -25,6 +28,14 @@ def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
     ledger, now, currency = Ledger(ENVIRONMENT.ledger_table), clock.now(), asked[0]["Currency"]
     for each in asked:
         period = period_of(now, each["Period"], zones.zone(each["TimeZone"]))
+        before = period_of(period.begins - timedelta(seconds=1), each["Period"], zones.zone(each["TimeZone"]))
+        if now - period.begins < COUNTED_WITHIN:
+            last = ledger.budget(before.key, currency).used
+            if last.currency != currency:
+                raise Refused(
+                    f"{KEY}: is {currency}, and the last minutes of the {each['Period']} {before.key} are still "
+                    f"counted in {last.currency}; deploy the change after {clock_time(period.begins + COUNTED_WITHIN)}"
+                )
         used = ledger.budget(period.key, currency).used
         if used.currency != currency:
             raise Refused(
@@ -32,6 +43,12 @@ def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
                 f"deploy the change after {clock_time(period.ends)}"
             )
     for pool in pools:
+        unbilled = ledger.pool(pool).unbilled
+        if unbilled is not None and unbilled.cost.currency != currency:
+            raise Refused(
+                f"{KEY}: is {currency}, and {unbilled.cost} that pool {pool} ran without a lease is on no receipt yet; "
+                f"deploy the change after the next lease there was closed"
+            )
         for lease in ledger.leases(pool):
             if _counts(lease) and lease.hold.currency != currency:
                 raise Refused(

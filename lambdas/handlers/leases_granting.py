@@ -96,9 +96,13 @@ def _hold_again(lease: Lease, desk: Desk) -> None:
         now, terms, pool = desk.now(), desk.terms(found.pool), desk.ledger.pool(found.pool)
         budget = desk.ledger.budget(found.period, terms.budget.currency)
         after = holds.retaken(found, terms, budget, now)
-        why = f"{found.missing} of {found.nodes} nodes are asked for again, and {after.hold} is held"
+        if after == found:
+            return
+        why = f"{after.wanted - found.wanted} of {found.nodes} nodes are asked for again, and {after.hold} is held"
         if after.nodes < found.nodes:
-            why = f"the budget has no more for {found.missing} missing nodes, so it keeps the {after.nodes} it has"
+            why = (
+                f"the budget has no more for {found.missing} missing nodes, so it makes do with {after.nodes}"
+            )
         again = entry(after, "degraded", "leases", f"asks again for {found.called()}", why, now)
         try:
             desk.ledger.rehold(found, after, pool=pool, budget=budget, why=again)

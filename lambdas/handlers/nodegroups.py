@@ -81,6 +81,8 @@ def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, obje
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(now):
         return {"over": True, "reason": _over(lease, pool), "wanted": 0, "instances": [], "shortage": None}
+    if not lease.wanted:
+        return _arrived(lease.nodes, (), Shortage("unknown", _unpaid(lease)))
     order = result(run, "Scale")
     wanted = int(str(order.get("target", 0)))
     stamps = [found["at"] for found in (order, result(run, "Replace")) if found.get("at")]
@@ -168,6 +170,13 @@ def _replacing(lease: Lease, instances: Sequence[str], run: Mapping[str, object]
     what = f"changes {', '.join(instances)} of {lease.called()} for fresh nodes, once"
     why = str(result(run, "Validate").get("because") or "its GPUs failed a check")
     return Entry(now, lease.pool, "replaced", "nodegroups", what, why, lease.id, len(instances))
+
+
+def _unpaid(lease: Lease) -> str:
+    return (
+        f"0 of {lease.nodes} nodes: none came, and the budget has nothing left to ask again with; "
+        "they are asked for once it has"
+    )
 
 
 def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None) -> dict[str, object]:

@@ -18,7 +18,7 @@ from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.kept import ASK_GOOD_FOR, Ask
 from lamplighter.domain.slack.roles import No
 from lamplighter.domain.slack.understand import Understood, Word
-from lamplighter.domain.slack.understood import sentence
+from lamplighter.domain.slack.understood import ends, extended, sentence
 from lamplighter.errors import Refused
 
 
@@ -28,12 +28,16 @@ def ask(visit: Visit, wants: Understood) -> Answer:
     if wants.asks is Word.EXTEND:
         command, lease = slack_changes.extending(visit, wants)
         why = slack_changes.why_not_extend(visit, command, lease)
+        # Until the instant that was read out, whatever becomes of the lease before somebody says yes.
+        filed_as = replace(command, closes=extended(command, lease), lasting=None)
     else:
         command = slack_changes.opening(visit, wants)
         why = slack_changes.why_not_open(visit, command)
+        filed_as = command
     if why is None:
         return slack_changes.give(visit, command, lease)
     until = visit.made + ASK_GOOD_FOR
+    over = command.closes or (ends(command) if command.opens else until)
     filed = Ask(
         id=visit.key,
         pool=command.pool,
@@ -41,9 +45,9 @@ def ask(visit: Visit, wants: Understood) -> Answer:
         owner=visit.person.written,
         channel=visit.request.channel,
         understood=sentence(command, lease, visit.voice.times, visit.voice.texts),
-        command=command.to_json(),
+        command=filed_as.to_json(),
         at=visit.made,
-        until=min(until, command.closes) if command.closes else until,
+        until=min(until, over),
         zone=visit.voice.times.zone.key,
         url=visit.request.response_url if reply.allowed(visit.request.response_url) else None,
     )
@@ -65,7 +69,9 @@ def settle(visit: Visit, wants: Understood) -> Answer:
     lease = ledger.lease(base.pool, base.lease) if base.verb is Verb.EXTEND and base.lease else None
     if base.verb is Verb.EXTEND and lease is None:
         raise Refused("the lease that was to be extended is over")
-    why = _why_not(visit, base, lease)
+    # What is judged is what would be given: at this moment, by whoever says so now.
+    approved = _approved(visit, base, asked)
+    why = _why_not(visit, approved, lease)
     said = say("slack.ask.for", owner=asked.owner, what=asked.understood)
     if why is not None:
         return answers.may_not(why, None, said, visit.voice)
@@ -73,9 +79,9 @@ def settle(visit: Visit, wants: Understood) -> Answer:
     visit.patience.check()
     after = ledger.settle_ask(asked, state, visit.person.written, visit.key)
     theirs = after.state == state and after.request == visit.key
-    approved = _approved(visit, base, after)
-    # A yes that was noted and then not given, for whatever kept it, is given at the next press of anybody.
-    if after.state == "approved" and (theirs or ledger.command(base.pool, approved.id) is None):
+    # A yes that was noted and then not given, for whatever kept it, is given by whoever says yes next.
+    unheard = wants.word is Word.APPROVE and ledger.command(base.pool, approved.id) is None
+    if after.state == "approved" and (theirs or unheard):
         return slack_changes.give(visit, approved, lease, said)
     if theirs:
         return answers.plainly(say("slack.ask.you-declined", owner=asked.owner), said)
@@ -90,8 +96,8 @@ def _why_not(visit: Visit, base: Command, lease: Lease | None) -> No | None:
 
 
 def _approved(visit: Visit, base: Command, asked: Ask) -> Command:
-    """The command as it is given now: one for each ask, whoever presses how often; by whoever said yes first."""
-    by = asked.by or visit.person.written
+    """The command as it would be given now: one for each ask, whoever presses how often."""
+    by = visit.person.written
     reason = f" because {base.because}" if base.because else ""
     return replace(
         base,

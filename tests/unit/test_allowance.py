@@ -79,6 +79,15 @@ def test_what_was_granted_meanwhile_counts(others: list[Lease], outcome: str) ->
         assert answer.reason == "tom (UTOM) may have 2 nodes at once on pool gpu, and it would be 3"
 
 
+def test_what_comes_one_after_the_other_is_not_at_once() -> None:
+    first, second = lease("first", 1), lease("second", 1)
+    second = replace(second, opens=NOON + HOUR, closes=NOON + 2 * HOUR)
+
+    assert opened(command(allowance=Allowance(nodes=2), lasting=2 * HOUR), first, second).outcome == "granted"
+    second = replace(second, opens=NOON + HOUR - timedelta(minutes=1))
+    assert opened(command(allowance=Allowance(nodes=2), lasting=2 * HOUR), first, second).outcome == "refused"
+
+
 def test_without_a_role_only_the_pool_bounds_it() -> None:
     assert opened(command(nodes=3), lease("friend", 2)).outcome == "granted"
     assert opened(command(nodes=3, allowance=Allowance()), lease("friend", 2)).outcome == "granted"
@@ -103,7 +112,7 @@ def test_who_has_more_than_they_may_open_goes_on_with_that_and_nothing_beside_it
 
 
 def test_a_command_carries_it_and_one_without_a_role_carries_none() -> None:
-    for allowance in (None, Allowance(), Allowance(2), Allowance(2, 3 * HOUR)):
+    for allowance in (None, Allowance(), Allowance(2), Allowance(2, 3 * HOUR), Allowance(0, timedelta())):
         given = command(allowance=allowance)
         assert Command.from_json(given.to_json()) == given
 
@@ -121,7 +130,7 @@ def test_the_widest_role_that_lets_them_have_it_counts() -> None:
 
     assert allowed(1) == allowed(2) == Allowance(3, HOUR)
     assert allowed(1, hours=2) == Allowance(1)
-    assert allowed(2, hours=2) is None
+    assert allowed(2, hours=2) == Allowance(0, timedelta())
 
 
 def test_an_owner_who_extends_their_own_needs_no_role() -> None:

@@ -1,7 +1,9 @@
 """Course calendars as strangers write them: which events become windows, and which instants they mean."""
 
+import hashlib
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from types import SimpleNamespace
 
 import icalendar
 import pytest
@@ -370,6 +372,29 @@ def test_a_calendar_is_worked_out_once_a_day_however_often_it_is_looked_at(
     # The event that ends at eleven meets the first look, and no later one.
     assert found == [[3, 4], [4], [4]]
     assert looks == 1
+
+
+def test_an_event_is_called_the_same_whichever_of_its_date_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two events of one date in the window's zone, on two days of UTC, whose digests begin alike."""
+    content = calendar("DTSTART:20261122T200000Z|DURATION:PT1H", "DTSTART:20261123T020000Z|DURATION:PT2H")
+    digests = {"first": "aaaabbbb", "second": "aaaacccc"}
+    plain = hashlib.sha256
+
+    def alike(text: bytes) -> object:
+        found = plain(text)
+        digests.setdefault(found.hexdigest(), f"aaaa{found.hexdigest()}")
+        return SimpleNamespace(hexdigest=lambda: digests[found.hexdigest()])
+
+    monkeypatch.setattr("lamplighter.adapters.calendars.course.hashlib", SimpleNamespace(sha256=alike))
+    course = CourseCalendar(read(content).text)
+    evening, night = (int(datetime(2026, 11, day, 12, tzinfo=UTC).timestamp()) for day in (22, 23))
+
+    early = {event.opening: event.id for event in course.events("Asia/Seoul", evening, evening + 36 * 3600)}
+    late = {event.opening: event.id for event in course.events("Asia/Seoul", night - 11 * 3600, night)}
+
+    assert len(early) == len(set(early.values())) == 2
+    assert late.items() <= early.items()
+    assert late
 
 
 def test_many_series_that_began_long_ago_are_refused() -> None:

@@ -221,7 +221,6 @@ class LawsAtOnce(LawsOfMoney):
             self._fits(pool, name, now)
         if now.granted and now.closes > (was.closes if was.granted else was.opens):
             self._moved_before(pool, name)
-            self._within_the_role(pool, now)
         if now.granted:
             self._ends_at_curfew(pool, name, now)
         if now.granted and now.window is None and now.closes - now.opens > self._longest():
@@ -291,14 +290,16 @@ class LawsAtOnce(LawsOfMoney):
                 self._break(3, f"{name} was approved, and nobody gave it")
 
     def _within_the_role(self, pool: str, lease: Version) -> None:
-        """Whoever may have so many nodes never has more, with what they let others have."""
+        """Whoever may have so many nodes gets no more, with what they let others have.
+
+        What an owner extends by themselves is theirs to answer for.
+        """
         who = written(TEACHER)
-        theirs = [v for v in self.truth.known(pool).values() if v.granted and who in {v.owner, v.asked_by}]
         if who not in {lease.owner, lease.asked_by}:
             return
-        most = max(
-            sum(v.nodes for v in theirs if v.opens <= at < v.closes) for at in (v.opens for v in theirs)
-        )
+        theirs = [v for v in self.truth.known(pool).values() if v.granted and who in {v.owner, v.asked_by}]
+        instants = [lease.opens, *(v.opens for v in theirs if lease.opens <= v.opens < lease.closes)]
+        most = max(sum(v.nodes for v in theirs if v.opens <= at < v.closes) for at in instants)
         if most > MOST:
             self._break(3, f"{who} may have {MOST} nodes on {pool}, and answers for {most}")
 

@@ -11,6 +11,7 @@ from typing import Self
 
 from lamplighter.domain.counted import write_duration
 from lamplighter.domain.lease import Lease
+from lamplighter.domain.occupancy import taken_at
 from lamplighter.domain.slack.person import id_in
 
 
@@ -23,7 +24,8 @@ class Allowance:
 
     def to_json(self) -> dict[str, object]:
         """As a command carries it, `length` in seconds."""
-        return {"nodes": self.nodes, "seconds": int(self.length.total_seconds()) if self.length else None}
+        seconds = None if self.length is None else int(self.length.total_seconds())
+        return {"nodes": self.nodes, "seconds": seconds}
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Self:
@@ -36,17 +38,20 @@ class Allowance:
 
 
 def answered_for(leases: Iterable[Lease], by: str, owner: str, opens: datetime, closes: datetime) -> int:
-    """The nodes in [opens, closes) for which whoever gives a command answers.
+    """The most nodes at once in [opens, closes) for which whoever gives a command answers.
 
     Their own, the owner's for whom it is given, and those that they let others have.
     """
     giver, people = _who(by), {_who(by), _who(owner)}
-    return sum(
-        lease.nodes
+    theirs = [
+        lease
         for lease in leases
         if lease.granted
         and lease.overlaps(opens, closes)
         and (_who(lease.owner) in people or (lease.by is not None and _who(lease.by) == giver))
+    ]
+    return max(
+        taken_at(theirs, at) for at in (opens, *(lease.opens for lease in theirs if lease.opens > opens))
     )
 
 

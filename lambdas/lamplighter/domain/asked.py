@@ -7,7 +7,7 @@ from the address that AWS let them in by, `own` or `lab`.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from lamplighter.domain import instant, orders
 from lamplighter.domain.caller import Caller
@@ -22,6 +22,8 @@ LONGEST_TEXT = 500
 LONGEST_NAME = 100
 MOST_NODES = 100
 LONGEST = timedelta(days=366)
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+"""Instants that can be reckoned with in every zone."""
 
 _UNTIL = ("closes", "for_seconds")
 #: What each verb takes, beside `verb`, `pool` and `token`.
@@ -203,9 +205,12 @@ def _instant(body: Mapping[str, object], key: str) -> datetime | None:
     if text is None:
         return None
     try:
-        return instant.read(text).replace(microsecond=0)
+        found = instant.read(text).replace(microsecond=0)
     except (BadInput, OverflowError) as error:
         raise BadInput(f"{key}: must be an instant like 2026-11-20T20:00:00Z, not {text[:80]!r}") from error
+    if not _FIRST <= found < _LAST:
+        raise BadInput(f"{key}: must lie between {_FIRST.year} and {_LAST.year}, not be {text[:80]!r}")
+    return found
 
 
 def _date(body: Mapping[str, object]) -> str | None:

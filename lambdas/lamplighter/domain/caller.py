@@ -1,13 +1,15 @@
-"""Who calls, as AWS says it: a name that nobody else in the account can have.
+"""Who calls, as AWS says it: a name that nobody else in the account can have by themselves.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html: names of users have no `/` and no
-space in them, and are unique in an account whatever their path.
+space in them, and are unique in an account whatever their path. A user of IAM and one of single sign-on who are called
+the same are one person to the lab: whoever names users sees to that.
 """
 
+import re
 from dataclasses import dataclass
 
-SINGLE_SIGN_ON = "AWSReservedSSO_"
-"""Begins the roles of IAM Identity Center, which alone names their sessions: by the user."""
+_SINGLE_SIGN_ON = re.compile(r"AWSReservedSSO_.+_[0-9a-f]{16}")
+"""The roles of IAM Identity Center, which alone names their sessions: by the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,5 +28,5 @@ class Caller:
             return rest.rpartition("/")[2]
         if kind == "assumed-role":
             role, _, session = rest.partition("/")
-            return session if role.startswith(SINGLE_SIGN_ON) and session else rest
+            return session if _SINGLE_SIGN_ON.fullmatch(role) and session else rest
         return f"{kind}/{rest}"

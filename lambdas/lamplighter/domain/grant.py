@@ -109,7 +109,8 @@ def decide(
     lease = asked_for(command, terms, now)
     if known is not None:
         lease = replace(lease, order=known.order, ready_by=known.ready_by)
-    running = [other for other in leases if other.in_force(lease.opens)]
+    # One whose nodes all stay away opens nothing for anybody.
+    running = [other for other in leases if other.in_force(lease.opens) and other.wanted]
     if running and command.window is None and not command.add:
         last = max(running, key=lambda other: other.closes)
         return Answer(

@@ -23,10 +23,15 @@ def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
 
 
 def retaken(lease: Lease, terms: Terms, budget: Budget, now: datetime) -> Lease:
-    """The lease with the money for its missing nodes held again, or with as many nodes as came."""
+    """The lease with the money for its missing nodes held again, or with as many nodes as came and money is for.
+
+    One of which nothing came, and for which there is no money at all, stays as it is: it asks again later.
+    """
     if not lease.missing or now >= lease.closes:
         return lease
-    more = terms.as_granted(lease).hold(lease.missing, now, lease.closes)
-    if more <= left(lease.owner, terms, budget):
-        return replace(lease.wanting(lease.nodes, 0, now), hold=lease.hold + more)
-    return lease.wanting(lease.wanted, 0, now)
+    granted, purse = terms.as_granted(lease), left(lease.owner, terms, budget)
+    for asked in range(lease.missing, 0, -1):
+        more = granted.hold(asked, now, lease.closes)
+        if more <= purse:
+            return replace(lease.wanting(lease.wanted + asked, 0, now), hold=lease.hold + more)
+    return lease.wanting(lease.wanted, 0, now) if lease.wanted else lease

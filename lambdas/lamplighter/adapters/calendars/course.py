@@ -48,7 +48,8 @@ class CourseCalendar:
         BadInput where there are too many, or the library cannot make sense of one.
         """
         first, last = min(max(start, _FIRST), _LAST) // _DAY, -(-min(max(end, _FIRST), _LAST) // _DAY)
-        found = _worked_out(self._text, zone, first * _DAY, last * _DAY)
+        # A day more at both ends: what an event is called depends on all of its date, wherever the day begins.
+        found = _worked_out(self._text, zone, (first - 1) * _DAY, (last + 1) * _DAY)
         return [event for event in found if event.opening < end and event.closing >= start]
 
 

@@ -82,15 +82,20 @@ def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> No |
 
 
 def allowance(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Allowance | None:
-    """What the widest of the roles that let them have it lets them have in all; None where it takes no role."""
+    """What the widest of the roles that let them have it lets them have in all.
+
+    None where it takes no role; nothing where no role lets them.
+    """
     action = _named(person, wanted, roles)
+    if action is None:
+        return None
     allowing = [
         role
         for name, role in roles.items()
-        if _in(person, role) and action and _why_not(name, role, action, wanted) is None
+        if _in(person, role) and _why_not(name, role, action, wanted) is None
     ]
     if not allowing:
-        return None
+        return Allowance(0, timedelta())
     unbounded = timedelta.max
     widest = max(allowing, key=lambda role: (role.max_nodes or inf, role.longest or unbounded))
     return Allowance(widest.max_nodes, widest.longest)
