@@ -114,6 +114,19 @@ class Play:
             if version.granted
         ]
         self.world.run(max([self.world.now, *ends]) - self.world.now + timedelta(hours=2, minutes=30))
+        self._answer_pages()
+
+    def _answer_pages(self) -> None:
+        """Whoever is paged since a close failed closes again, as the runbook says."""
+        runs = self.world.workflows.executions.values()
+        if not any(run.workflow.endswith("-close") and run.status == "FAILED" for run in runs):
+            return
+        for pool in self.truth.pools():
+            told = {receipt["lease"] for receipt in self.truth.receipts(pool)}
+            known = self.truth.known(pool).items()
+            if any(version.state == "closed" and name not in told for name, version in known):
+                self._ask(BOSS, "close", Step("close", pool))
+                self.world.run(timedelta(minutes=10))
 
     # --- kinds of steps --------------------------------------------------------------------------------
 
@@ -279,10 +292,14 @@ class Play:
         """Nothing opens for a while."""
         until = _written(self.world.now + timedelta(minutes=step.minutes))
         self._ask(BOSS, "pause", Step("pause", "*"), closes=until if step.number else None)
-        self.laws.paused.append((self.world.now, None))
+        since = self.world.now
+        # Where a lease cannot be read nobody can tell what a pause keeps closed: it is refused.
+        if self._ill_item is None:
+            self.laws.paused.append((since, None))
         self._wait(step)
         self._ask(BOSS, "resume", Step("resume", "*"))
-        self.laws.paused[-1] = (self.laws.paused[-1][0], self.world.now)
+        if self._ill_item is None:
+            self.laws.paused[-1] = (since, self.world.now)
         self._wait(Step("wait", minutes=2))
 
     def _deploy(self, step: Step) -> None:
