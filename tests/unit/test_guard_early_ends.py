@@ -29,7 +29,9 @@ def told(rule: Rule, at: datetime, action: Action = Action.WARN, name: str | Non
 def outlasting(window: str | None, closes: int) -> PoolFacts:
     """A lease that began at eight, on a pool whose leases may last four hours."""
     one = replace(lease(nodes=1, opens=0, closes=closes), window=window)
-    return replace(pool(one, lease("other", nodes=2, opens=120, closes=440)), max_nodes=4, longest_lease=4 * HOUR)
+    return replace(
+        pool(one, lease("other", nodes=2, opens=120, closes=440)), max_nodes=4, longest_lease=4 * HOUR
+    )
 
 
 def test_who_has_a_lease_that_is_too_long_is_told_a_quarter_of_an_hour_before_its_longest_end() -> None:
@@ -72,6 +74,14 @@ def test_what_was_told_before_a_lease_became_too_long_was_about_something_else()
     [breach] = judge(too_long, replace(facts, now=due + 15 * MINUTE))
 
     assert breach.action is Action.WARN
+
+
+def test_on_a_pool_that_became_smaller_the_close_of_a_lease_takes_what_there_is() -> None:
+    one = replace(lease(nodes=2, opens=0, closes=300), window=None)
+    said = (told(Rule.LEASE_TOO_LONG, EIGHT + 225 * MINUTE),)
+    facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, said=said)
+
+    assert [breach.target for breach in judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE))] == [0]
 
 
 def test_a_lease_that_ends_when_the_longest_does_is_left_alone() -> None:

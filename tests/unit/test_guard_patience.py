@@ -71,7 +71,7 @@ def test_an_update_whose_beginning_is_not_known_is_waited_for_and_one_that_is_ov
 
 
 def test_a_lease_past_its_end_has_two_minutes_for_its_own_schedule() -> None:
-    facts = pool(lease(closes=0), lease("late", nodes=1), running=["i-1"])
+    facts = pool(lease("late", nodes=1), lease(closes=0), running=["i-1"])
 
     assert judge(leases_past_their_end, after(facts, 2 * MINUTE - SECOND)) == ()
     assert judge(leases_past_their_end, after(facts, 2 * MINUTE)) == (
@@ -89,7 +89,7 @@ def test_of_leases_that_are_over_the_last_that_really_had_time_is_named() -> Non
     """A lease that was closed before it opened ends where it begins: nothing of it ran."""
     ended = [
         lease("first", opens=-90, closes=-60, state=LeaseState.CLOSED),
-        lease("second", opens=-60, closes=0, state=LeaseState.CLOSED),
+        lease("second", opens=-60, closes=-5, state=LeaseState.CLOSED),
         lease("never", opens=0, closes=0, state=LeaseState.CLOSED),
         lease("next", opens=30, closes=60, state=LeaseState.PLANNED),
     ]
@@ -99,7 +99,7 @@ def test_of_leases_that_are_over_the_last_that_really_had_time_is_named() -> Non
     ) == (
         Breach(
             Rule.NODE_WITHOUT_LEASE,
-            "pool gpu has 1 node and no lease; the second lease ended at 20:00 UTC on 2026-11-20; somebody did it",
+            "pool gpu has 1 node and no lease; the second lease ended at 19:55 UTC on 2026-11-20; somebody did it",
             Action.CLOSE,
             target=0,
             since=EIGHT,
@@ -121,7 +121,7 @@ def test_a_surplus_beside_leases_is_told_with_its_number_and_taken_back_to_what_
 
 def test_an_opening_that_was_given_up_leaves_the_other_leases_their_nodes() -> None:
     one, other = lease(nodes=1, state=LeaseState.OPENING), lease("other", nodes=2)
-    facts = replace(pool(one, other), max_nodes=4, opening_ended={"evening": "failed"})
+    facts = replace(pool(other, one), max_nodes=4, opening_ended={"evening": "failed"})
 
     [breach] = judge(openings, facts)
     over = judge(openings, replace(facts, now=EIGHT + 120 * MINUTE))
