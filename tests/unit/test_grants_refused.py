@@ -86,7 +86,10 @@ def test_nothing_opens_in_the_ten_minutes_after_the_curfew() -> None:
     [
         ({"closes": EIGHT}, "it would end at 20:00 on 2026-11-20 (Etc/UTC), and that has passed"),
         ({"closes": EIGHT + SECOND}, None),
-        ({"opens": EIGHT + HOUR, "closes": EIGHT + HOUR}, "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed"),
+        (
+            {"opens": EIGHT + HOUR, "closes": EIGHT + HOUR},
+            "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed",
+        ),
         ({"nodes": 3}, None),
         ({"nodes": 4}, "4 nodes were asked for, and pool gpu has at most 3"),
         ({"lasting": 8 * HOUR}, None),
