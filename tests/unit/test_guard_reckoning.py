@@ -77,6 +77,16 @@ def test_money_that_is_all_spent_as_nothing_has_run_lasts_for_no_time_more() -> 
     assert found.at == EIGHT
 
 
+def test_a_lease_whose_nodes_do_not_run_uses_no_money() -> None:
+    assert overdrafts([running(lease(), nodes=0)], terms(10), budget(spent=10), EIGHT) == {}
+
+
+def test_of_two_budgets_that_are_used_up_together_the_lab_s_is_named() -> None:
+    [found] = overdrafts([running(lease())], terms(10, alice=1), budget(spent=9), EIGHT).values()
+
+    assert found.why.startswith("the 10.00 USD for the month is used up")
+
+
 def test_a_lease_that_is_not_in_force_uses_money_and_is_not_ended_for_it() -> None:
     over, one = running(lease("over", closes=-1), so_far=2), running(lease())
 
