@@ -185,6 +185,13 @@ def test_a_window_that_was_moved_opens_as_planned_where_that_has_come(opens: int
     assert found == replace(window(), opens=EIGHT + taken * MINUTE, closes=EIGHT + 3 * HOUR, nodes=1)
 
 
+def test_a_window_that_opens_this_very_moment_opens_as_planned() -> None:
+    known = replace(PLANNED, opens=EIGHT + MINUTE)
+
+    assert grant.as_planned(window(), [known], EIGHT + MINUTE).opens == EIGHT + MINUTE
+    assert grant.as_planned(window(), [known], EIGHT).opens == EIGHT
+
+
 def test_a_command_is_as_it_was_given_where_nothing_is_planned_for_it() -> None:
     assert grant.as_planned(window(), [replace(PLANNED, id="other")], EIGHT) == window()
     assert grant.as_planned(window(), [lease(closes=300, nodes=1)], EIGHT) == window()

@@ -181,3 +181,17 @@ def test_no_earliest_hour_lies_in_a_curfew_and_a_moved_lease_ends_at_it() -> Non
     assert asked(order(add=True), full, terms=curfewed).earliest == datetime(2026, 12, 1, tzinfo=UTC)
     nearly = lease(closes=90, nodes=3)
     assert asked(order(add=True, lasting=HOUR), nearly, terms=curfewed).earliest == EIGHT + 90 * MINUTE
+
+
+def test_money_that_is_planned_for_windows_is_not_there_for_a_person() -> None:
+    planned = lease("late", opens=300, closes=360, state=LeaseState.PLANNED, hold=usd("99.5"))
+    granted = replace(planned, state=LeaseState.ADMITTED)
+
+    assert asked(order(), planned) == Answer(
+        "refused",
+        "it would cost 1.00 USD; of the 100.00 USD for the month 0.00 USD is held, 0.00 USD is spent and 99.50 USD "
+        "is planned for windows, so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",
+        earliest=datetime(2026, 12, 1, tzinfo=UTC),
+    )
+    # What is granted is held already.
+    assert asked(order(), granted).outcome == "granted"
