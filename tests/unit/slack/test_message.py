@@ -44,7 +44,7 @@ OPEN = LeaseView(
     ready=EIGHT + 10 * MINUTE,
     closed=None,
     stages=STAGES,
-    bar=0.46,
+    bar=0.87,
     gpus_expected=EIGHT + 10 * MINUTE,
     seats=None,
     hold=Money.of(4, "USD"),
@@ -92,7 +92,7 @@ def test_an_open_lease_is_told_whole() -> None:
     assert texts(made) == [
         "Minji's lease on pool gpu",
         "*Open until 22:00 (Asia/Seoul)*, nodes: 2.",
-        "▰▰▰▰▰▱▱▱▱▱ 46 %\n✓ armed   ● nodes 1/2   ○ GPUs\n● nodes 1/2: one node is still to come",
+        "▰▰▰▰▰▰▰▰▰▱ 87 %\n✓ armed   ● nodes 1/2   ○ GPUs\n● nodes 1/2: one node is still to come",
         "Ask jin.",
         "A pod that gets a GPU here (`kubectl apply -f -`):\n```kind: Pod```",
         "for minji",
