@@ -13,6 +13,8 @@ from lamplighter.domain.experiments.run import Phase
 from lamplighter.domain.schedule import START_EXECUTION
 from tests.unit.test_experiments import MINUTE, NODE, NOW, VPC, WORKFLOW, lease, running
 
+SECOND = timedelta(seconds=1)
+
 # --- a run and its instants ----------------------------------------------------------------------
 
 
