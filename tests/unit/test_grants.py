@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -21,8 +22,8 @@ from tests.properties.test_admissions import TERMS
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE, HOUR, SECOND = timedelta(minutes=1), timedelta(hours=1), timedelta(seconds=1)
 POOL: Terms = replace(
-    TERMS, price_per_hour=1, budget=Money.of(100, "USD"), owners={}, zone=zones.zone("Etc/UTC")
-)  # type: ignore[type-var]
+    TERMS, price_per_hour=Decimal(1), budget=Money.of(100, "USD"), owners={}, zone=zones.zone("Etc/UTC")
+)
 
 
 def usd(amount: int | str) -> Money:
