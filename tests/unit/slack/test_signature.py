@@ -1,5 +1,6 @@
 """What makes a request Slack's: its published example, and everything that is nearly right."""
 
+import hashlib
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -74,3 +75,7 @@ def test_the_same_request_has_the_same_key_and_no_other_has() -> None:
     assert (
         len({signature.key_of(STAMP, BODY), signature.key_of("1", BODY), signature.key_of(STAMP, b"")}) == 3
     )
+
+
+def test_a_key_is_the_first_16_digits_of_the_digest_of_what_is_signed() -> None:
+    assert signature.key_of("1", b"a") == hashlib.sha256(b"v0:1:a").hexdigest()[:16]

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from lamplighter.domain.gpu_offer import Offer
 from lamplighter.domain.gpu_sharing import offer
-from lamplighter.domain.slack.using import pod_snippet
+from lamplighter.domain.slack.using import pod_snippet, resource
 from lamplighter.lab import Lab
 from lamplighter.labfile import parse
 
@@ -62,3 +63,40 @@ def test_a_share_or_a_slice_is_asked_for_by_the_name_it_is_offered_under(text: s
     _, spec = pod(text)
 
     assert limits(spec) == {resource: 1}
+
+
+def test_the_pod_is_this_line_for_line() -> None:
+    lab = parse("name: gpu-lab", "lab")
+    assert isinstance(lab, Lab)
+
+    assert pod_snippet(lab, "gpu", Offer()).splitlines() == [
+        "apiVersion: v1",
+        "kind: Pod",
+        "metadata: {name: my-gpu-pod}",
+        "spec:",
+        "  restartPolicy: Never",
+        "  nodeSelector: {eks.amazonaws.com/nodegroup: gpu-lab-ng-gpu}",
+        "  tolerations:",
+        "    - {key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}",
+        "  containers:",
+        "    - name: main",
+        "      image: nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0",
+        "      command: [nvidia-smi]",
+        '      resources: {limits: {"nvidia.com/gpu": 1}}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (Offer(mig="all-1g.5gb", slices=2), "nvidia.com/mig-1g.5gb"),
+        # A GPU in one slice, and one whose slices nobody names, are asked for whole.
+        (Offer(mig="all-7g.40gb", slices=1), "nvidia.com/gpu"),
+        (Offer(slices=7), "nvidia.com/gpu"),
+        (Offer(mig="all-1g.5gb", slices=7, renamed=True), "nvidia.com/mig-1g.5gb.shared"),
+    ],
+)
+def test_where_slices_have_names_a_slice_is_asked_for_by_its_own(made: Offer, name: str) -> None:
+    lab, _ = pod(f"{SLICED}\ngpu_operator: {{values: {{mig: {{strategy: mixed}}}}}}")
+
+    assert resource(lab, made) == name

@@ -1,0 +1,238 @@
+"""The message of a lease, whole: its text, its blocks in their order, and what of it is news."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.pool import SeenGpus
+from lamplighter.domain.slack.look import Look
+from lamplighter.domain.slack.message import Beside, Message, message
+from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.stages import Stage, StageState, StageView
+
+EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)  # 20:00 in Seoul
+MINUTE = timedelta(minutes=1)
+LOOK = Look(ENGLISH, ZoneInfo("Asia/Seoul"), EIGHT + 30 * MINUTE)
+STAGES = (
+    StageView(Stage.ARMED, StageState.DONE),
+    StageView(Stage.NODES, StageState.GOING, 1, 2, said="one node is still to come"),
+    StageView(Stage.GPUS, StageState.WAITING),
+)
+OPEN = LeaseView(
+    id="evening-1",
+    pool="gpu",
+    owner="minji (U0MINJI)",
+    by="jin (U0JIN)",
+    because="the exam",
+    source="slack",
+    window=None,
+    date=None,
+    called="minji's lease",
+    state=LeaseState.OPEN,
+    standing=Standing.OPEN,
+    nodes=2,
+    missing=0,
+    opens=EIGHT,
+    closes=EIGHT + 120 * MINUTE,
+    ready=EIGHT + 10 * MINUTE,
+    closed=None,
+    stages=STAGES,
+    bar=0.87,
+    gpus_expected=EIGHT + 10 * MINUTE,
+    seats=None,
+    hold=Money.of(4, "USD"),
+    cost_so_far=Money.of(1, "USD"),
+    verdict=Outcome.PASSED,
+    verdict_rows=(),
+    findings=(),
+    refused_because=None,
+    degraded_because=None,
+    failed_because=None,
+    leaked_because=None,
+    warnings=(),
+    replaced=(),
+)
+PAGE = (
+    "<https://example.com/r|The whole receipt> (the link is good for an hour; afterwards "
+    "`lamplighter receipt --html` writes the page)"
+)
+
+
+def shown(view: LeaseView = OPEN, beside: Beside | None = None, look: Look = LOOK) -> Message:
+    return message(view, beside or Beside(), look)
+
+
+def texts(made: Message) -> list[str]:
+    """What stands in its headers, sections and small print, in their order."""
+    found: list[str] = []
+    for block in made.blocks:
+        said: Any = block.get("text") or block
+        pieces = [said] if "text" in said else said.get("elements", [])
+        found += [piece["text"] for piece in pieces if isinstance(piece.get("text"), str)]
+    return found
+
+
+def test_an_open_lease_is_told_whole() -> None:
+    beside = Beside("Ask jin.", "kind: Pod", SeenGpus(3, 4, EIGHT), page="https://example.com/r")
+
+    made = shown(beside=beside)
+
+    assert made.text == "minji's lease on pool gpu: *Open until 22:00 (Asia/Seoul)*, nodes: 2."
+    assert made.to_json()["text"] == made.text
+    assert [block["type"] for block in made.blocks] == [
+        *["header", "section", "section", "section", "section", "context", "actions", "context"]
+    ]
+    assert texts(made) == [
+        "Minji's lease on pool gpu",
+        "*Open until 22:00 (Asia/Seoul)*, nodes: 2.",
+        "▰▰▰▰▰▰▰▰▰▱ 87 %\n✓ armed   ● nodes 1/2   ○ GPUs\n● nodes 1/2: one node is still to come",
+        "Ask jin.",
+        "A pod that gets a GPU here (`kubectl apply -f -`):\n```kind: Pod```",
+        "for minji",
+        "by jin",
+        "because the exam",
+        "GPUs: 1 free, 3 in use",
+        "1.00 USD so far, 4.00 USD held",
+        PAGE,
+    ]
+
+
+def test_its_buttons_extend_close_after_a_question_and_explain() -> None:
+    def plain(text: str) -> dict[str, object]:
+        return {"type": "plain_text", "text": text, "emoji": True}
+
+    [row] = [block for block in shown().blocks if block["type"] == "actions"]
+
+    assert row["elements"] == [
+        {
+            "type": "button",
+            "action_id": "extend",
+            "text": plain("Extend 1 h"),
+            "value": '{"p":"gpu","l":"evening-1","s":3600}',
+            "style": "primary",
+        },
+        {
+            "type": "button",
+            "action_id": "close",
+            "text": plain("Close now"),
+            "value": '{"p":"gpu","l":"evening-1","c":1}',
+            "style": "danger",
+            "confirm": {
+                "title": plain("Close it now?"),
+                "text": plain(
+                    "This ends minji's lease at once, for everybody who works there. Owner: minji."
+                ),
+                "confirm": plain("Close now"),
+                "deny": plain("Leave it open"),
+            },
+        },
+        {
+            "type": "button",
+            "action_id": "why",
+            "text": plain("Why"),
+            "value": '{"p":"gpu","l":"evening-1"}',
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "stands"),
+    [
+        ({"standing": Standing.PLANNED}, "Opens at 20:00 (Asia/Seoul), until 22:00 (Asia/Seoul), with nodes: 2."),
+        ({"standing": Standing.REFUSED}, "*Refused*: it does not open at 20:00 (Asia/Seoul)."),
+        ({"standing": Standing.OPENING, "gpus_expected": EIGHT + 31 * MINUTE},
+         "*Opening*: GPUs are expected at 20:31 (Asia/Seoul); open until 22:00 (Asia/Seoul)."),
+        ({"standing": Standing.OPENING, "gpus_expected": EIGHT + 30 * MINUTE},
+         "*Opening*: it takes some minutes; open until 22:00 (Asia/Seoul)."),
+        ({"standing": Standing.OPENING, "gpus_expected": None},
+         "*Opening*: it takes some minutes; open until 22:00 (Asia/Seoul)."),
+        ({"standing": Standing.DEGRADED, "missing": 1}, "*Open until 22:00 (Asia/Seoul)*, with 1 of 2 nodes."),
+        ({"standing": Standing.CLOSING}, "*Closing*: nodes are drained and taken away, then zero is proven."),
+        ({"standing": Standing.CLOSED, "closed": EIGHT + 99 * MINUTE}, "*Closed* at 21:39 (Asia/Seoul)."),
+        ({"standing": Standing.CLOSED}, "*Closed* at 22:00 (Asia/Seoul)."),
+    ],
+)  # fmt: skip
+def test_it_says_how_the_lease_stands(more: dict[str, Any], stands: str) -> None:
+    assert texts(shown(replace(OPEN, **more)))[1] == stands
+
+
+@pytest.mark.parametrize(
+    ("standing", "progress", "use", "buttons"),
+    [
+        (Standing.PLANNED, False, False, 1),
+        (Standing.OPENING, True, False, 3),
+        (Standing.OPEN, True, True, 3),
+        (Standing.DEGRADED, True, True, 3),
+        (Standing.CLOSING, False, False, 1),
+        (Standing.CLOSED, False, False, 1),
+        (Standing.REFUSED, False, False, 1),
+    ],
+)
+def test_what_a_lease_shows_and_can_be_asked_follows_from_how_it_stands(
+    standing: Standing, progress: bool, use: bool, buttons: int
+) -> None:
+    made = shown(replace(OPEN, standing=standing), Beside("Ask jin."))
+
+    assert any("%" in text for text in texts(made)) is progress
+    assert ("Ask jin." in texts(made)) is use
+    rows: list[Any] = [block["elements"] for block in made.blocks if block["type"] == "actions"]
+    assert [len(row) for row in rows] == [buttons]
+
+
+def test_how_a_pool_is_used_is_told_once_its_gpus_are_ready() -> None:
+    assert "Ask jin." not in texts(shown(replace(OPEN, ready=None), Beside("Ask jin.")))
+
+
+@pytest.mark.parametrize(
+    ("more", "trouble"),
+    [
+        ({"leaked_because": "i-1 is there"}, "*Leaked*: I-1 is there."),
+        ({"failed_because": "no capacity"}, "*Given up*: No capacity."),
+        ({"degraded_because": "one is late!"}, "*Not all is well*: One is late!"),
+        ({"refused_because": "the pool is full"}, "Why: The pool is full."),
+        ({"verdict": Outcome.FAILED}, "*A GPU check FAILED*: do not trust results until it is replaced."),
+        ({"verdict": Outcome.NOT_PROVEN}, "The GPUs are *not proven*: a check could not be made."),
+        ({"verdict": None}, None),
+        ({"replaced": ("i-1", "i-2")}, "Replaced, since a check failed: i-1, i-2."),
+        ({"degraded_because": "one is late", "verdict": Outcome.NOT_PROVEN},
+         "*Not all is well*: One is late.\nThe GPUs are *not proven*: a check could not be made."),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_stands_behind_the_progress(more: dict[str, Any], trouble: str | None) -> None:
+    assert texts(shown(replace(OPEN, **more)))[3:-4] == ([trouble] if trouble else [])
+
+
+@pytest.mark.parametrize(
+    ("more", "beside", "small"),
+    [
+        ({"by": None}, Beside(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
+        ({"by": "minji (U0MINJI)"}, Beside(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
+        ({"source": "window"}, Beside(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
+        ({"because": None}, Beside(), ["for minji", "by jin", "1.00 USD so far, 4.00 USD held"]),
+        ({"because": None, "cost_so_far": None}, Beside(), ["for minji", "by jin"]),
+        ({"because": None}, Beside(seen=SeenGpus(4, 4, EIGHT)),
+         ["for minji", "by jin", "GPUs: 0 free, 4 in use", "1.00 USD so far, 4.00 USD held"]),
+        ({"because": None}, Beside(seen=SeenGpus(5, 4, EIGHT)),
+         ["for minji", "by jin", "GPUs: 0 free, 5 in use", "1.00 USD so far, 4.00 USD held"]),
+        ({"because": None, "standing": Standing.CLOSING}, Beside(seen=SeenGpus(4, 4, EIGHT)),
+         ["for minji", "by jin", "1.00 USD so far, 4.00 USD held"]),
+        ({"because": None, "standing": Standing.CLOSED}, Beside(seen=SeenGpus(4, 4, EIGHT)),
+         ["for minji", "by jin"]),
+    ],
+)  # fmt: skip
+def test_small_print_says_whose_it_is_by_whom_and_what_it_costs(
+    more: dict[str, Any], beside: Beside, small: list[str]
+) -> None:
+    made = shown(replace(OPEN, **more), beside)
+
+    [context] = [block for block in made.blocks if block["type"] == "context"]
+    elements: Any = context["elements"]
+    assert [element["text"] for element in elements] == small

@@ -1,0 +1,181 @@
+"""Which windows get nodes and money, whole: at the last node and the last cent, and one beyond."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.admission import Admission, admit
+from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow
+from lamplighter.domain.capacity import Activity, Group, Instance, Member, Update
+from lamplighter.lab import Lab
+
+EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+DAY = date(2026, 11, 20)
+
+
+def lab(amount: str = "10", period: str = "month", **owners: str) -> Lab:
+    pool = {"instance_type": "g4dn.xlarge", "max_nodes": 3, "price_per_hour": "1"}
+    budget = {"amount": amount, "period": period, "owners": owners}
+    return Lab.model_validate(
+        {"name": "lab", "time_zone": "Etc/UTC", "pools": {"gpu": pool}, "guard": {"budget": budget}}
+    )
+
+
+def window(
+    name: str, opens: float = 0, closes: float = 1, nodes: int = 1, order: int = 0, **more: Any
+) -> PlannedWindow:
+    """Hours after eight."""
+    opening, closing = (int((EIGHT + timedelta(hours=hours)).timestamp()) for hours in (opens, closes))
+    return PlannedWindow(
+        name, "gpu", DAY, nodes, opening, closing, (), more.pop("owner", "class"), order, **more
+    )
+
+
+def refused(one: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
+    return SkippedWindow(one.window, "gpu", DAY, code, reason, one.order)
+
+
+def test_a_pool_is_filled_to_its_last_node_and_who_comes_later_is_refused_whole() -> None:
+    first, second = window("a", closes=2, nodes=2), window("b", opens=1, closes=2, order=1)
+    third, pair = window("c", opens=1, closes=3, order=2), window("d", opens=1, closes=3, nodes=2, order=3)
+    after = window("e", opens=2, closes=3, nodes=3, order=4)
+
+    assert admit(lab("99"), [after, pair, third, second, first]) == Admission(
+        [first, second, after],
+        [
+            refused(
+                third, Code.POOL_FULL, "it asks for 1 node, but 3 of the 3 of pool gpu are taken as it opens"
+            ),
+            refused(
+                pair, Code.POOL_FULL, "it asks for 2 nodes, but 3 of the 3 of pool gpu are taken as it opens"
+            ),
+        ],
+    )
+
+
+def test_of_two_that_open_together_the_first_in_the_file_goes_first() -> None:
+    first, second = window("a", nodes=2, order=0), window("b", nodes=2, order=1)
+
+    assert admit(lab(), [second, first]).admitted == [first]
+
+
+@pytest.mark.parametrize(
+    ("period", "amount", "reason"),
+    [
+        ("month", "3", None),
+        (
+            "month",
+            "2.9999",
+            "it would cost 1.0000 USD, but of the 2.9999 USD for the month 2026-11 only 0.9999 USD are left",
+        ),
+        (
+            "week",
+            "2.5",
+            "it would cost 1.0000 USD, but of the 2.5000 USD for the week 2026-W47 only 0.5000 USD are left",
+        ),
+        (
+            "day",
+            "2.5",
+            "it would cost 1.0000 USD, but of the 2.5000 USD for the day 2026-11-20 only 0.5000 USD are left",
+        ),
+    ],
+)
+def test_a_budget_is_given_away_to_its_last_cent(period: str, amount: str, reason: str | None) -> None:
+    first, second = window("a", nodes=2), window("b", opens=1, closes=2)
+
+    found = admit(lab(amount, period), [first, second])
+
+    assert found == (
+        Admission([first], [refused(second, Code.OVER_BUDGET, reason)])
+        if reason
+        else Admission([first, second], [])
+    )
+
+
+def test_the_next_period_has_money_of_its_own() -> None:
+    today, tomorrow = window("a", nodes=2), window("b", opens=4, closes=6)
+
+    assert admit(lab("2", "day"), [today, tomorrow]).admitted == [today, tomorrow]
+    assert admit(lab("2", "month"), [today, tomorrow]).admitted == [today]
+
+
+def test_an_owner_s_part_bounds_the_owner_alone() -> None:
+    mine, more = window("a", nodes=2, owner="alice"), window("b", opens=1, closes=2, owner="alice")
+    other = window("c", opens=2, closes=3, nodes=3)
+
+    assert admit(lab("10", alice="3"), [mine, more, other]) == Admission([mine, more, other], [])
+    assert admit(lab("10", alice="2.5"), [mine, more, other]) == Admission(
+        [mine, other],
+        [
+            refused(
+                more,
+                Code.OVER_BUDGET,
+                "it would cost 1.0000 USD, but of the 2.5000 USD that alice has for the month 2026-11 only "
+                "0.5000 USD are left",
+            )
+        ],
+    )
+
+
+def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
+    dear, full, cheap = window("a", closes=9, nodes=2), window("b", nodes=4), window("c", opens=0.5, nodes=3)
+
+    assert admit(lab("2"), [dear, full, cheap]).admitted == [cheap]
+
+
+# --- what AWS says of nodes ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "leaving", "drains"),
+    [
+        ("InService", False, False),
+        ("Pending:Wait", False, False),
+        ("Terminating", True, False),
+        ("Terminating:Wait", True, True),
+        ("Terminated", True, False),
+    ],
+)
+def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, drains: bool) -> None:
+    member = Member("i-1", "a", lifecycle)
+
+    assert (member.leaving, member.waits_for_drain) == (leaving, drains)
+    assert Group("g", 0, 2, 1, (member,)).staying == (() if leaving else (member,))
+
+
+@pytest.mark.parametrize(
+    ("status", "going", "failed"),
+    [
+        ("InProgress", True, False),
+        ("Successful", False, False),
+        ("Failed", False, True),
+        ("Cancelled", False, True),
+    ],
+)
+def test_an_update_and_an_activity_fail_or_are_cancelled(status: str, going: bool, failed: bool) -> None:
+    update = Update("u", "VersionUpdate", status, EIGHT)
+
+    assert (update.in_progress, update.failed) == (going, failed)
+    assert Activity("1", status, "Launching a new EC2 instance", "", EIGHT, None).failed is failed
+    assert Activity("1", status, "Launching a new EC2 instance", "", EIGHT, None).launches
+    assert not Activity("1", status, "Terminating EC2 instance", "", EIGHT, None).launches
+
+
+@pytest.mark.parametrize(
+    ("state", "alive", "exists"),
+    [
+        ("pending", True, True),
+        ("running", True, True),
+        ("stopping", True, True),
+        ("stopped", True, True),
+        ("shutting-down", False, True),
+        ("terminated", False, False),
+    ],
+)
+def test_an_instance_costs_until_it_shuts_down_and_is_there_until_it_is_gone(
+    state: str, alive: bool, exists: bool
+) -> None:
+    one = Instance("i-1", "g4dn.xlarge", "a", state, EIGHT, None, None, "")
+
+    assert (one.alive, one.exists) == (alive, exists)
