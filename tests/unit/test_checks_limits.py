@@ -342,7 +342,7 @@ def test_without_a_label_gpus_are_whole_unless_something_else_was_asked_for() ->
 def test_what_discovery_says_is_judged_in_turn(
     labelled: dict[str, str], outcome: Outcome, reason: str
 ) -> None:
-    found = labels(node(**labelled).facts, kind(), discovery=True)
+    found = labels(node("a", 1, **labelled).facts, kind(), discovery=True)
     assert isinstance(found, Verdict)
     assert (found.outcome, found.reason) == (outcome, reason)
 

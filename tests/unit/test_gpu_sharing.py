@@ -240,7 +240,7 @@ def test_the_chart_of_the_operator_hears_of_sharing_where_the_lab_shares() -> No
     assert (plain["driver"], plain["dcgm"]) == ({"enabled": False}, {"enabled": True})
     assert plain["devicePlugin"] == {"enabled": True}
     shared = gpu_sharing.chart_values(lab({**policy, "share": 4}, **values))
-    config = gpu_sharing.plugin_config(lab({"share": 4}))
+    config: JsonValue = gpu_sharing.plugin_config(lab({"share": 4}))
     assert shared == {**plain, "devicePlugin": {"enabled": True, "config": config}}
 
 

@@ -147,7 +147,7 @@ def test_verdicts_together_pass_only_where_every_one_does(verdicts: list[str | N
 
 
 def test_a_link_that_was_only_measured_earlier_is_no_bandwidth_of_this_proof() -> None:
-    def link(said: str, **more: object) -> dict[str, Any]:
+    def link(said: str, **more: Any) -> dict[str, Any]:
         return row("node-a", "all-reduce", measurements={"busbw_gb_per_second": said}, **more)
 
     assert proof(0, link("1.17", busy=True)).bandwidth is None

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from lamplighter.domain.gpus import GpuType
-from lamplighter.domain.verdict import Outcome, Verdict, ended_badly
+from lamplighter.domain.verdict import Measurement, Outcome, Verdict, ended_badly
 from lamplighter.domain.verdict_nccl import nccl
 from lamplighter.domain.verdict_nvidia_smi import nvidia_smi
 from lamplighter.domain.verdict_of import verdict_of
@@ -16,7 +16,7 @@ PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
 A10G = GpuType("g5.xlarge", ("NVIDIA A10G", "A10G"), 1, frozenset(), Decimal("0.25"))
 FOUR = GpuType("g5.12xlarge", ("NVIDIA A10G", "A10G"), 4, frozenset(), Decimal("2.50"))
 LARGEST = 268435456
-FIGURES = {
+FIGURES: dict[str, Measurement] = {
     "exit_code": 0,
     "ranks": 2,
     "max_bytes": LARGEST,
