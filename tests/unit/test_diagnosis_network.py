@@ -11,9 +11,9 @@ from tests.snapshots import (
     causes,
     event,
     healthy,
-    judge,
     node,
     pod,
+    told,
     waiting,
     without,
 )
@@ -23,10 +23,6 @@ STORE = "torch.distributed.DistNetworkError: The client socket has timed out aft
 RESULT = "# Out of bounds values : 0 OK"
 CLOSED = "no rule of sg-node lets a node reach another on port 29500/tcp"
 TO_ITSELF = {"UserIdGroupPairs": [{"GroupId": "sg-node"}]}
-
-
-def told(document: Document) -> list[tuple[str, str, list[str]]]:
-    return [(each.cause.name, each.about, list(each.evidence)) for each in judge(document).findings]
 
 
 def ranks(*logs: str, closed: bool = False, now: float = 20, minute: float = 10, **more: Any) -> Document:
