@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.checks import DCGM_1, NVIDIA_SMI, VECTOR_ADD, Check
-from lamplighter.domain.checks_budget import pulled_in, ran_for, spent
+from lamplighter.domain.checks_budget import asked, pull_of, pulled_in, ran_for, spent
 from lamplighter.domain.checks_course import Course, Ending, Moves
 from lamplighter.domain.checks_seats import GpuNode, Seat, fetches, seats
 from lamplighter.domain.gpus import GpuType, gpu_type
@@ -105,6 +105,33 @@ def test_the_budget_counts_from_the_first_pod_and_takes_waiting_for_images_off_o
     assert spent(facts, [replace(later, name="two")], {"two": 3.0}, at(20)).total_seconds() == 70 + 20 - 3
     assert spent(facts, [replace(later, scheduled=None)], {}, at(20)).total_seconds() == 70 + 20
     assert spent(facts, [replace(later, phase="Failed")], {}, at(20)).total_seconds() == 70 + 20
+
+
+def test_a_pod_was_asked_for_by_our_clock_or_else_when_the_cluster_says_it_was_made() -> None:
+    ours = pod("one", created=at(100))
+
+    assert asked(ours) == ASKED
+    assert asked(replace(ours, annotations={})) == at(100)
+
+
+@pytest.mark.parametrize(
+    ("pulled", "began", "scheduled", "seconds"),
+    [
+        ({"one-a": 3.0}, 9, 5, 3),
+        ({"other": 3.0}, 9, 5, 4),
+        ({}, None, 5, 0),
+        ({}, 9, None, 0),
+    ],
+)
+def test_an_image_was_pulled_for_as_long_as_the_kubelet_says_or_the_pod_waited(
+    pulled: dict[str, float], began: float | None, scheduled: float | None, seconds: float
+) -> None:
+    one = pod(
+        "one",
+        began=None if began is None else at(began),
+        scheduled=None if scheduled is None else at(scheduled),
+    )
+    assert pull_of(one, pulled).total_seconds() == seconds
 
 
 def test_a_container_ran_from_its_start_to_its_end_and_not_at_all_before() -> None:

@@ -142,6 +142,14 @@ def test_a_node_that_does_not_share_as_asked_says_what_it_lacks(
     assert unmet(node(labels, allocatable), wanted, discovery=False) == labelled_otherwise
 
 
+@pytest.mark.parametrize(
+    ("replicas", "lacking"), [(1, []), (2, ["its product NVIDIA-A10G does not say that it is shared"])]
+)
+def test_a_gpu_for_two_says_that_it_is_shared(replicas: int, lacking: list[str]) -> None:
+    labels = {**SAID, "nvidia.com/gpu.replicas": str(replicas), "nvidia.com/gpu.product": "NVIDIA-A10G"}
+    assert unmet(node(labels), Offer(replicas, "time-slicing", labels={CONFIG: "shared-4"})) == lacking
+
+
 def test_a_renamed_share_is_there_once_it_can_be_allocated_and_its_product_keeps_its_name() -> None:
     wanted = Offer(4, "time-slicing", renamed=True, labels={CONFIG: "shared-4"})
     labels = {**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"}
