@@ -222,7 +222,7 @@ def test_what_the_table_proves_stands_whatever_torch_says_beside_it() -> None:
         ("one\ntwo\n", "  connect() to a timed out  ", "connect() to a timed out"),
         ("\n", "connect() to b timed out", "connect() to b timed out"),
         ("one\n", "x" * 30 + "connect() timed out, " + "y" * 139, "connect() timed out, " + "y" * 139),
-        ("one\n", "connect() a timed out" + "y" * 979 + "zz", "y" * 160),
+        ("one\n", "connect() a timed out" + "y" * 978 + "zq", "y" * 159 + "z"),
     ],
 )
 def test_the_line_by_which_ranks_never_met_is_quoted_by_its_end(before: str, line: str, quoted: str) -> None:
