@@ -177,3 +177,12 @@ def test_a_runtime_class_is_missing_by_the_last_word_of_nvidia_s_daemonsets(
     ]
     found = [evidence for cause, _, evidence in told(document) if cause == "runtime-missing"]
     assert found == ([said] if said else [])
+
+
+@pytest.mark.parametrize("name", [PLUGIN, VALIDATOR])
+def test_what_crashes_on_a_node_whose_gpu_is_dead_adds_nothing(name: str) -> None:
+    document = one()
+    fault = {"type": "AcceleratedHardwareReady", "status": "False", "reason": "NvidiaXID79Error"}
+    node_of(document, 0)["status"]["conditions"].append(fault)
+    replace(document, waiting(pod(name), "CrashLoopBackOff", "back-off", restarts=9))
+    assert [cause for cause, _, _ in told(document)] == ["xid"]
