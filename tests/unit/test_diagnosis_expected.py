@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
@@ -20,7 +20,7 @@ LEASE = Lease(
     state=LeaseState.OPEN,
     opens=EIGHT,
     closes=EIGHT + timedelta(hours=3),
-    hold=Money(Decimal(0), "USD"),
+    hold=Money(Fraction(0), "USD"),
 )
 
 
