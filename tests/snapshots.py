@@ -310,3 +310,15 @@ def causes(document: Document) -> list[str]:
 
 def stages(document: Document) -> list[str]:
     return [each.stage.label for each in judge(document).in_progress]
+
+
+def told(document: Document) -> list[tuple[str, str, list[str]]]:
+    """Each finding whole: its cause, what it is about, and its evidence."""
+    return [(each.cause.name, each.about, list(each.evidence)) for each in judge(document).findings]
+
+
+def under_way(document: Document) -> list[tuple[str, str, str]]:
+    """Each stage, what it is about and since when; there is no finding beside them."""
+    found = judge(document)
+    assert found.findings == ()
+    return [(each.stage.label, each.about, each.since.strftime("%H:%M:%S")) for each in found.in_progress]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.proof import Proof, carried_over, latest_by_node
+from lamplighter.domain.proof import Proof, carried_over, latest_by_node, together
 
 EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
 BORN = {"node-a": EIGHT - timedelta(minutes=5), "node-b": EIGHT - timedelta(minutes=5)}
@@ -94,3 +94,76 @@ def test_the_bandwidth_of_a_proof_is_its_slowest_link() -> None:
 
     assert proof(0, link("node-a", "1.17"), link("node-b", "0.31")).bandwidth == Decimal("0.31")
     assert proof(0, row("node-a"), link("node-b", "n/a"), link("node-c", None)).bandwidth is None
+
+
+@pytest.mark.parametrize(("minutes", "carried"), [(-1, True), (0, True), (1, False)])
+def test_a_proof_of_the_instant_at_which_the_node_was_made_is_about_that_node(
+    minutes: int, *, carried: bool
+) -> None:
+    born = {"node-a": EIGHT + timedelta(minutes=minutes)}
+    (found,) = carried_over([busy()], [proof(0, row("node-a"))], born, EIGHT)
+    assert (found["verdict"] == "passed") is carried
+
+
+@pytest.mark.parametrize(
+    ("seconds", "minutes"), [(0, 1), (29, 1), (31, 1), (89, 1), (91, 2), (150, 2), (151, 3), (3600, 60)]
+)
+def test_the_age_of_a_proof_is_told_in_whole_minutes_and_is_never_none(seconds: int, minutes: int) -> None:
+    (found,) = carried_over([busy()], [proof(0, row("node-a"))], BORN, EIGHT + timedelta(seconds=seconds))
+    assert f", {minutes} min ago; " in str(found["reason"])
+
+
+def test_what_is_carried_over_says_what_was_seen_and_when() -> None:
+    measured = {"exit_code": 0}
+    earlier = proof(0, row("node-a", measurements=measured))
+
+    (found,) = carried_over([busy()], [earlier], BORN, EIGHT + timedelta(minutes=5))
+
+    assert found == {
+        **busy(),
+        "verdict": "passed",
+        "reason": (
+            "Test PASSED (seen at 20:00 UTC on 2026-11-20, 5 min ago; its GPUs are in use by class/notebook)"
+        ),
+        "measurements": measured,
+        "seen": {"at": "2026-11-20T20:00:00Z", "reason": "Test PASSED"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outcome"),
+    [
+        ([], "not-proven"),
+        (["passed"], "passed"),
+        (["passed", "passed"], "passed"),
+        (["passed", "not-proven"], "not-proven"),
+        (["not-proven", "failed"], "failed"),
+        (["passed", "failed"], "failed"),
+        ([None], "not-proven"),
+    ],
+)
+def test_verdicts_together_pass_only_where_every_one_does(verdicts: list[str | None], outcome: str) -> None:
+    assert together([{"verdict": verdict} for verdict in verdicts]) == outcome
+
+
+def test_a_link_that_was_only_measured_earlier_is_no_bandwidth_of_this_proof() -> None:
+    def link(said: str, **more: Any) -> dict[str, Any]:
+        return row("node-a", "all-reduce", measurements={"busbw_gb_per_second": said}, **more)
+
+    assert proof(0, link("1.17", busy=True)).bandwidth is None
+    assert proof(0, link("0.50", busy=True), link("1.17", busy=False)).bandwidth == Decimal("1.17")
+
+
+def test_a_proof_names_its_nodes_once_in_the_ladder_s_order_and_what_it_says_of_each() -> None:
+    rows = [row("node-b"), row("node-a"), row("node-b", "dcgm-1")]
+
+    assert proof(0, *rows).nodes == ["node-b", "node-a"]
+    assert proof(0, *rows).of("node-b") == [rows[0], rows[2]]
+
+
+def test_a_proof_whose_rows_cannot_be_read_has_none() -> None:
+    document = {**proof(0).to_json(), "verdicts": "odd", "seconds_to_ready": "soon"}
+    read = Proof.from_json(document)
+
+    assert (read.rows, read.seconds_to_ready) == ((), None)
+    assert Proof.from_json({**document, "verdicts": ["odd", row("node-a")]}).rows == (row("node-a"),)

@@ -36,7 +36,7 @@ def blocked(snapshot: Snapshot, gathered: Gathered) -> None:
     jobs: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:
         if pod.gpus and not pod.operand:
-            jobs.setdefault(f"{pod.namespace}/{pod.owner or pod.called}", []).append(pod)
+            jobs.setdefault(f"{pod.namespace}/{pod.owner or pod.name}", []).append(pod)
     closed = _closed(snapshot)
     for called, pods in jobs.items():
         _judge(snapshot, gathered, called, pods, closed)

@@ -253,9 +253,9 @@ class Snapshot:
     @cached_property
     def _log_keys(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for part in ("logs", "logs_previous"):
-            for key in doc(self.document, part):
-                found.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
+        # Most keys are in both parts; each counts once, or a text is read twice.
+        for key in {**doc(self.document, "logs"), **doc(self.document, "logs_previous")}:
+            found.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
         return found
 
     def _in_pool(self, item: Doc) -> bool:

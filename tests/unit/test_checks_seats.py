@@ -1,0 +1,278 @@
+"""Room on a node, seats of checks, what a node says of itself, and the manifests of the pods."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain import checks_manifests
+from lamplighter.domain.checks import ALL_REDUCE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
+from lamplighter.domain.checks_node import allocatable, labels, xid
+from lamplighter.domain.checks_room import Room, room
+from lamplighter.domain.checks_seats import GpuNode, NotJudged, Seat, seats
+from lamplighter.domain.gpus import GpuType, gpu_type
+from lamplighter.domain.instant import written
+from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.verdict import Outcome, Verdict
+
+READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
+
+ASKED = READY + timedelta(seconds=60)
+
+PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
+
+
+def kind(name: str = "g5.xlarge") -> GpuType:
+    found = gpu_type(name)
+    assert found is not None
+    return found
+
+
+def node(name: str = "a", gpus: int = 1, **labelled: str) -> GpuNode:
+    facts = NodeFacts(
+        name,
+        f"i-{name}",
+        READY,
+        ready_since=READY,
+        allocatable={"nvidia.com/gpu": gpus},
+        labels={f"nvidia.com/gpu.{key.replace('_', '-')}": value for key, value in labelled.items()},
+    )
+    return GpuNode(facts, kind())
+
+
+def pod(seat: Seat | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
+    name = seat if isinstance(seat, str) else seat.name
+    found = PodFacts(
+        "lamplighter",
+        f"{name}-{on}",
+        on,
+        phase,
+        ASKED,
+        annotations={"lamplighter/asked": written(ASKED)},
+        gpus=1,
+        scheduled=ASKED,
+        began=ASKED,
+    )
+    return replace(found, **more)
+
+
+@pytest.mark.parametrize(("seconds", "hangs"), [(299, False), (300, False), (301, True)])
+def test_the_operator_s_validation_hangs_after_five_minutes(seconds: int, *, hangs: bool) -> None:
+    validator = pod("v", created=READY, labels={"app": "nvidia-cuda-validator"})
+    text = f"the operator's own validation ({validator.called}) still runs on a"
+
+    found = room(VECTOR_ADD, node(), [validator], READY + timedelta(seconds=seconds))
+
+    assert found == Room(f"{text}, after five minutes" if hangs else text, taken=hangs)
+    assert room(VECTOR_ADD, node(), [validator], None) == Room(text)
+
+
+@pytest.mark.parametrize(
+    ("held", "why"),
+    [
+        ([2], None),
+        ([3], "its GPUs are in use by class/0"),
+        ([1, 1, 1], "its GPUs are in use by class/0, class/1, class/2"),
+        ([1, 1, 1, 1], "its GPUs are in use by class/0, class/1, class/2"),
+    ],
+)
+def test_people_s_work_leaves_room_for_what_it_does_not_hold(held: list[int], why: str | None) -> None:
+    work = [
+        PodFacts("class", str(number), "a", "Running", READY, gpus=gpus) for number, gpus in enumerate(held)
+    ]
+    two = replace(node(gpus=4), kind=replace(kind("g5.12xlarge"), count=2))
+
+    found = room(NVIDIA_SMI, two, [*work, PodFacts("class", "idle", "a", "Running", READY)], READY)
+
+    assert found == (Room() if why is None else Room(why, taken=True, used=True))
+
+
+def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
+    sliced = node("c", product="NVIDIA-A100-MIG-1g.5gb")
+    none = NotJudged("all_reduce", "it takes two nodes, and no node is ready")
+    in_slices = NotJudged("all_reduce", "the GPUs are handed out in MIG slices")
+
+    assert seats([ALL_REDUCE], [], "l") == ([], [none])
+    assert seats([ALL_REDUCE], [node()], "l")[1] == [
+        NotJudged("all_reduce", "it takes two nodes, and only one node is ready")
+    ]
+    assert seats([ALL_REDUCE], [node(), sliced], "l") == ([], [in_slices])
+    assert in_slices.to_json() == {"check": "all_reduce", "why": "the GPUs are handed out in MIG slices"}
+
+
+@pytest.mark.parametrize(
+    ("names", "pairs"),
+    [
+        ("ab", [("a", "b", 0)]),
+        ("abc", [("a", "b", 0), ("c", "a", 1)]),
+        ("abcd", [("a", "b", 0), ("c", "d", 0)]),
+        ("abcde", [("a", "b", 0), ("c", "d", 0), ("e", "a", 1)]),
+    ],
+)
+def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, int]]) -> None:
+    due, _ = seats([ALL_REDUCE], [node(name) for name in names], "l")
+
+    assert [(*seat.nodes, seat.turn) for seat in due] == pairs
+    assert sorted(name for seat in due for name in seat.judged) == list(names)
+    assert not due[0].before(due[0])
+    if len(due) > 1:
+        assert due[0].before(due[-1]) is (due[-1].turn == 1 and "a" in due[-1].nodes)
+        assert not due[-1].before(due[0])
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (
+            node(gpus=3),
+            Verdict(FAILED, "3 of 4 GPUs can be allocated", {"allocatable": 3, "expected": 4}),
+        ),
+        (
+            node(gpus=8, replicas="2"),
+            Verdict(PASSED, "8 of 8 GPUs can be allocated", {"allocatable": 8, "expected": 8}),
+        ),
+        (
+            node(replicas="x"),
+            Verdict(NOT_PROVEN, "the label that says by how many its GPUs are shared cannot be read"),
+        ),
+    ],
+)
+def test_what_can_be_allocated_is_told_with_what_was_expected(found: GpuNode, verdict: Verdict) -> None:
+    assert allocatable(found.facts, kind("g5.12xlarge")) == verdict
+
+
+def test_without_a_label_gpus_are_whole_unless_something_else_was_asked_for() -> None:
+    assert allocatable(node(gpus=4).facts, kind("g5.12xlarge")).passed
+    assert allocatable(node(gpus=16).facts, kind("g5.12xlarge"), 2, 2).passed
+
+
+@pytest.mark.parametrize(
+    ("labelled", "outcome", "reason"),
+    [
+        ({}, NOT_PROVEN, "GPU feature discovery has not labelled the node"),
+        ({"count": "1"}, NOT_PROVEN, "GPU feature discovery has not labelled the node"),
+        ({"product": "NVIDIA-A10G"}, NOT_PROVEN, "GPU feature discovery has not labelled the node"),
+        (
+            {"count": "1", "product": "Tesla-T4"},
+            FAILED,
+            "discovery found a Tesla-T4 where a g5.xlarge has NVIDIA A10G",
+        ),
+        (
+            {"count": "2", "product": "NVIDIA-A10G"},
+            FAILED,
+            "discovery counts 2 GPUs where 1 are expected",
+        ),
+        ({"count": "1", "product": "A10G-SHARED"}, NOT_PROVEN, "discovery has not named the driver"),
+    ],
+)
+def test_what_discovery_says_is_judged_in_turn(
+    labelled: dict[str, str], outcome: Outcome, reason: str
+) -> None:
+    found = labels(node("a", 1, **labelled).facts, kind(), discovery=True)
+    assert isinstance(found, Verdict)
+    assert (found.outcome, found.reason) == (outcome, reason)
+
+
+@pytest.mark.parametrize("driver", ["nvidia.com/cuda.driver-version.full", "nvidia.com/cuda.driver.major"])
+def test_discovery_that_names_model_count_and_driver_passes(driver: str) -> None:
+    shown = {"nvidia.com/gpu.count": "1", "nvidia.com/gpu.product": "NVIDIA-A10G", driver: "580"}
+    facts = replace(node().facts, labels={**shown, "other": "x"})
+
+    assert labels(facts, kind(), discovery=False) == Verdict(
+        PASSED, "discovery found 1 NVIDIA A10G and its driver", shown
+    )
+
+
+@pytest.mark.parametrize(
+    ("monitored", "fault", "printed", "said"),
+    [
+        (False, "", None, "no device plugin's log can be read and no node monitoring agent runs"),
+        (True, "", None, "no fatal XID is reported by the node monitoring agent"),
+        (False, "", "", "no fatal XID is reported by the device plugin's log"),
+        (
+            True,
+            "",
+            "fine",
+            "no fatal XID is reported by the node monitoring agent and the device plugin's log",
+        ),
+        (
+            True,
+            "NvidiaXID79Error",
+            "",
+            "the node monitoring agent calls the accelerator not ready (XID 79): NvidiaXID79Error",
+        ),
+        (True, "odd", "", "the node monitoring agent calls the accelerator not ready: odd"),
+        (False, "", "x Xid (PCI:0000): 79", "XID 79: x Xid (PCI:0000): 79"),
+        (False, "", "x Xid (PCI:0000): 13", "no fatal XID is reported by the device plugin's log"),
+        (False, "", "XidCriticalError: Xid=13", "XID 13: XidCriticalError: Xid=13"),
+    ],
+)
+def test_who_was_asked_for_fatal_errors_is_told(
+    monitored: bool, fault: str, printed: str | None, said: str
+) -> None:
+    facts = replace(node().facts, monitored=monitored, hardware_fault=fault)
+    found = xid(facts, printed, READY)
+    assert (found if isinstance(found, str) else found.reason) == said
+
+
+def test_a_check_between_nodes_meets_at_its_port_and_gives_up_after_its_time() -> None:
+    errand = checks_manifests.Errand("cli-1", "gpu", written(ASKED))
+    found: Any = checks_manifests.job(ALL_REDUCE, errand, "seat", [node("a").facts, node("b").facts])
+    meeting: Any = checks_manifests.service(ALL_REDUCE, errand, "seat")
+    spec = found["spec"]
+
+    assert (spec["completions"], spec["parallelism"], spec["backoffLimit"]) == (2, 2, 0)
+    assert (spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]) == (840, 3600)
+    inside = spec["template"]["spec"]
+    assert (inside["activeDeadlineSeconds"], inside["terminationGracePeriodSeconds"]) == (840, 0)
+    assert (inside["automountServiceAccountToken"], inside["enableServiceLinks"]) == (False, False)
+    (container,) = inside["containers"]
+    assert "--nnodes 2 --nproc-per-node 1 --node-rank" in container["command"][2]
+    assert "--master-addr seat-0.seat --master-port 29500 " in container["command"][2]
+    assert container["resources"]["limits"] == {"memory": "8Gi", "nvidia.com/gpu": "1"}
+    assert meeting["spec"]["ports"] == [{"name": "master", "port": 29500}]
+    assert meeting["spec"]["publishNotReadyAddresses"] is True
+
+
+def test_a_check_s_pod_tolerates_its_node_s_own_taints_and_takes_the_resource_that_is_offered() -> None:
+    taints = (
+        Taint("nvidia.com/gpu", "true", "NoSchedule"),
+        Taint("lab", "", "NoExecute"),
+        Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),
+    )
+    facts = replace(
+        node().facts, taints=taints, allocatable={"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 4}
+    )
+    errand = checks_manifests.Errand("cli-1", "gpu", written(ASKED))
+
+    found: Any = checks_manifests.pod(VECTOR_ADD, errand, "seat", facts, kind())
+    spec = found["spec"]
+    (container,) = spec["containers"]
+
+    assert spec["tolerations"] == [
+        {"key": "lab", "effect": "NoExecute", "operator": "Exists"},
+        {"key": "nvidia.com/gpu", "effect": "NoSchedule", "operator": "Equal", "value": "true"},
+    ]
+    assert spec["activeDeadlineSeconds"] == 630
+    assert container["resources"]["limits"] == {"memory": "1Gi", "nvidia.com/gpu.shared": "1"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    fetched: Any = checks_manifests.fetch("dcgm", errand, "seat", facts)
+    assert fetched["spec"]["activeDeadlineSeconds"] == 600
+    root: Any = checks_manifests.pod(DCGM_1, errand, "seat", facts, kind())
+    assert "runAsUser" not in root["spec"]["containers"][0]["securityContext"]
+
+
+def test_a_seat_has_one_name_for_its_check_lease_and_nodes() -> None:
+    name = checks_manifests.seat_name
+
+    assert name("all_reduce", "cli-1", ("a", "b")) == name("all_reduce", "cli-1", ["a", "b"])
+    assert name("all_reduce", "cli-1", ("a", "b")).startswith("all-reduce-")
+    assert len(name("x", "cli-1", ("a",))) == len("x-") + 10
+    assert len({name("x", lease, on) for lease in ("1", "2") for on in (("a",), ("b",), ("a", "b"))}) == 6

@@ -1,0 +1,184 @@
+"""What the charts are told of shared GPUs, and what is kept of an offer for people."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import JsonValue
+
+from lamplighter.domain import device_plugin, gpu_sharing
+from lamplighter.domain.gpu_offer import Offer, in_receipt, kept
+from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.lab import Lab
+
+NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+
+
+def lab(gpu: Mapping[str, object], **more: object) -> Lab:
+    pools = {"gpu": {"instance_type": "p4d.24xlarge", "price_per_hour": "30"}}
+    return Lab.model_validate({"name": "lab", "gpu": gpu, "pools": pools, **more})
+
+
+def node(labels: Mapping[str, str], allocatable: Mapping[str, int] | None = None) -> NodeFacts:
+    return NodeFacts("a", "i-1", NIGHT, ready=True, labels=labels, allocatable=allocatable or {})
+
+
+def test_the_plugin_is_told_every_sharing_by_its_key() -> None:
+    window = {"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}
+    mps = {"sharing": {"strategy": "mps", "replicas": 2, "rename": True}}
+    one = lab({"share": 4}, windows=[{**window, "gpu": mps}])
+    loose = lab({"sharing": {"replicas": 3, "refuse_more_than_one": False}})
+
+    def config(strategy: str, rename: str, refuses: str, replicas: int) -> str:
+        return (
+            f"version: v1\nsharing:\n  {strategy}:\n    renameByDefault: {rename}\n"
+            f"    failRequestsGreaterThanOne: {refuses}\n    resources:\n"
+            f"      - name: nvidia.com/gpu\n        replicas: {replicas}\n"
+        )
+
+    assert gpu_sharing.plugin_config(one) == {
+        "create": True,
+        "name": "lamplighter-gpu-sharing",
+        "default": "shared-4",
+        "data": {
+            "whole": "version: v1\n",
+            "shared-4": config("timeSlicing", "false", "true", 4),
+            "mps-2-renamed": config("mps", "true", "true", 2),
+        },
+    }
+    assert gpu_sharing.config_map(loose)["shared-3-any"] == config("timeSlicing", "false", "false", 3)
+    assert gpu_sharing.config_map(lab({})) == {}
+    assert gpu_sharing.default_key(lab({})) == "whole"
+
+
+def test_the_chart_of_the_operator_hears_of_sharing_where_the_lab_shares() -> None:
+    policy = {"cluster_policy": {"dcgm": {"enabled": True}}}
+    values = {"gpu_operator": {"values": {"driver": {"enabled": False}}}}
+
+    plain = gpu_sharing.chart_values(lab(policy, **values))
+    assert (plain["driver"], plain["dcgm"]) == ({"enabled": False}, {"enabled": True})
+    assert plain["devicePlugin"] == {"enabled": True}
+    shared = gpu_sharing.chart_values(lab({**policy, "share": 4}, **values))
+    config: JsonValue = gpu_sharing.plugin_config(lab({"share": 4}))
+    assert shared == {**plain, "devicePlugin": {"enabled": True, "config": config}}
+
+
+def test_a_window_without_settings_of_its_own_changes_nothing() -> None:
+    windows = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}]
+
+    assert gpu_sharing.sharings(lab({}, windows=windows)) == []
+    assert not gpu_sharing.slices(lab({}, windows=windows))
+    assert gpu_sharing.slices(lab({"mig": "1g.5gb"}, windows=windows))
+
+
+def test_the_chart_of_the_plugin_tolerates_what_keeps_pods_away_and_runs_on_its_pools_alone() -> None:
+    taints = [
+        {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"},
+        {"key": "lab", "value": "true", "effect": "NoExecute"},
+        {"key": "soft", "value": "true", "effect": "PreferNoSchedule"},
+    ]
+    given = {"key": "nvidia.com/gpu", "operator": "Exists"}
+    one = lab(
+        {},
+        gpu_operator={"enabled": False},
+        device_plugin={"enabled": True, "values": {"tolerations": [given], "nfd": {"worker": {}}}},
+        pools={"gpu": {"instance_type": "g5.xlarge", "taints": taints}},
+    )
+    lab_taint = {"key": "lab", "operator": "Exists", "effect": "NoExecute"}
+    gpu_taint = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    system = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+    group = {"key": "eks.amazonaws.com/nodegroup", "operator": "In", "values": ["lab-ng-gpu"]}
+
+    found = device_plugin.chart_values(one)
+
+    assert device_plugin.pools(one) == ["gpu"]
+    assert found["tolerations"] == [given, lab_taint]
+    assert found["nfd"] == {"worker": {"tolerations": [system, gpu_taint, lab_taint]}}
+    assert found["affinity"] == {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [group]}]
+            }
+        }
+    }
+    assert "config" not in found
+
+
+def test_seats_are_counted_from_what_the_nodes_show_and_kept_for_people() -> None:
+    applied: dict[str, object] = {
+        "offer": Offer(4, "time-slicing").to_json(),
+        "state": "as-lab",
+        "reason": "",
+        "before": {"nodes": {}},
+        "during": "odd",
+    }
+    awaited: dict[str, object] = {"nodes": [{"gpus": 4}, {"gpus": None}, {}, "odd", {"gpus": 3}]}
+
+    assert kept(applied, awaited) == {
+        "asked": "shared by 4 (time-slicing)",
+        "offer": Offer(4, "time-slicing").to_json(),
+        "state": "as-lab",
+        "reason": None,
+        "before": {"nodes": {}},
+        "during": {},
+        "seats": 7,
+    }
+    assert kept(applied, {})["seats"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given_back", "after"),
+    [
+        ({"state": "given-back", "after": {"a": 1}}, {"a": 1}),
+        ({"state": "gone", "after": {"a": 1}}, None),
+        ({"state": "nothing-borrowed"}, {"b": 2}),
+        ({"state": "held"}, {"d": 4}),
+        ({}, {"d": 4}),
+    ],
+)
+def test_a_receipt_says_what_stood_there_after_the_lease(
+    given_back: dict[str, object], after: object
+) -> None:
+    settings: dict[str, object] = {
+        "asked": "whole",
+        "state": "as-lab",
+        "reason": None,
+        "seats": 1,
+        "before": {"cluster_policy": {"b": 2}},
+        "during": {"cluster_policy": {"d": 4}},
+    }
+
+    assert in_receipt(settings, given_back) == {**settings, "after": {"cluster_policy": after}}
+    assert in_receipt({}, given_back) is None
+
+
+def test_a_node_counts_every_unit_that_can_be_allocated_and_knows_its_slices() -> None:
+    slices = node({}, {"nvidia.com/mig-1g.5gb": 2, "nvidia.com/gpu": 1})
+
+    assert (slices.gpus, slices.sliced) == (3, True)
+    assert not node({}, {"nvidia.com/mig-1g.5gb": 0, "nvidia.com/gpu": 1}).sliced
+    assert node({"nvidia.com/gpu.product": "NVIDIA-A100-MIG-1g.5gb"}).sliced
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("", "nvidia.com/gpu:NoSchedule"), ("true", "nvidia.com/gpu=true:NoSchedule")]
+)
+def test_a_taint_is_written_as_kubectl_writes_it(value: str, text: str) -> None:
+    assert str(Taint("nvidia.com/gpu", value, "NoSchedule")) == text
+
+
+@pytest.mark.parametrize(
+    ("phase", "finished"),
+    [("Pending", False), ("Running", False), ("Succeeded", True), ("Failed", True), ("Unknown", False)],
+)
+def test_a_pod_is_finished_once_it_succeeded_or_failed(phase: str, *, finished: bool) -> None:
+    pod = PodFacts("lab", "train", "a", phase, NIGHT)
+
+    assert pod.finished is finished
+    flags = (pod.ready, pod.daemon, pod.mirror, pod.leaving, pod.accelerated)
+    assert (flags, pod.gpus) == ((False,) * 5, 0)
+
+
+def test_a_node_of_which_nothing_is_said_is_neither_ready_nor_cordoned_nor_watched() -> None:
+    bare = NodeFacts("a", "i-1", NIGHT)
+    assert (bare.ready, bare.cordoned, bare.protected, bare.monitored) == (False,) * 4

@@ -1,0 +1,213 @@
+"""Shared and sliced GPUs: what a pool offers, and what a node does not show yet."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import JsonValue
+
+from lamplighter.domain.gpu_offer import Offer
+from lamplighter.domain.gpu_sharing import mig_strategy, offer, unmet
+from lamplighter.domain.nodes import NodeFacts
+from lamplighter.lab import Lab
+
+NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+
+CONFIG, MIG = "nvidia.com/device-plugin.config", "nvidia.com/mig.config"
+
+SAID = {
+    CONFIG: "shared-4",
+    "nvidia.com/gpu.replicas": "4",
+    "nvidia.com/gpu.sharing-strategy": "time-slicing",
+    "nvidia.com/gpu.product": "NVIDIA-A10G-SHARED",
+}
+
+
+def lab(gpu: Mapping[str, object], **more: object) -> Lab:
+    pools = {"gpu": {"instance_type": "p4d.24xlarge", "price_per_hour": "30"}}
+    return Lab.model_validate({"name": "lab", "gpu": gpu, "pools": pools, **more})
+
+
+def node(labels: Mapping[str, str], allocatable: Mapping[str, int] | None = None) -> NodeFacts:
+    return NodeFacts("a", "i-1", NIGHT, ready=True, labels=labels, allocatable=allocatable or {})
+
+
+@pytest.mark.parametrize(
+    ("gpu", "wanted"),
+    [
+        ({}, Offer()),
+        ({"share": 1}, Offer()),
+        ({"share": 4}, Offer(4, "time-slicing", labels={CONFIG: "shared-4"})),
+        (
+            {"sharing": {"strategy": "mps", "replicas": 2, "rename": True}},
+            Offer(2, "mps", renamed=True, labels={CONFIG: "mps-2-renamed"}),
+        ),
+        ({"mig": "1g.5gb"}, Offer(mig="all-1g.5gb", slices=7, labels={MIG: "all-1g.5gb"})),
+        ({"mig": "balanced"}, Offer(mig="all-balanced", slices=4, labels={MIG: "all-balanced"})),
+        ({"mig": "disabled"}, Offer(mig="all-disabled", labels={MIG: "all-disabled"})),
+        ({"mig": "6g.99gb"}, Offer(mig="all-6g.99gb", slices=1, labels={MIG: "all-6g.99gb"})),
+        (
+            {"share": 3, "mig": "2g.10gb"},
+            Offer(
+                3,
+                "time-slicing",
+                mig="all-2g.10gb",
+                slices=3,
+                labels={CONFIG: "shared-3", MIG: "all-2g.10gb"},
+            ),
+        ),
+    ],
+)
+def test_a_pool_offers_what_the_lab_asks_for(gpu: dict[str, object], wanted: Offer) -> None:
+    assert offer(lab(gpu), "gpu", None) == wanted
+    assert Offer.from_json(wanted.to_json()) == wanted
+
+
+def test_a_window_that_shares_labels_the_nodes_of_every_other_one_as_whole() -> None:
+    window = {"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}
+    one = lab({}, windows=[{**window, "gpu": {"share": 4, "mig": "1g.5gb"}}])
+
+    assert offer(one, "gpu", "evening").labels == {CONFIG: "shared-4", MIG: "all-1g.5gb"}
+    assert offer(one, "gpu", None).labels == {CONFIG: "whole", MIG: "all-disabled"}
+
+
+@pytest.mark.parametrize(
+    ("found", "called", "seats"),
+    [
+        (Offer(), "whole", 8),
+        (Offer(replicas=2, strategy="mps"), "shared by 2 (mps)", 16),
+        (Offer(slices=2, mig="all-3g.20gb"), "cut into 2 slices (all-3g.20gb)", 16),
+        (Offer(slices=1, mig="all-7g.40gb"), "whole", 8),
+        (
+            Offer(replicas=3, strategy="time-slicing", slices=2, mig="all-3g.20gb"),
+            "cut into 2 slices (all-3g.20gb) and shared by 3 (time-slicing)",
+            48,
+        ),
+    ],
+)
+def test_an_offer_is_called_and_counted_by_its_parts(found: Offer, called: str, seats: int) -> None:
+    assert (found.called, found.seats(8)) == (called, seats)
+
+
+def test_where_nothing_is_written_gpus_are_whole() -> None:
+    assert Offer.from_json({}) == Offer()
+    assert Offer.from_json({"replicas": 0, "slices": None, "renamed": "yes", "labels": "odd"}) == Offer()
+
+
+@pytest.mark.parametrize(
+    ("labels", "allocatable", "lacking"),
+    [
+        (SAID, {}, []),
+        (
+            {**SAID, CONFIG: "whole"},
+            {},
+            ["its label nvidia.com/device-plugin.config is whole, not shared-4"],
+        ),
+        (
+            {key: value for key, value in SAID.items() if key != CONFIG},
+            {},
+            ["its label nvidia.com/device-plugin.config is not set, not shared-4"],
+        ),
+        ({CONFIG: "shared-4"}, {}, ["GPU feature discovery has not said how its GPUs are shared"]),
+        (
+            {CONFIG: "shared-4", "nvidia.com/gpu.replicas": "4"},
+            {},
+            ["GPU feature discovery has not said how its GPUs are shared"],
+        ),
+        (
+            {**SAID, "nvidia.com/gpu.replicas": "2"},
+            {},
+            ["its GPUs are offered to 2 pods each by time-slicing, not to 4 by time-slicing"],
+        ),
+        (
+            {**SAID, "nvidia.com/gpu.sharing-strategy": "mps"},
+            {},
+            ["its GPUs are offered to 4 pods each by mps, not to 4 by time-slicing"],
+        ),
+        (
+            {**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"},
+            {},
+            ["its product NVIDIA-A10G does not say that it is shared"],
+        ),
+    ],
+)
+def test_a_node_that_does_not_share_as_asked_says_what_it_lacks(
+    labels: dict[str, str], allocatable: dict[str, int], lacking: list[str]
+) -> None:
+    wanted = Offer(4, "time-slicing", labels={CONFIG: "shared-4"})
+
+    assert unmet(node(labels, allocatable), wanted) == lacking
+    labelled_otherwise = [said for said in lacking if said.startswith("its label")]
+    assert unmet(node(labels, allocatable), wanted, discovery=False) == labelled_otherwise
+
+
+@pytest.mark.parametrize(
+    ("replicas", "lacking"), [(1, []), (2, ["its product NVIDIA-A10G does not say that it is shared"])]
+)
+def test_a_gpu_for_two_says_that_it_is_shared(replicas: int, lacking: list[str]) -> None:
+    labels = {**SAID, "nvidia.com/gpu.replicas": str(replicas), "nvidia.com/gpu.product": "NVIDIA-A10G"}
+    assert unmet(node(labels), Offer(replicas, "time-slicing", labels={CONFIG: "shared-4"})) == lacking
+
+
+def test_a_renamed_share_is_there_once_it_can_be_allocated_and_its_product_keeps_its_name() -> None:
+    wanted = Offer(4, "time-slicing", renamed=True, labels={CONFIG: "shared-4"})
+    labels = {**SAID, "nvidia.com/gpu.product": "NVIDIA-A10G"}
+
+    assert unmet(node(labels, {"nvidia.com/gpu.shared": 4}), wanted) == []
+    missing = ["no nvidia.com/gpu.shared can be allocated on it yet"]
+    assert unmet(node(labels, {"nvidia.com/gpu.shared": 0, "nvidia.com/gpu": 4}), wanted) == missing
+    assert unmet(node(labels), wanted, discovery=False) == missing
+
+
+def test_a_node_of_whole_gpus_need_not_say_that_they_are_shared() -> None:
+    wanted = Offer(labels={CONFIG: "whole"})
+    labels = {
+        CONFIG: "whole",
+        "nvidia.com/gpu.replicas": "1",
+        "nvidia.com/gpu.sharing-strategy": "none",
+        "nvidia.com/gpu.product": "NVIDIA-A10G",
+    }
+
+    assert unmet(node(labels), wanted) == []
+    assert unmet(node({}), replace(wanted, labels=None)) == []
+
+
+@pytest.mark.parametrize(
+    ("slices", "state", "lacking"),
+    [
+        (7, "success", []),
+        (7, "pending", ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is pending"]),
+        (7, None, ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is not set"]),
+        (2, None, ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is not set"]),
+        (1, None, []),
+        (1, "success", []),
+        (1, "failed", ["its GPUs are not cut as asked yet: nvidia.com/mig.config.state is failed"]),
+    ],
+)
+def test_slices_are_there_once_the_mig_manager_says_so(
+    slices: int, state: str | None, lacking: list[str]
+) -> None:
+    labels = {MIG: "all-odd", **({} if state is None else {"nvidia.com/mig.config.state": state})}
+    assert unmet(node(labels), Offer(slices=slices, labels={MIG: "all-odd"})) == lacking
+
+
+def test_a_state_of_slices_says_nothing_where_none_were_asked_for() -> None:
+    labels = {**SAID, "nvidia.com/mig.config.state": "failed"}
+    assert unmet(node(labels), Offer(4, "time-slicing", labels={CONFIG: "shared-4"})) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "gpu", "strategy"),
+    [
+        ({}, {}, "single"),
+        ({"mig": {}}, {}, "single"),
+        ({"mig": {"strategy": "mixed"}}, {}, "mixed"),
+        ({"mig": {"strategy": "mixed"}}, {"cluster_policy": {"mig": {"strategy": "none"}}}, "none"),
+    ],
+)
+def test_slices_bear_the_names_of_the_strategy_that_is_set_last(
+    values: dict[str, JsonValue], gpu: dict[str, object], strategy: str
+) -> None:
+    one = lab(gpu, gpu_operator={"values": values})
+    assert mig_strategy(one, one.gpu) == strategy

@@ -1,0 +1,236 @@
+"""What is borrowed of a Kubernetes object: which fields, whose they were, and what puts all back as it was."""
+
+from datetime import UTC, datetime
+
+import pytest
+from pydantic import JsonValue
+
+from lamplighter.domain.lending import (
+    Before,
+    FieldBefore,
+    Loan,
+    Object,
+    Owner,
+    leaves,
+    looked_at,
+    merged,
+    owned,
+    owners,
+    restored,
+)
+
+ENABLED = ("spec", "dcgm", "enabled")
+DCGM: JsonValue = {"f:spec": {"f:dcgm": {".": {}, "f:enabled": {}}}}
+US = "lamplighter"
+NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+
+
+def entry(manager: str, operation: str = "Apply", fields: JsonValue = DCGM, **more: JsonValue) -> JsonValue:
+    return {"manager": manager, "operation": operation, "fieldsV1": fields, **more}
+
+
+def live(*entries: JsonValue) -> Object:
+    return {
+        "metadata": {"name": "cluster-policy", "managedFields": [*entries]},
+        "spec": {
+            "dcgm": {"enabled": False, "version": "4"},
+            "driver": {},
+            "tolerations": [{"key": "gpu"}],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("managers", "owner"),
+    [
+        ([], None),
+        ([US], None),
+        ([US, "kubectl"], "kubectl"),
+        (["kubectl", "argocd"], "kubectl"),
+        (["kubectl", "helm"], "helm"),
+        (["helm", "kubectl"], "helm"),
+        ([US, "kubectl", "argocd", "helm"], "helm"),
+    ],
+)
+def test_a_field_is_helm_s_before_any_other_owner_s_and_never_our_own(
+    managers: list[str], owner: str | None
+) -> None:
+    found = looked_at(live(*map(entry, managers)), {"spec": {"dcgm": {"enabled": True}}}, US)
+
+    assert found == Before(
+        (
+            FieldBefore(
+                ENABLED, there=True, value=False, owner=None if owner is None else Owner(owner, "Apply")
+            ),
+        )
+    )
+
+
+def test_what_stands_in_each_field_is_told_from_a_field_that_is_not_there() -> None:
+    fields: Object = {
+        "spec": {
+            "dcgm": {"version": "5", "args": []},
+            "driver": {},
+            "dcgmExporter": {"enabled": True},
+            "tolerations": [{"key": "other"}],
+        }
+    }
+
+    found = looked_at(live(), fields, US)
+
+    assert [(field.called, field.there, field.value) for field in found.fields] == [
+        ("dcgm.version", True, "4"),
+        ("dcgm.args", False, None),
+        ("driver", True, {}),
+        ("dcgmExporter.enabled", False, None),
+        ("tolerations", True, [{"key": "gpu"}]),
+    ]
+    assert found.values() == {
+        "dcgm.version": "4",
+        "dcgm.args": None,
+        "driver": {},
+        "dcgmExporter.enabled": None,
+        "tolerations": [{"key": "gpu"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "called"),
+    [(("spec", "a", "b"), "a.b"), (("metadata", "labels"), "metadata.labels"), (("a", "spec"), "a.spec")],
+)
+def test_a_field_is_called_by_its_path_without_the_spec_around_it(path: tuple[str, ...], called: str) -> None:
+    assert FieldBefore(path, there=False).called == called
+
+
+def test_the_fields_of_a_part_are_its_ends_with_lists_and_empty_mappings_whole() -> None:
+    part: Object = {"spec": {"a": {"b": 1, "c": None}, "d": {}, "e": [{"f": 1}]}, "g": "h"}
+
+    assert list(leaves(part)) == [
+        ("spec", "a", "b"),
+        ("spec", "a", "c"),
+        ("spec", "d"),
+        ("spec", "e"),
+        ("g",),
+    ]
+
+
+def test_owners_are_those_whose_entry_names_the_whole_path() -> None:
+    thing = live(
+        entry("above", fields={"f:spec": {"f:dcgm": {}}}),
+        entry("helm"),
+        entry("beside", fields={"f:spec": {"f:driver": {"f:enabled": {}}}}),
+        entry("operator", "Update", subresource="status"),
+        entry("kubectl", "Update"),
+        "no entry",
+    )
+
+    assert owners(thing, ENABLED) == [Owner("helm", "Apply"), Owner("kubectl", "Update")]
+    assert owners(thing, ("spec", "dcgm")) == [
+        Owner("above", "Apply"),
+        Owner("helm", "Apply"),
+        Owner("kubectl", "Update"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [{}, {"metadata": "odd"}, {"metadata": {}}, {"metadata": {"managedFields": {"manager": "helm"}}}],
+)
+def test_an_object_that_names_no_managers_has_no_owner(thing: Object) -> None:
+    assert owners(thing, ENABLED) == []
+    assert owned(thing, Owner("helm", "Apply")) == {}
+
+
+def test_what_a_manager_owns_is_taken_as_it_would_apply_it_again() -> None:
+    fields: JsonValue = {
+        "f:spec": {
+            ".": {},
+            "f:dcgm": {"f:enabled": {}, "f:gone": {}},
+            "f:tolerations": {'k:{"key":"gpu"}': {"f:key": {}}},
+            "odd": {},
+        },
+        "f:status": {},
+    }
+    thing = live(
+        entry("helm", fields=fields),
+        entry("helm", "Update", {"f:spec": {"f:driver": {}}}),
+        entry("kubectl", fields={"f:spec": {"f:driver": {}}}),
+        entry("helm", fields={"f:metadata": {"f:name": {}}}),
+    )
+
+    assert owned(thing, Owner("helm", "Apply")) == {
+        "spec": {"dcgm": {"enabled": False}, "tolerations": [{"key": "gpu"}]},
+        "metadata": {"name": "cluster-policy"},
+    }
+    assert owned(thing, Owner("helm", "Update")) == {"spec": {"driver": {}}}
+
+
+@pytest.mark.parametrize(
+    ("under", "top", "result"),
+    [
+        ({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 1, "c": 2}}),
+        ({"a": {"b": 1}}, {"a": {}}, {"a": {}}),
+        ({"a": {"b": 1}}, {"a": 2}, {"a": 2}),
+        ({"a": 1}, {"a": {"b": 2}}, {"a": {"b": 2}}),
+        ({"a": [1]}, {"a": [2]}, {"a": [2]}),
+        ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+        ({"a": 1}, None, {"a": 1}),
+        (None, {"a": 1}, {"a": 1}),
+    ],
+)
+def test_one_part_over_another_keeps_what_it_does_not_name(
+    under: JsonValue, top: JsonValue, result: JsonValue
+) -> None:
+    assert merged(under, top) == result
+
+
+def test_fields_that_are_put_back_make_one_part_again() -> None:
+    fields = [
+        FieldBefore(ENABLED, there=True, value=False),
+        FieldBefore(("spec", "dcgm", "version"), there=True, value="4"),
+        FieldBefore(("metadata", "labels"), there=True, value={"a": "b"}),
+    ]
+
+    assert restored(fields) == {
+        "spec": {"dcgm": {"enabled": False, "version": "4"}},
+        "metadata": {"labels": {"a": "b"}},
+    }
+    assert restored([]) == {}
+
+
+def loan() -> Loan:
+    before = Before(
+        (
+            FieldBefore(ENABLED, there=True, value=False, owner=Owner("helm", "Apply")),
+            FieldBefore(("spec", "mig"), there=False),
+        )
+    )
+    return Loan(
+        what="cluster-policy",
+        path="/apis/nvidia.com/v1/clusterpolicies/cluster-policy",
+        fields={"spec": {"dcgm": {"enabled": True}}},
+        before=before,
+        holders={"evening": "gpu"},
+        since=NIGHT,
+    )
+
+
+def test_a_loan_reads_as_the_ledger_keeps_it() -> None:
+    found = Loan.from_item("cluster-policy", loan().to_item())
+
+    assert found == loan()
+    assert found.called() == "dcgm.enabled, mig"
+
+
+def test_a_loan_that_was_given_back_says_when() -> None:
+    ended = str(int(NIGHT.timestamp() * 1000))
+
+    assert Loan.from_item("cluster-policy", {**loan().to_item(), "ended": ended}).ended == NIGHT
+    assert Loan.from_item("cluster-policy", {**loan().to_item(), "ended": ""}).ended is None
+
+
+def test_a_lease_more_holds_the_same_loan() -> None:
+    both = loan().held_by("night", "big")
+
+    assert both.holders == {"evening": "gpu", "night": "big"}
+    assert (both.before, both.since) == (loan().before, NIGHT)
