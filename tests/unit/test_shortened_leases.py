@@ -167,7 +167,7 @@ def test_the_money_of_missing_nodes_is_free_from_now_to_the_end() -> None:
     )
 
 
-def test_missing_nodes_are_asked_for_anew_where_their_money_can_be_held_and_given_up_where_not() -> None:
+def test_as_many_missing_nodes_are_asked_for_anew_as_there_is_money_for_and_the_rest_is_given_up() -> None:
     missing = replace(SHORT, missing=2, hold=usd(8))
     at = EIGHT + HOUR
     enough, short = replace(MONEY, spent=usd(96)), replace(MONEY, spent=usd("96.01"))
@@ -175,7 +175,13 @@ def test_missing_nodes_are_asked_for_anew_where_their_money_can_be_held_and_give
     assert retaken(missing, POOL, enough, at) == replace(
         missing, missing=0, hold=usd(12), wanted_before=((at, 1),)
     )
-    assert retaken(missing, POOL, short, at) == replace(missing, nodes=1, missing=0)
+    assert retaken(missing, POOL, short, at) == replace(
+        missing, nodes=2, missing=0, hold=usd(10), wanted_before=((at, 1),)
+    )
+    nothing = replace(MONEY, spent=usd("98.01"))
+    assert retaken(missing, POOL, nothing, at) == replace(missing, nodes=1, missing=0)
+    none_came = replace(missing, missing=3, hold=usd(6))
+    assert retaken(none_came, POOL, nothing, at) == none_came
     assert retaken(missing, POOL, enough, missing.closes) == missing
     assert retaken(SHORT, POOL, enough, at) == SHORT
 
@@ -186,4 +192,5 @@ def test_an_owner_s_part_bounds_what_is_held_again() -> None:
     used = replace(MONEY, accounts={"alice": Account(usd(5), usd(0))})
 
     assert retaken(missing, terms, used, EIGHT + HOUR).nodes == 3
-    assert retaken(missing, replace(terms, owners={"alice": usd(8)}), used, EIGHT + HOUR).nodes == 1
+    assert retaken(missing, replace(terms, owners={"alice": usd(8)}), used, EIGHT + HOUR).nodes == 2
+    assert retaken(missing, replace(terms, owners={"alice": usd(6)}), used, EIGHT + HOUR).nodes == 1

@@ -104,8 +104,8 @@ def test_an_allowance_is_that_of_the_widest_role_that_lets_them() -> None:
     assert allowed(small=small, wide=wide) == allowed(wide=wide, small=small) == Allowance(4, 3 * HOUR)
     assert allowed(small=small, free=role(longest=2 * HOUR), wide=wide) == Allowance(None, 2 * HOUR)
     assert allowed(a=role(max_nodes=4, longest=HOUR), b=role(max_nodes=4), wide=wide) == Allowance(4, None)
-    assert allowed(wide=role(members=["U0JIN"])) is None
-    assert allowed(replace(wanted, nodes=2), small=small) is None
+    assert allowed(wide=role(members=["U0JIN"])) == Allowance(0, timedelta())
+    assert allowed(replace(wanted, nodes=2), small=small) == Allowance(0, timedelta())
     assert allowed(Wanted(Word.CLOSE, "gpu", lease=MINE), wide=wide) is None
     assert allowed(Wanted(Word.EXTEND, "gpu", 1, HOUR, MINE), wide=wide) == Allowance(4, 3 * HOUR)
 
