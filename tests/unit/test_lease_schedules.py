@@ -175,7 +175,7 @@ def test_a_lab_with_its_own_warnings_is_warned_in_order_once_each() -> None:
 
 
 def test_a_schedule_is_wanted_until_the_instant_it_fires() -> None:
-    assert [name for name, _ in planned(LEASE, OPENS - timedelta(seconds=1))][0] == "open-evening-2026-11-20"
+    assert next(name for name, _ in planned(LEASE, OPENS - timedelta(seconds=1))) == "open-evening-2026-11-20"
     assert [name for name, _ in planned(LEASE, OPENS)] == [
         "warn-15-evening-2026-11-20",
         "warn-5-evening-2026-11-20",

@@ -102,9 +102,8 @@ def test_what_runs_stays_open_until_its_end() -> None:
 def test_a_window_ahead_is_untouched_late_or_kept_closed(until: int | None, said: str) -> None:
     found = paused(LEASE, closes=None if until is None else NOW + until * MINUTE)
 
-    assert found.pause is not None
-    first = f"nothing opens {'until somebody resumes the lab' if until is None else 'until ' + CLOCK(NOW + until * MINUTE)}"
-    assert found.reason == f"{first}, by alice{said}"
+    lasts = "somebody resumes the lab" if until is None else CLOCK(NOW + until * MINUTE)
+    assert found.reason == f"nothing opens until {lasts}, by alice{said}"
 
 
 @pytest.mark.parametrize(

@@ -180,8 +180,10 @@ def test_a_window_that_the_lab_has_not_is_refused_with_those_it_has() -> None:
             LeaseState.OPEN,
             None,
             "refused",
-            f"evening on {TODAY} is open until 23:00 on 2026-11-20 (UTC); what runs is not skipped, close it: "
-            f"lamplighter close evening-{TODAY}",
+            (
+                f"evening on {TODAY} is open until 23:00 on 2026-11-20 (UTC); what runs is not skipped, close it: "
+                f"lamplighter close evening-{TODAY}"
+            ),
         ),
         (LeaseState.REFUSED, None, "unchanged", f"evening on {TODAY} does not open anyway"),
         (LeaseState.REFUSED, "no money", "unchanged", f"evening on {TODAY} does not open anyway: no money"),

@@ -130,7 +130,9 @@ def test_an_owner_has_left_what_the_nearer_limit_leaves() -> None:
     assert spending.left("class", TERMS, budget("2", "0", "2")) == usd(4)
     assert spending.left("class", TERMS, budget("7", "0", "2")) == usd(3)
     assert spending.left("alice", TERMS, budget("2", "1", "2")) == usd(7)
-    assert [(purse.limit, purse.promised) for purse in spending.purses("class", TERMS, budget(), [LEASE])] == [
+    assert [
+        (purse.limit, purse.promised) for purse in spending.purses("class", TERMS, budget(), [LEASE])
+    ] == [
         (usd(10), usd(4)),
         (usd(6), usd(4)),
     ]
