@@ -149,9 +149,7 @@ def test_a_listing_tells_which_schedules_are_on_and_when_each_was_written(schedu
 
 @pytest.mark.parametrize(("on", "state"), [(True, "ENABLED"), (False, "DISABLED")])
 def test_a_switch_leaves_all_else_as_it_is(scheduler: Stubber, state: str, *, on: bool) -> None:
-    scheduler.add_response(
-        "get_schedule", {**ASKED, **{"Arn": ARN["ScheduleArn"], "CreationDate": AT}}, NAMED
-    )
+    scheduler.add_response("get_schedule", {**ASKED, "Arn": ARN["ScheduleArn"], "CreationDate": AT}, NAMED)
     scheduler.add_response("update_schedule", ARN, {**ASKED, "State": state})
 
     schedules(scheduler).switch("open-evening", on=on)

@@ -159,7 +159,19 @@ def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> Non
 
     assert told(under_way, under_way) is None
     assert told(under_way) == told(under_way, done) == silent
-    assert told(under_way, wanted=1) is None
+    assert told(wanted=1) is None
+
+
+def test_an_order_that_is_no_more_under_way_and_stands_lower_was_taken_back() -> None:
+    def said(status: str | None) -> str:
+        update = None if status is None else Update("u-1", "ConfigUpdate", status, ORDERED, ())
+        found = why(minutes=4, nodegroup=group(1), update=update)
+        assert found is not None
+        return found.sentence
+
+    taken_back = "1 of 2 nodes: EKS took the order back and stands at 1"
+    assert said(None) == said("Successful") == taken_back
+    assert said("InProgress") == "1 of 2 nodes: no launch for 4 minutes and AWS gives no reason yet"
 
 
 def test_the_last_failure_is_quoted_and_one_at_the_order_itself_counts() -> None:
