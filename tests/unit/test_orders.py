@@ -151,6 +151,32 @@ def test_an_end_that_was_moved_later_was_not_yet_moved() -> None:
     assert until(60) == until(89) == [NOW + 90 * MINUTE]
     assert until(90) == []
     assert until(-1) == []
+    assert explain([LEASE], [entry(60, "receipt", "cli-1")], NOW, 2).target.in_force == (LEASE,)
+
+
+@pytest.mark.parametrize(("seconds", "nodes"), [(-1, 0), (0, 2), (7199, 2), (7200, 0)])
+def test_a_lease_that_is_closed_by_now_was_open_then(seconds: int, nodes: int) -> None:
+    for state in (LeaseState.CLOSING, LeaseState.CLOSED):
+        found = explain([replace(LEASE, state=state)], [], NOW + seconds * SECOND, 2)
+        assert found.nodes == nodes
+    assert explain([replace(LEASE, state=LeaseState.REFUSED)], [], NOW, 2).nodes == 0
+
+
+def test_the_last_decision_is_told_by_a_clock_and_not_twice() -> None:
+    def told(*trail: Entry) -> Explanation:
+        return explain([], trail, NOW + HOUR, 2).told_by(lambda at: f"{at:%H:%M}")
+
+    granted = replace(entry(0, "lease-granted"), what="granted it until 22:00 UTC on 2026-11-20")
+    ready, closing_it = entry(60, "node-ready"), entry(61, "closing")
+    by_clock = replace(granted, what="granted it until 22:00")
+
+    assert told(granted, ready) == Explanation(NOW + HOUR, Target(0, ()), by_clock, (by_clock, ready))
+    assert told(granted, ready).decided_by(lambda at: f"{at:%H:%M}") == (
+        "Last decided at 20:00: alice granted it until 22:00, because why."
+    )
+    assert told(granted, closing_it).decision == closing_it
+    for last in (told(granted), told(granted, closing_it), told(ready), told()):
+        assert last.decided_by(lambda at: f"{at:%H:%M}") == ""
 
 
 def test_an_explanation_is_written_whole() -> None:

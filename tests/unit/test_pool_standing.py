@@ -152,6 +152,36 @@ def test_a_type_that_nobody_knows_has_the_gpus_that_are_labelled_else_those_that
     assert "4 of 3 GPUs can be allocated on it" in not_ready_because(three, None, CHART)
 
 
+@pytest.mark.parametrize(
+    ("changed", "because"),
+    [
+        ({"ready": False}, ["its kubelet is not Ready"]),
+        ({"ready": False, "ready_message": "no network"}, ["its kubelet is not Ready: no network"]),
+        ({"allocatable": {}}, ["0 of 4 GPUs can be allocated on it"]),
+        ({"capacity": {}}, ["its capacity is 0 GPUs where 4 are expected"]),
+        ({"capacity": {}, "allocatable": {}}, ["no device plugin has announced nvidia.com/gpu on it"]),
+        ({"labels": {}}, ["GPU feature discovery has not labelled it yet"]),
+    ],
+)
+def test_what_a_node_does_not_show_yet_is_said(changed: dict[str, Any], because: list[str]) -> None:
+    assert not_ready_because(replace(NODE, **changed), 4, CHART) == because
+
+
+@pytest.mark.parametrize(("count", "ready"), [("4", True), ("8", True), ("6", False), ("2", False)])
+def test_slices_are_counted_as_they_are_or_as_the_gpus_that_they_are_cut_from(
+    count: str, *, ready: bool
+) -> None:
+    sliced = {"nvidia.com/gpu": 8}
+    node = replace(
+        NODE, capacity=sliced, allocatable=sliced, labels=NODE.labels | {"nvidia.com/gpu.count": count}
+    )
+
+    found = not_ready_because(node, 4, CHART, slices=2)
+
+    wrong = f"GPU feature discovery counts {count} GPUs where its instance type has 4"
+    assert found == ([] if ready else [wrong])
+
+
 def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the_lab() -> None:
     shared = {"nvidia.com/gpu": 8}
     twice = replace(NODE, capacity=shared, allocatable=shared)

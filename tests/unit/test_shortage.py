@@ -152,7 +152,7 @@ def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> Non
             ordered=ORDERED,
             now=ORDERED + timedelta(minutes=4),
         )
-        return found and found.sentence
+        return None if found is None else found.sentence
 
     under_way, done = launch("", status="InProgress", running=True), launch("", status="Successful")
     silent = "1 of 3 nodes: no launch for 4 minutes and AWS gives no reason yet"

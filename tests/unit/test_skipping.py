@@ -143,12 +143,11 @@ def test_a_date_on_which_nothing_opens_is_refused(on: str, now: datetime, reason
 
 def test_a_window_that_opens_no_more_has_nothing_to_skip() -> None:
     once = {**EVENING, "days": "fri", "until": TODAY}
-    last = {"windows": (once,)}
 
-    assert skipped(now=OPENS, **last) == Skipping(
+    assert skipped(now=OPENS, windows=(once,)) == Skipping(
         "refused", "evening has no opening ahead that could be skipped"
     )
-    assert skipped("2026-12-04", now=OPENS, **last) == Skipping(
+    assert skipped("2026-12-04", now=OPENS, windows=(once,)) == Skipping(
         "refused", "evening has no opening ahead on 2026-12-04"
     )
 

@@ -63,8 +63,8 @@ def refusal(lease: Lease, there: Budget, promised: Iterable[Lease] = ()) -> str 
     return spending.refusal(lease, TERMS, there, promised)
 
 
-def asking(owner: str, hold: str, **more: str) -> Lease:
-    return replace(LEASE, id=f"of-{owner}", owner=owner, hold=usd(hold), **more)
+def asking(owner: str, hold: str) -> Lease:
+    return replace(LEASE, id=f"of-{owner}", owner=owner, hold=usd(hold))
 
 
 def test_what_is_left_may_be_spent_to_the_last_cent() -> None:
