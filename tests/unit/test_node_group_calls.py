@@ -26,7 +26,8 @@ def eks() -> Iterator[Stubber]:
 
 
 def node_groups(eks: Stubber) -> NodeGroups:
-    return NodeGroups("lab", eks.client)
+    client: Any = eks.client
+    return NodeGroups("lab", client)
 
 
 def update(name: str, kind: str, status: str, **more: Any) -> dict[str, Any]:

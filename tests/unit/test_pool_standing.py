@@ -109,12 +109,13 @@ def test_a_deploys_mark_stands_until_before_its_end(seconds: int, *, stands: boo
     assert DeployMark(OPENS).stands(OPENS + seconds * SECOND) is stands
 
 
+LABELS = {"nvidia.com/gpu.count": "4", "nvidia.com/cuda.driver.major": "580"}
 NODE = NodeFacts(
     name="gpu-1",
     instance="i-1",
     created=OPENS,
     ready=True,
-    labels={"nvidia.com/gpu.count": "4", "nvidia.com/cuda.driver.major": "580"},
+    labels=LABELS,
     capacity={"nvidia.com/gpu": 4},
     allocatable={"nvidia.com/gpu": 4},
 )
@@ -148,7 +149,7 @@ def test_a_type_that_nobody_knows_has_the_gpus_that_are_labelled_else_those_that
 
     assert not_ready_because(NODE, None, CHART) == not_ready_because(unlabelled, None, plain) == []
     assert not_ready_because(none, None, plain) == ["0 of 1 GPUs can be allocated on it"]
-    three = replace(NODE, labels=NODE.labels | {"nvidia.com/gpu.count": "3"})
+    three = replace(NODE, labels=LABELS | {"nvidia.com/gpu.count": "3"})
     assert "4 of 3 GPUs can be allocated on it" in not_ready_because(three, None, CHART)
 
 
@@ -172,9 +173,7 @@ def test_slices_are_counted_as_they_are_or_as_the_gpus_that_they_are_cut_from(
     count: str, *, ready: bool
 ) -> None:
     sliced = {"nvidia.com/gpu": 8}
-    node = replace(
-        NODE, capacity=sliced, allocatable=sliced, labels=NODE.labels | {"nvidia.com/gpu.count": count}
-    )
+    node = replace(NODE, capacity=sliced, allocatable=sliced, labels=LABELS | {"nvidia.com/gpu.count": count})
 
     found = not_ready_because(node, 4, CHART, slices=2)
 
@@ -185,7 +184,7 @@ def test_slices_are_counted_as_they_are_or_as_the_gpus_that_they_are_cut_from(
 def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the_lab() -> None:
     shared = {"nvidia.com/gpu": 8}
     twice = replace(NODE, capacity=shared, allocatable=shared)
-    labelled = replace(twice, labels=NODE.labels | {"nvidia.com/gpu.replicas": "2"})
+    labelled = replace(twice, labels=LABELS | {"nvidia.com/gpu.replicas": "2"})
     quiet = Stack("device-plugin", discovery=False)
 
     assert not_ready_because(labelled, 4, CHART) == not_ready_because(twice, 4, quiet, replicas=2) == []

@@ -39,15 +39,17 @@ ARN = {"ScheduleArn": "arn:aws:scheduler:ap-northeast-2:111122223333:schedule/la
 
 @pytest.fixture
 def scheduler() -> Iterator[Stubber]:
-    keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-    client = boto3.client("scheduler", region_name="ap-northeast-2", **keys)
+    client = boto3.client(
+        "scheduler", "ap-northeast-2", aws_access_key_id="test", aws_secret_access_key="test"
+    )
     with Stubber(client) as stub:
         yield stub
         stub.assert_no_pending_responses()
 
 
 def schedules(scheduler: Stubber) -> Schedules:
-    return Schedules("lab", ROLE, LETTERS, scheduler.client)
+    client: Any = scheduler.client
+    return Schedules("lab", ROLE, LETTERS, client)
 
 
 def test_a_new_schedule_is_created_with_every_field(scheduler: Stubber) -> None:
