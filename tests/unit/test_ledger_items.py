@@ -16,6 +16,7 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.budget import Account, Budget
 from lamplighter.domain.changes import Pause, Skip
 from lamplighter.domain.commands import Decision
+from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import Phase, PoolState, SeenGpus
@@ -258,3 +259,26 @@ def test_progress_is_noted_when_it_changes_and_remembers_since_when(ledger: Ledg
     found = kept("cli-1", "PROGRESS#gpu")
     assert found is not None
     assert (found["schema"], found["ttl"]) == (1, int((EIGHT + MINUTE + 45 * DAY).timestamp()))
+
+
+@pytest.mark.parametrize(("closed", "until"), [(None, None), (EIGHT, EIGHT + 45 * DAY)])
+def test_a_lease_is_kept_until_45_days_after_it_was_closed(
+    closed: datetime | None, until: datetime | None
+) -> None:
+    lease = Lease(
+        id="cli-1",
+        pool="gpu",
+        nodes=1,
+        owner="alice",
+        source="cli",
+        state=LeaseState.OPEN,
+        opens=EIGHT,
+        closes=EIGHT + MINUTE,
+        hold=usd(1),
+        closed=closed,
+    )
+
+    found = items.values(items.lease_item(lease))
+
+    assert (found["pk"], found["sk"], found["schema"]) == ("POOL#gpu", "LEASE#cli-1", 1)
+    assert found.get("ttl") == (None if until is None else int(until.timestamp()))
