@@ -133,3 +133,86 @@ def test_what_was_taken_out_of_its_group_was_started_by_it() -> None:
     [run] = runs([launch("i-0a", 0)], [detached], at(30))
 
     assert run.member
+
+
+def test_a_lease_that_was_another_size_before_is_metered_by_what_it_was_then() -> None:
+    grant = Grant("evening", 2, at(0), at(60), before=((at(10), 0), (at(30), 1)))
+    running = [Run("i-1", at(0), at(60)), Run("i-2", at(0), at(60))]
+
+    assert [grant.nodes_at(at(minute)) for minute in (0, 9, 10, 29, 30, 59)] == [0, 0, 1, 1, 2, 2]
+    metered = meter(running, [grant], at(0), at(60))
+
+    assert metered.leased == {"evening": 20 * MINUTE + 60 * MINUTE}
+    assert metered.unleased == 20 * MINUTE + 20 * MINUTE
+    assert metered.total == 120 * MINUTE
+
+
+def test_the_three_parts_add_up_to_all_that_ran() -> None:
+    running = [Run("i-1", at(0), at(70)), Run("i-9", at(62), at(70))]
+
+    metered = meter(running, [Grant("evening", 1, at(0), at(60))], at(0), at(120))
+
+    assert (metered.leased, metered.overrun) == ({"evening": 60 * MINUTE}, {"evening": 10 * MINUTE})
+    assert metered.unleased == 8 * MINUTE
+    assert metered.total == 78 * MINUTE
+
+
+def test_of_several_replaced_nodes_each_is_counted_once() -> None:
+    running = [Run(f"i-{n}", at(0), at(10)) for n in range(4)]
+    evening = Grant("evening", 1, at(0), at(60), frozenset({"i-0"}))
+
+    metered = meter(running, [evening], at(0), at(60))
+
+    assert (metered.leased, metered.overrun) == ({"evening": 10 * MINUTE}, {"evening": 10 * MINUTE})
+    assert metered.unleased == 20 * MINUTE
+
+
+def test_an_overrun_goes_to_the_lease_that_ended_last_for_as_many_nodes_as_ran_before_its_end() -> None:
+    grants = [Grant("first", 2, at(0), at(30)), Grant("second", 2, at(0), at(60))]
+    # One began before either end, one in the second lease alone, one at the very end of it.
+    running = [Run("i-1", at(0), at(70)), Run("i-2", at(40), at(70)), Run("i-3", at(60), at(70))]
+
+    metered = meter(running, grants, at(60), at(100))
+
+    assert metered.overrun == {"second": 20 * MINUTE}
+    assert metered.unleased == 10 * MINUTE
+    one_ran = meter(
+        [Run("i-1", at(0), at(70)), Run("i-3", at(60), at(70))],
+        [Grant("two", 2, at(0), at(60))],
+        at(60),
+        at(100),
+    )
+    assert (one_ran.overrun, one_ran.unleased) == ({"two": 10 * MINUTE}, 10 * MINUTE)
+
+
+def test_a_grant_of_no_time_at_all_answers_for_nothing() -> None:
+    metered = meter([Run("i-1", at(0), at(20))], [Grant("none", 1, at(10), at(10))], at(0), at(20))
+
+    assert (metered.of_lease("none"), metered.unleased) == (timedelta(), 20 * MINUTE)
+
+
+def test_lives_are_told_by_their_start_then_by_name_and_gaps_are_filled_from_ec2() -> None:
+    activities = [
+        launch("i-0b", 5),
+        launch("i-0a", 5),
+        launch("i-0c", 0, status="Failed"),
+        launch("i-0f", 1),
+        launch("i-0d", 1),
+        termination("i-0d", 20, 21),
+        termination("i-0f", 20, 22),
+    ]
+    listed = [instance("i-0e", 3, state="terminated", ended=9), instance("i-0b", 6)]
+
+    assert runs(activities, listed, at(30)) == (
+        Run("i-0d", at(1), at(21)),
+        Run("i-0f", at(1), at(22)),
+        Run("i-0e", at(3), at(9)),
+        Run("i-0a", at(5), at(5)),
+        Run("i-0b", at(6), None),
+    )
+
+
+def test_an_activity_that_names_no_instance_is_passed_over() -> None:
+    nameless = Activity("a", "Successful", "Launching a new EC2 instance.", "", at(0), at(1))
+
+    assert runs([nameless, launch("i-0a", 5)], [instance("i-0a", 5)], at(30)) == (Run("i-0a", at(5), None),)

@@ -66,6 +66,18 @@ def test_the_windows_of_the_next_36_hours_are_planned_with_their_schedules(world
     }
 
 
+def test_a_window_is_planned_from_36_hours_before_its_opening(world: LabOnMoto) -> None:
+    sunday = {"nodes": 1, "days": "sun", "end": "10:00"}
+
+    plan_all(
+        deployed(
+            world, {**sunday, "name": "in", "start": "07:59"}, {**sunday, "name": "out", "start": "08:00"}
+        )
+    )
+
+    assert [lease.id for lease in world.capacity.ledger.leases("gpu")] == ["in-2026-11-22"]
+
+
 def test_planning_again_changes_nothing(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
     plan_all(office)

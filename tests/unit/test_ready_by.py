@@ -142,6 +142,14 @@ def test_the_early_opening_is_the_first_from_which_there_is_room(
         ([45.0] * 5, LONGEST),
         ([7.0, 7.2, 45.0, 7.1, 7.3], timedelta(minutes=15)),  # an hour without capacity is no warm-up
         ([6.0] * 18 + [9.0, 11.0], timedelta(minutes=6)),
+        ([9.0] * 2, timedelta(minutes=10)),  # too few: the stated figure holds
+        ([9.0] * 3, timedelta(minutes=9)),
+        ([1.9, 1.9, *[9.0] * 2], timedelta(minutes=10)),  # under two minutes nodes were there already
+        ([2.0, 9.0, 9.0], timedelta(minutes=9)),
+        ([6.0, 7.0, 20.0, 20.0], timedelta(minutes=14)),  # of four the second is the middle one
+        ([6.0, 7.0, 8.0, 20.0, 20.0], timedelta(minutes=16)),
+        ([*[6.0] * 17, 9.0, 9.0, 9.0], timedelta(minutes=9)),
+        ([*[6.0] * 17, 9.0, 9.0, 6.0, 9.0], timedelta(minutes=6)),
         ([*[6.0] * 17, 9.0, 11.0, 11.0, *[25.0] * 30], timedelta(minutes=9)),  # only the last twenty count
     ],
 )

@@ -13,6 +13,7 @@ from handlers.guard import sweep_all
 from handlers.guard_watch import Watch
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.schedule import Doors
@@ -115,3 +116,86 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
         ("planner", "put right close-evening-2026-11-20"),
     ]
     assert "close-evening-2026-11-20" in [one.name for one in desk.windows.listed()]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "missing"), [(-1, True), (0, False), (1, False)], ids=["before", "at", "after"]
+)
+def test_a_schedule_that_fires_within_three_minutes_is_not_missed(seconds: int, *, missing: bool) -> None:
+    without_the_opening = [name for name in ALL_ITS_OWN if not name.startswith("open-")]
+
+    seen = found(*without_the_opening, now=EVENING.opens - timedelta(minutes=3, seconds=-seconds))
+
+    assert seen.missing == (("open-evening-2026-11-20",) if missing else ())
+
+
+@pytest.mark.parametrize(("seconds", "missing"), [(-1, True), (0, False), (299, False), (300, True)])
+def test_a_lease_that_was_just_granted_has_five_minutes_to_get_its_schedules(
+    seconds: int, *, missing: bool
+) -> None:
+    granted = replace(EVENING, state=LeaseState.ADMITTED, ordered=EIGHT)
+
+    seen = found(lease=granted, now=EVENING.opens + timedelta(seconds=seconds))
+
+    assert bool(seen.missing) is missing
+    planned = found(lease=EVENING, now=EVENING.opens + timedelta(seconds=1))
+    assert planned.missing == ("close-evening-2026-11-20", *ITS_OWN[2:], "warn-5-evening-2026-11-20")
+
+
+@pytest.mark.parametrize("state", [LeaseState.CLOSED, LeaseState.REFUSED])
+@pytest.mark.parametrize(("seconds", "strange"), [(0, False), (299, False), (300, True)])
+def test_what_is_over_may_keep_its_schedules_for_five_minutes(
+    state: LeaseState, seconds: int, *, strange: bool
+) -> None:
+    over = replace(EVENING, state=state)
+
+    at_its_end = found(ITS_OWN[0], lease=over, now=EVENING.closes + timedelta(seconds=seconds))
+    closed = replace(over, closed=EVENING.closes + HOUR)
+    later = found(ITS_OWN[0], lease=closed, now=EVENING.closes + HOUR + timedelta(seconds=seconds))
+
+    assert bool(at_its_end.strange) is bool(later.strange) is strange
+
+
+def test_what_runs_past_its_end_keeps_its_schedules() -> None:
+    assert (
+        found(ITS_OWN[0], lease=replace(EVENING, state=LeaseState.OPEN), now=EIGHT + 9 * HOUR).strange == ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "changed", "overdue"),
+    [
+        (300, {}, False),
+        (301, {}, True),
+        (301, {"state": LeaseState.ADMITTED}, True),
+        (301, {"state": LeaseState.ADMITTED, "ordered": EIGHT}, False),
+        (301, {"state": LeaseState.OPEN}, False),
+        (7199, {}, True),
+        (7200, {}, False),
+    ],
+)
+def test_a_lease_is_overdue_five_minutes_after_its_opening_until_its_end(
+    seconds: int, changed: dict[str, Any], *, overdue: bool
+) -> None:
+    seen = found(lease=replace(EVENING, **changed), now=EVENING.opens + timedelta(seconds=seconds))
+
+    assert seen.overdue == ((EVENING.id,) if overdue else ())
+
+
+def test_what_a_pause_keeps_closed_is_not_overdue() -> None:
+    def overdue(until: timedelta | None) -> tuple[str, ...]:
+        pause = Pause("alice", EIGHT, None if until is None else EVENING.opens + until)
+        now = EVENING.opens + timedelta(minutes=10)
+        return drift([], [EVENING], DOORS, [pause], planned_at=None, now=now).overdue
+
+    assert (overdue(None), overdue(timedelta(minutes=30)), overdue(timedelta(minutes=4))) == (
+        (),
+        (),
+        (EVENING.id,),
+    )
+
+
+def test_what_was_written_as_the_planner_looked_is_not_touched() -> None:
+    assert found(*ALL_ITS_OWN, written=EIGHT).touched == ()
+    listed = [Listed(name, True, EIGHT) for name in ALL_ITS_OWN]
+    assert drift(listed, [EVENING], DOORS, (), planned_at=None, now=EIGHT).touched == ()

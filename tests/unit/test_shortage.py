@@ -139,3 +139,79 @@ def test_a_pool_that_is_whole_has_no_shortage() -> None:
         )
         is None
     )
+
+
+def test_as_many_launches_under_way_as_nodes_are_missing_are_waited_for() -> None:
+    def told(*activities: Activity, wanted: int = 3) -> str | None:
+        found = explain(
+            wanted=wanted,
+            have=1,
+            nodegroup=group(3),
+            activities=activities,
+            update=None,
+            ordered=ORDERED,
+            now=ORDERED + timedelta(minutes=4),
+        )
+        return None if found is None else found.sentence
+
+    under_way, done = launch("", status="InProgress", running=True), launch("", status="Successful")
+    silent = "1 of 3 nodes: no launch for 4 minutes and AWS gives no reason yet"
+
+    assert told(under_way, under_way) is None
+    assert told(under_way) == told(under_way, done) == silent
+    assert told(wanted=1) is None
+
+
+def test_an_order_that_is_no_more_under_way_and_stands_lower_was_taken_back() -> None:
+    def said(status: str | None) -> str:
+        update = None if status is None else Update("u-1", "ConfigUpdate", status, ORDERED, ())
+        found = why(minutes=4, nodegroup=group(1), update=update)
+        assert found is not None
+        return found.sentence
+
+    taken_back = "1 of 2 nodes: EKS took the order back and stands at 1"
+    assert said(None) == said("Successful") == taken_back
+    assert said("InProgress") == "1 of 2 nodes: no launch for 4 minutes and AWS gives no reason yet"
+
+
+def test_the_last_failure_is_quoted_and_one_at_the_order_itself_counts() -> None:
+    found = why(launch("first", minutes=1), launch("last", minutes=2), launch("early", minutes=0))
+
+    assert found == Shortage("unknown", "1 of 2 nodes: AWS says last")
+    assert why(launch("early", minutes=0)) == Shortage("unknown", "1 of 2 nodes: AWS says early")
+    assert why(launch("before", minutes=-1)) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("x" * 160, "x" * 160),
+        ("x" * 161, "x" * 159 + "…"),
+        ("two\n  words", "two words"),
+    ],
+)
+def test_a_quote_of_aws_has_at_most_160_characters(message: str, said: str) -> None:
+    assert why(launch(message)) == Shortage("unknown", f"1 of 2 nodes: AWS says {said}")
+
+
+def test_a_zone_and_a_type_are_named_where_aws_names_them() -> None:
+    def said(message: str) -> str:
+        found = why(launch(f"We do not have sufficient {message} Launching EC2 instance failed."))
+        assert found is not None
+        return found.sentence.removeprefix("1 of 2 nodes: ")
+
+    assert (
+        said("g5.xlarge capacity in zone us-east-1a.") == "AWS has no g5.xlarge capacity left in us-east-1a"
+    )
+    assert said("capacity.") == "AWS has no such capacity left in the pool's zone"
+
+
+def test_the_first_health_issue_speaks_with_its_message_or_its_code() -> None:
+    def said(*issues: HealthIssue) -> str:
+        found = why(minutes=3, nodegroup=group(health=issues))
+        assert found is not None
+        return found.sentence
+
+    first, second = HealthIssue("FirstCode", "first"), HealthIssue("SecondCode", "second")
+    assert said(first, second) == "1 of 2 nodes: AWS says first"
+    assert said(HealthIssue("FirstCode", ""), second) == "1 of 2 nodes: AWS says FirstCode"

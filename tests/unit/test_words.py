@@ -5,7 +5,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.words import OpenWords, duration, extend_words, open_words
+from lamplighter.domain.words import (
+    OpenWords,
+    date_and_reason,
+    duration,
+    extend_words,
+    open_words,
+    pause_words,
+    reason,
+)
 from lamplighter.errors import BadInput
 
 SEOUL = ZoneInfo("Asia/Seoul")
@@ -115,3 +123,79 @@ def test_what_is_extended_may_begin_with_a_digit(text: str, what: str | None, mi
 def test_a_length_that_cannot_be_read_is_no_name(text: str) -> None:
     with pytest.raises(BadInput, match="is no duration"):
         extend_words(text.split(), NOW, SEOUL)
+
+
+@pytest.mark.parametrize(("text", "nodes"), [("1", 1), ("2", 2), ("100", 100), ("000000001", 1)])
+def test_so_many_nodes_may_be_asked_for(text: str, nodes: int) -> None:
+    assert read(text) == OpenWords(nodes=nodes)
+
+
+@pytest.mark.parametrize("text", ["0", "101", "0000000001"])
+def test_so_many_nodes_may_not_be_asked_for(text: str) -> None:
+    with pytest.raises(BadInput, match=rf"^'{text}' nodes cannot be opened; write a number from 1 to 100$"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "hour"),
+    [
+        # It is 19:00 on a Tuesday in Seoul: a time is ahead only after that minute.
+        ("19:00", 2, 19),
+        ("19:01", 1, 19),
+        ("today 24:00", 2, 0),
+        ("tonight 23:00", 1, 23),
+        ("tomorrow 09:00", 2, 9),
+        ("mon 09:00", 7, 9),
+        ("monday 09:00", 7, 9),
+        ("tue 19:00", 8, 19),
+        ("wed 19:00", 2, 19),
+        ("sunday 9:00", 6, 9),
+        ("2026-12-03 09:00", 3, 9),
+    ],
+)
+def test_a_day_and_a_time_are_the_first_such_instant_ahead(text: str, day: int, hour: int) -> None:
+    found = read(f"at {text}").opens
+
+    assert found is not None
+    assert (found.astimezone(SEOUL).day, found.astimezone(SEOUL).hour) == (day, hour)
+
+
+@pytest.mark.parametrize("day", ["monx", "day", "ond"])
+def test_a_word_that_only_resembles_a_day_is_none(day: str) -> None:
+    with pytest.raises(BadInput, match=rf"^'{day}' is no day; write mon to sun, tomorrow or a date like"):
+        read(f"at {day} 20:00")
+
+
+def test_a_skip_names_a_date_and_a_reason_or_neither() -> None:
+    assert date_and_reason([]) == (None, None)
+    assert date_and_reason(["2026-12-01"]) == ("2026-12-01", None)
+    assert date_and_reason(["BECAUSE", "it", "rains"]) == (None, "it rains")
+    assert date_and_reason(["2026-12-01", "because", "it", "rains"]) == ("2026-12-01", "it rains")
+    with pytest.raises(BadInput, match=r"^'someday' is no date; write it like 2026-12-01$"):
+        date_and_reason(["someday", "because", "2026-12-01"])
+
+
+def test_a_reason_follows_its_word() -> None:
+    assert reason([]) is None
+    assert reason(["because", "of", "the", "exams"]) == "of the exams"
+    with pytest.raises(BadInput, match=r"^'why' was not expected; the word before a reason is because$"):
+        reason(["why", "because"])
+    with pytest.raises(BadInput, match=r"^nothing follows 'because'; write the reason after it$"):
+        reason(["because"])
+
+
+def test_a_pause_begins_now_and_says_how_long_and_why() -> None:
+    def pause(text: str) -> OpenWords:
+        return pause_words(text.split(), NOW, SEOUL)
+
+    assert pause("") == OpenWords()
+    assert pause("For 2h") == OpenWords(duration=timedelta(hours=2))
+    assert pause("until 23:00 because exams") == OpenWords(
+        closes=datetime(2026, 12, 1, 14, 0, tzinfo=UTC), because="exams"
+    )
+    with pytest.raises(
+        BadInput, match=r"^'gpu' was not expected: a pause begins now and is for the whole lab, "
+    ):
+        pause("gpu for")
+    with pytest.raises(BadInput, match=r"^'at' was not expected: a pause begins now$"):
+        pause("for 2h at 20:00")

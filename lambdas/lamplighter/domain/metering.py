@@ -139,10 +139,13 @@ def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, unti
             taken = min(left, sum(1 for run in present if run.instance in grant.replaced))
             left -= taken
             overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
+        older = sorted(present, key=lambda run: run.started)
         for grant in _ended(grants, start):
-            older = sum(1 for run in present if run.started < grant.closes)
-            taken = min(left, grant.nodes_at(grant.closes), older)
+            older = [run for run in older if run.started < grant.closes]
+            taken = min(left, grant.nodes_at(grant.closes), len(older))
             left -= taken
+            # The youngest are counted: no grant that ended earlier can answer for a node twice.
+            older = older[: len(older) - taken]
             overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
         unleased += (left + len(there) - len(present)) * length
     return Metered(_positive(leased), _positive(overrun), unleased)

@@ -1,0 +1,254 @@
+"""Which windows are open without a lease and why, when a node's GPUs are ready, and what a lab costs beside them."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.data import prices
+from lamplighter.data import standing as shipped
+from lamplighter.domain.calendar import PlannedWindow
+from lamplighter.domain.changes import Skip
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool import DeployMark
+from lamplighter.domain.readiness import Stack, not_ready_because
+from lamplighter.domain.shares import Claim, shares
+from lamplighter.domain.standing import Standing, Unmet, standing
+from lamplighter.domain.target import Target
+from lamplighter.domain.unguarded import unguarded
+from lamplighter.lab import Lab
+
+OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+_BEGINS = int(OPENS.timestamp())
+WINDOW = PlannedWindow("evening", "gpu", date(2026, 11, 20), 2, _BEGINS, _BEGINS + 7200, (), "class", 0)
+LEASE = Lease(
+    id="evening-2026-11-20",
+    pool="gpu",
+    nodes=2,
+    owner="class",
+    source="window",
+    state=LeaseState.OPEN,
+    opens=OPENS,
+    closes=OPENS + 2 * HOUR,
+    hold=Money.zero("USD"),
+    window="evening",
+)
+ASKS = "window evening asks for 2 nodes until 22:00 UTC on 2026-11-20 and"
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"state": LeaseState.REFUSED}, "was refused"),
+        ({"state": LeaseState.REFUSED, "because": "no money"}, "was refused: no money"),
+        ({"state": LeaseState.PLANNED}, "is planned, but nobody has decided on it yet"),
+        ({"opens": OPENS + SECOND}, "opens at 20:00 UTC on 2026-11-20"),
+        ({"closes": OPENS}, "was closed before its end"),
+        ({"state": LeaseState.CLOSED, "opens": OPENS + SECOND}, "was closed before its end"),
+        (
+            {"state": LeaseState.CLOSED, "because": "the exam is over"},
+            "was closed before its end: the exam is over",
+        ),
+    ],
+)
+def test_a_window_without_a_lease_in_force_says_why(changed: dict[str, Any], why: str) -> None:
+    lease = replace(LEASE, **changed)
+
+    found = standing([WINDOW], [replace(LEASE, id="other", state=LeaseState.CLOSED), lease], OPENS, 2)
+
+    assert found == Standing(Target(0, ()), (Unmet(WINDOW, lease, OPENS),))
+    assert found.unmet[0].reason == f"{ASKS} {why}"
+
+
+def test_a_window_with_its_lease_is_met_and_others_beside_it_are_not() -> None:
+    late = WINDOW._replace(window="late", order=1)
+    alone = standing([], [LEASE], OPENS, 2)
+
+    assert standing([WINDOW], [LEASE], OPENS, 2) == alone == Standing(Target(2, (LEASE,)), ())
+    assert standing([WINDOW, late], [LEASE], OPENS, 2).unmet == (Unmet(late, None, OPENS),)
+    assert standing([], [], OPENS, 2) == Standing(Target(0, ()), ())
+
+
+def test_of_several_skips_of_a_date_the_first_is_named() -> None:
+    skips = [Skip("evening", on, by, OPENS, because) for on, by, because in (
+        ("2026-11-21", "carol", None), ("2026-11-20", "alice", "rain"), ("2026-11-20", "bob", None),
+    )]  # fmt: skip
+
+    (unmet,) = standing([WINDOW], [], OPENS, 2, skips).unmet
+
+    assert unmet.to_json() == {
+        "window": "evening",
+        "date": "2026-11-20",
+        "nodes": 2,
+        "opens": "2026-11-20T20:00:00Z",
+        "closes": "2026-11-20T22:00:00Z",
+        "reason": f"{ASKS} was skipped by alice because rain",
+    }
+    assert (
+        standing([WINDOW], [], OPENS, 2).unmet[0].reason == f"{ASKS} has no lease: nothing has planned it yet"
+    )
+
+
+@pytest.mark.parametrize(
+    ("running", "each"), [(0, (0, 0)), (1, (1, 0)), (2, (2, 0)), (3, (2, 1)), (9, (2, 2))]
+)
+def test_the_nodes_that_run_belong_to_the_leases_in_the_order_of_their_opening(
+    running: int, each: tuple[int, int]
+) -> None:
+    claims = [Claim(OPENS + HOUR, "a", 2), Claim(OPENS, "b", 2)]
+
+    assert shares(claims, running) == {"b": each[0], "a": each[1]}
+
+
+@pytest.mark.parametrize(("seconds", "stands"), [(-1, True), (0, False), (1, False)])
+def test_a_deploys_mark_stands_until_before_its_end(seconds: int, *, stands: bool) -> None:
+    assert DeployMark(OPENS).stands(OPENS + seconds * SECOND) is stands
+
+
+LABELS = {"nvidia.com/gpu.count": "4", "nvidia.com/cuda.driver.major": "580"}
+NODE = NodeFacts(
+    name="gpu-1",
+    instance="i-1",
+    created=OPENS,
+    ready=True,
+    labels=LABELS,
+    capacity={"nvidia.com/gpu": 4},
+    allocatable={"nvidia.com/gpu": 4},
+)
+POD = PodFacts("gpu-operator", "validator", "gpu-1", "Running", OPENS, ready=True)
+CHART = Stack("device-plugin")
+
+
+@pytest.mark.parametrize(
+    ("taint", "waits"),
+    [
+        ("node.kubernetes.io/not-ready", True),
+        ("node.cloudprovider.kubernetes.io/uninitialized", True),
+        ("node.cilium.io/agent-not-ready", True),
+        ("x/startup", True),
+        ("node.kubernetes.io/unschedulable", False),
+        ("nvidia.com/gpu", False),
+    ],
+)
+def test_only_a_taint_of_the_start_keeps_a_node_from_being_ready(taint: str, *, waits: bool) -> None:
+    tainted = replace(NODE, taints=(Taint(taint, "", "NoSchedule"),))
+
+    found = not_ready_because(tainted, 4, CHART)
+
+    assert found == ([f"it still has the startup taint {taint}:NoSchedule"] if waits else [])
+
+
+def test_a_type_that_nobody_knows_has_the_gpus_that_are_labelled_else_those_that_are_there() -> None:
+    unlabelled = replace(NODE, labels={})
+    plain = Stack("built-in", discovery=False)
+    none = replace(unlabelled, allocatable={"nvidia.com/gpu": 0})
+
+    assert not_ready_because(NODE, None, CHART) == not_ready_because(unlabelled, None, plain) == []
+    assert not_ready_because(none, None, plain) == ["0 of 1 GPUs can be allocated on it"]
+    three = replace(NODE, labels=LABELS | {"nvidia.com/gpu.count": "3"})
+    assert "4 of 3 GPUs can be allocated on it" in not_ready_because(three, None, CHART)
+
+
+@pytest.mark.parametrize(
+    ("changed", "because"),
+    [
+        ({"ready": False}, ["its kubelet is not Ready"]),
+        ({"ready": False, "ready_message": "no network"}, ["its kubelet is not Ready: no network"]),
+        ({"allocatable": {}}, ["0 of 4 GPUs can be allocated on it"]),
+        ({"capacity": {}}, ["its capacity is 0 GPUs where 4 are expected"]),
+        ({"capacity": {}, "allocatable": {}}, ["no device plugin has announced nvidia.com/gpu on it"]),
+        ({"labels": {}}, ["GPU feature discovery has not labelled it yet"]),
+    ],
+)
+def test_what_a_node_does_not_show_yet_is_said(changed: dict[str, Any], because: list[str]) -> None:
+    assert not_ready_because(replace(NODE, **changed), 4, CHART) == because
+
+
+@pytest.mark.parametrize(("count", "ready"), [("4", True), ("8", True), ("6", False), ("2", False)])
+def test_slices_are_counted_as_they_are_or_as_the_gpus_that_they_are_cut_from(
+    count: str, *, ready: bool
+) -> None:
+    sliced = {"nvidia.com/gpu": 8}
+    node = replace(NODE, capacity=sliced, allocatable=sliced, labels=LABELS | {"nvidia.com/gpu.count": count})
+
+    found = not_ready_because(node, 4, CHART, slices=2)
+
+    wrong = f"GPU feature discovery counts {count} GPUs where its instance type has 4"
+    assert found == ([] if ready else [wrong])
+
+
+def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the_lab() -> None:
+    shared = {"nvidia.com/gpu": 8}
+    twice = replace(NODE, capacity=shared, allocatable=shared)
+    labelled = replace(twice, labels=LABELS | {"nvidia.com/gpu.replicas": "2"})
+    quiet = Stack("device-plugin", discovery=False)
+
+    assert not_ready_because(labelled, 4, CHART) == not_ready_because(twice, 4, quiet, replicas=2) == []
+    assert not_ready_because(twice, 4, CHART, replicas=2) == ["8 of 4 GPUs can be allocated on it"]
+    assert not_ready_because(twice, 4, quiet) == ["8 of 4 GPUs can be allocated on it"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "because"),
+    [
+        ({}, []),
+        ({"node": "gpu-2"}, ["the operator's validator has not started on it"]),
+        ({"leaving": True}, ["the operator's validator has not started on it"]),
+        ({"ready": False}, ["the operator's validator on it is not Ready yet"]),
+        (
+            {"ready": False, "waiting": "ImagePullBackOff"},
+            ["the operator's validator on it is not Ready yet: ImagePullBackOff"],
+        ),
+        ({"created": OPENS - SECOND}, ["the operator's validator on it is older than the node"]),
+    ],
+)
+def test_the_operator_must_have_validated_this_very_node(changed: dict[str, Any], because: list[str]) -> None:
+    pods = [replace(POD, **changed)]
+
+    assert not_ready_because(NODE, 4, Stack(validators=pods)) == because
+    assert not_ready_because(NODE, 4, Stack("device-plugin", validators=pods)) == []
+
+
+def test_what_stands_beside_the_pools_of_an_own_cluster_is_named_with_its_price() -> None:
+    lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"disk_gib": 100}, "auto": {}}})
+    nodes = lab.cluster.system_nodes
+
+    found = {each.what: each for each in unguarded(lab)}
+
+    assert list(found)[:5] == [
+        "EKS control plane",
+        "NAT gateway",
+        "public address",
+        "system nodes",
+        "volumes of system nodes",
+    ]
+    assert found["volumes of pool gpu"].counted == "100 GiB a node, while it runs"
+    assert list(found)[-1] == "load balancers"
+    control, volumes, system = (
+        found[what] for what in ("EKS control plane", "volumes of pool gpu", "system nodes")
+    )
+    assert control.price == shipped.price(lab.region, "eks_cluster_hour")
+    assert (volumes.price, volumes.per) == (shipped.price(lab.region, "gp3_gib_month"), "GiB and month")
+    assert system.price == prices.on_demand(lab.region, nodes.instance_type)
+    assert control.to_json() == {
+        "what": "EKS control plane",
+        "counted": "1",
+        "price": format(control.price or 0, "f"),
+        "per": "hour",
+        "currency": "USD",
+    }
+    assert replace(control, price=None).to_json()["price"] is None
+
+
+def test_of_a_cluster_that_was_there_before_only_its_control_plane_is_named() -> None:
+    document = {"name": "lab", "cluster": {"existing": "school"}, "pools": {"gpu": {}}}
+
+    found = [(each.what, each.counted) for each in unguarded(Lab.model_validate(document))]
+
+    assert found[0] == ("EKS control plane", "1, of school")
+    assert found[-1] == ("load balancers", "each that your services make")
+    assert {what for what, _ in found} <= {"EKS control plane", "volumes of pool gpu", "load balancers"}

@@ -1,0 +1,267 @@
+"""Whether there is money and room for a lease: each limit at its edge, and the whole sentence of a refusal."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from lamplighter.domain import spending, statement
+from lamplighter.domain.budget import Account, Budget
+from lamplighter.domain.calendar import Code
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.money import Money
+from lamplighter.domain.node_time import NodeTime
+from lamplighter.domain.occupancy import crowded_at, others, taken_at
+from lamplighter.domain.outlook import Refusal, refusals
+from lamplighter.domain.statement import BY_PEOPLE, Ahead, Row
+from lamplighter.domain.terms import Terms
+from lamplighter.domain.zones import zone
+
+OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+PERIOD = "2026-11"
+
+
+def usd(amount: str | int) -> Money:
+    return Money.of(amount, "USD")
+
+
+TERMS = Terms(
+    pool="gpu",
+    max_nodes=3,
+    price_per_hour=Decimal(1),
+    budget=usd(10),
+    per="month",
+    zone=zone("UTC"),
+    longest=12 * HOUR,
+    default=HOUR,
+    owners={"class": usd(6)},
+)
+LEASE = Lease(
+    id="evening",
+    pool="gpu",
+    nodes=2,
+    owner="class",
+    source="window",
+    state=LeaseState.PLANNED,
+    opens=OPENS,
+    closes=OPENS + 2 * HOUR,
+    hold=usd(4),
+    window="evening",
+    period=PERIOD,
+)
+ENDS = "until 00:00 on 2026-12-01 (UTC)"
+
+
+def budget(held: str = "0", spent: str = "0", own_held: str = "0", own_spent: str = "0") -> Budget:
+    return Budget(PERIOD, usd(held), usd(spent), accounts={"class": Account(usd(own_held), usd(own_spent))})
+
+
+def refusal(lease: Lease, there: Budget, promised: Iterable[Lease] = ()) -> str | None:
+    return spending.refusal(lease, TERMS, there, promised)
+
+
+def asking(owner: str, hold: str) -> Lease:
+    return replace(LEASE, id=f"of-{owner}", owner=owner, hold=usd(hold))
+
+
+def test_what_is_left_may_be_spent_to_the_last_cent() -> None:
+    there = budget("3", "3")
+
+    assert refusal(asking("alice", "4"), there) is None
+    assert refusal(asking("alice", "4.01"), there) == (
+        "it would cost 4.01 USD; of the 10.00 USD for the month 3.00 USD is held, "
+        f"3.00 USD is spent, so 4.00 USD is left {ENDS}"
+    )
+
+
+def test_an_owner_with_a_limit_is_refused_by_it_and_others_are_not() -> None:
+    there = budget("2", "1", "2", "1")
+
+    assert refusal(asking("class", "3"), there) is None
+    assert refusal(asking("class", "3.01"), there) == (
+        "it would cost 3.01 USD; of the 6.00 USD that class has for the month 2.00 USD is held, "
+        f"1.00 USD is spent, so 3.00 USD is left {ENDS}"
+    )
+    assert refusal(asking("alice", "7"), there) is None
+
+
+def test_what_is_planned_for_windows_of_the_period_is_promised() -> None:
+    planned = [LEASE, replace(LEASE, id="other", owner="alice"), replace(LEASE, id="next", period="2026-12")]
+
+    assert refusal(asking("alice", "2"), budget(), planned) is None
+    assert refusal(asking("alice", "2.01"), budget(), planned) == (
+        "it would cost 2.01 USD; of the 10.00 USD for the month 0.00 USD is held, 0.00 USD is spent "
+        f"and 8.00 USD is planned for windows, so 2.00 USD is left {ENDS}"
+    )
+    assert refusal(asking("class", "2.01"), budget(), [LEASE]) == (
+        "it would cost 2.01 USD; of the 6.00 USD that class has for the month 0.00 USD is held, 0.00 USD is "
+        f"spent and 4.00 USD is planned for windows, so 2.00 USD is left {ENDS}"
+    )
+
+
+def test_what_no_lease_answers_for_is_said_and_nothing_below_zero_is_left() -> None:
+    there = replace(budget("9", "3"), overrun=usd("0.5"), unleased=usd("0.25"))
+
+    assert refusal(asking("alice", "1"), there) == (
+        "it would cost 1.00 USD; of the 10.00 USD for the month 9.00 USD is held, 3.00 USD is spent "
+        f"(0.75 USD of it past or without a lease), so 0.00 USD is left {ENDS}"
+    )
+
+
+def test_more_for_a_lease_that_runs_is_refused_past_what_is_left() -> None:
+    def more(amount: str, promised: Iterable[Lease] = ()) -> str | None:
+        there = budget("4", "1", "4", "0")
+        return spending.refusal_of_more(usd(amount), LEASE, TERMS, there, promised)
+
+    assert more("2") is None
+    assert more("2.01") == (
+        f"it would cost 2.01 USD more, and of the 6.00 USD that class has for the month 2.00 USD is left {ENDS}"
+    )
+    assert more("1.01", [replace(LEASE, owner="alice")]) == (
+        "it would cost 1.01 USD more, and of the 10.00 USD for the month 1.00 USD is left, "
+        f"with 4.00 USD planned for windows, {ENDS}"
+    )
+
+
+def test_an_owner_has_left_what_the_nearer_limit_leaves() -> None:
+    assert spending.left("class", TERMS, budget("2", "0", "2")) == usd(4)
+    assert spending.left("class", TERMS, budget("7", "0", "2")) == usd(3)
+    assert spending.left("alice", TERMS, budget("2", "1", "2")) == usd(7)
+    assert [
+        (purse.limit, purse.promised) for purse in spending.purses("class", TERMS, budget(), [LEASE])
+    ] == [
+        (usd(10), usd(4)),
+        (usd(6), usd(4)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "taken"), [(-1, 0), (0, 2), (59, 2), (60, 3), (119, 3), (120, 1), (179, 1), (180, 0)]
+)
+def test_a_lease_takes_its_nodes_from_its_opening_until_before_its_end(minutes: int, taken: int) -> None:
+    beside = replace(LEASE, id="b", nodes=1, opens=OPENS + HOUR, closes=OPENS + 3 * HOUR)
+
+    assert taken_at([LEASE, beside], OPENS + minutes * HOUR / 60) == taken
+
+
+@pytest.mark.parametrize(
+    ("nodes", "opens", "closes", "crowded"),
+    [
+        (1, 0, 2, None),
+        (2, 0, 2, 0),
+        (2, -1, 0, None),
+        (2, -1, 1, 0),
+        (2, 2, 3, None),
+        (2, -1, 4, 0),
+        (3, 2, 4, 2.5),
+        (3, 2, 2.5, None),
+        (4, 3, 4, 3),
+    ],
+)
+def test_a_pool_is_crowded_at_the_first_instant_at_which_the_nodes_do_not_fit(
+    nodes: int, opens: float, closes: float, crowded: float | None
+) -> None:
+    later = replace(LEASE, id="b", nodes=1, opens=OPENS + 2.5 * HOUR, closes=OPENS + 3 * HOUR)
+
+    at = crowded_at([later, LEASE], nodes, OPENS + opens * HOUR, OPENS + closes * HOUR, 3)
+
+    assert at == (None if crowded is None else OPENS + crowded * HOUR)
+
+
+def test_a_window_gives_way_to_earlier_ones_and_a_person_to_every_window() -> None:
+    asked = replace(LEASE, order=1)
+    earlier, later = (replace(asked, id=f"{hours}", opens=OPENS + hours * HOUR) for hours in (-1, 1))
+    before, after = (replace(asked, id=f"order {order}", order=order) for order in (0, 2))
+    twin = replace(asked, id="twin")
+    early = replace(later, id="early", opens=OPENS - HOUR, ready_by=OPENS + HOUR)
+    granted = replace(later, id="granted", state=LeaseState.OPEN)
+    closed = replace(earlier, id="closed", state=LeaseState.CLOSED)
+    there = [asked, earlier, later, before, after, twin, early, granted, closed]
+
+    assert others(there, asked) == [earlier, before, granted]
+    assert others(there, replace(asked, id="cli-1", window=None)) == there[:-1]
+    assert others(there, replace(asked, window=None)) == there[1:-1]
+
+
+def test_windows_ahead_are_refused_by_room_then_by_money_in_the_order_of_their_opening() -> None:
+    first = replace(LEASE, id="a", window="first")
+    full = replace(LEASE, id="b", window="full", order=1)
+    dear = replace(LEASE, id="c", opens=OPENS + 3 * HOUR, closes=OPENS + 5 * HOUR, hold=usd("2.01"))
+    last = replace(dear, id="d", opens=OPENS + 4 * HOUR, hold=usd(2))
+    running = replace(LEASE, id="r", window=None, owner="alice", nodes=1, state=LeaseState.OPEN)
+
+    found = refusals([last, dear, full, first], [running], {"gpu": TERMS}, {PERIOD: budget()})
+
+    assert found == {
+        "b": Refusal(
+            Code.POOL_FULL,
+            "pool gpu is full at 20:00 on 2026-11-20 (UTC): alice's lease (1) and the first lease (2) and the 2 "
+            "asked for are more than its 3 nodes",
+        ),
+        "c": Refusal(
+            Code.OVER_BUDGET,
+            "it would cost 2.01 USD, more than will be left of the 6.00 USD that class has for the month (2026-11)",
+        ),
+    }
+    over = replace(running, opens=OPENS - HOUR, closes=OPENS)
+    alone = refusals([replace(LEASE, nodes=4)], [over], {"gpu": TERMS}, {PERIOD: budget()})
+    assert alone["evening"].reason == (
+        "pool gpu is full at 20:00 on 2026-11-20 (UTC): the 4 asked for are more than its 3 nodes"
+    )
+
+
+def test_windows_ahead_are_those_of_the_period_that_nobody_decided_on() -> None:
+    next_month = replace(LEASE, id="next", period="2026-12")
+    refused = replace(LEASE, id="refused")
+    dear = replace(LEASE, id="dear", opens=OPENS + 3 * HOUR, closes=OPENS + 5 * HOUR, hold=usd(7))
+    known = [LEASE, replace(refused, state=LeaseState.REFUSED)]
+
+    coming = statement.ahead([LEASE, next_month, refused, dear], known, {"gpu": TERMS}, budget())
+
+    reason = "it would cost 7.00 USD, more than will be left of the 10.00 USD for the month (2026-11)"
+    assert coming == Ahead([LEASE], [(dear, Refusal(Code.OVER_BUDGET, reason))])
+    assert coming.cost("USD") == usd(4)
+
+
+def test_every_owner_with_a_part_has_a_row_the_dearest_first() -> None:
+    there = replace(budget(), accounts={"class": Account(usd(1), usd(2)), "alice": Account(usd(0), usd(9))})
+    coming = Ahead([LEASE], [])
+
+    assert statement.owners(there, coming, {"class": usd(6), "team": usd(1), "lab": usd(1)}) == [
+        Row("alice", usd(9), usd(0), usd(0)),
+        Row("class", usd(2), usd(1), usd(4), usd(6)),
+        Row("lab", usd(0), usd(0), usd(0), usd(1)),
+        Row("team", usd(0), usd(0), usd(0), usd(1)),
+    ]
+    assert Row("class", usd(2), usd(1), usd(4), usd(6)).all == usd(7)
+    assert Row("class", usd(2), usd(1), usd(4), usd(6)).to_json("owner") == {
+        "owner": "class",
+        "spent": usd(2).to_json(),
+        "held": usd(1).to_json(),
+        "planned": usd(4).to_json(),
+        "budget": usd(6).to_json(),
+    }
+    assert "budget" not in Row("alice", usd(9), usd(0), usd(0)).to_json("owner")
+
+
+def test_every_window_with_a_part_has_a_row_and_people_share_one() -> None:
+    past = NodeTime(HOUR, usd(1))
+    closed = replace(LEASE, id="1", state=LeaseState.CLOSED, cost=usd(3), overrun=past)
+    closing = replace(LEASE, id="2", state=LeaseState.CLOSING, overrun=past)
+    running = replace(LEASE, id="3", state=LeaseState.OPEN, window=None, hold=usd(5))
+    refused = replace(LEASE, id="4", state=LeaseState.REFUSED, window="refused")
+    planned = replace(LEASE, id="5", window="planned")
+    elsewhere = replace(closed, id="6", period="2026-10")
+    tomorrow = replace(LEASE, id="7", hold=usd(2))
+
+    found = statement.windows(
+        [closed, closing, running, refused, planned, elsewhere], Ahead([tomorrow], []), budget()
+    )
+
+    assert found == [
+        Row("evening", usd(4), usd(4), usd(2)),
+        Row(BY_PEOPLE, usd(0), usd(5), usd(0)),
+    ]
