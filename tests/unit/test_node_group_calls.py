@@ -98,11 +98,11 @@ def test_an_order_names_the_whole_size_and_puts_the_minimum_to_zero(eks: Stubber
     assert [node_groups(eks).scale("gpu", 2) for _ in range(2)] == ["u-1", ""]
 
 
-def test_bounds_leave_the_desired_size_alone(eks: Stubber) -> None:
-    asked = {**NAMED, "scalingConfig": {"minSize": 0, "maxSize": 3}}
+def test_bounds_are_put_back_around_the_size_that_is_asked_for(eks: Stubber) -> None:
+    asked = {**NAMED, "scalingConfig": {"minSize": 0, "maxSize": 3, "desiredSize": 2}}
     eks.add_response("update_nodegroup_config", {"update": {"id": "u-1"}}, asked)
 
-    assert node_groups(eks).bound("gpu", 3) == "u-1"
+    assert node_groups(eks).bound("gpu", 3, 2) == "u-1"
 
 
 def test_a_node_group_in_another_update_is_tried_later(eks: Stubber) -> None:
@@ -110,9 +110,10 @@ def test_a_node_group_in_another_update_is_tried_later(eks: Stubber) -> None:
         eks.add_client_error("update_nodegroup_config", "ResourceInUseException")
     eks.add_client_error("update_nodegroup_config", "InvalidParameterException")
 
-    for order in (node_groups(eks).scale, node_groups(eks).bound):
+    groups = node_groups(eks)
+    for order in (lambda: groups.scale("gpu", 1), lambda: groups.bound("gpu", 3, 1)):
         with pytest.raises(TryLater, match="EKS is still busy with another update of node group gpu"):
-            order("gpu", 1)
+            order()
     with pytest.raises(OutsideFailed):
         node_groups(eks).scale("gpu", 1)
 
