@@ -195,8 +195,8 @@ BREAKAGES = (
         4,
         "what is missing is asked for again without its money",
         f"{DOMAIN}/holds.py",
-        "        return replace(lease.wanting(lease.nodes, 0, now), hold=lease.hold + more)\n",
-        "        return lease.wanting(lease.nodes, 0, now)\n",
+        "return replace(lease.wanting(lease.wanted + asked, 0, now), hold=lease.hold + more)",
+        "return lease.wanting(lease.wanted + asked, 0, now)",
     ),
     Breakage(
         5,
@@ -314,8 +314,36 @@ BREAKAGES = (
         3,
         "a yes that was noted and not given is given no more",
         f"{HANDLERS}/slack_asks.py",
-        'if after.state == "approved" and (theirs or ledger.command(base.pool, approved.id) is None):',
+        'if after.state == "approved" and (theirs or unheard):',
         'if after.state == "approved" and theirs:',
+    ),
+    Breakage(
+        3,
+        "a yes is judged by what was had when it was asked for",
+        f"{HANDLERS}/slack_asks.py",
+        "why = _why_not(visit, approved, lease)",
+        "why = _why_not(visit, base, lease)",
+        more=(
+            (
+                f"{DOMAIN}/slack/roles.py",
+                "        return Allowance(0, timedelta())\n",
+                "        return None\n",
+            ),
+        ),
+    ),
+    Breakage(
+        4,
+        "what somebody started beside the group is a lease's",
+        f"{DOMAIN}/metering.py",
+        "present = [run for run in there if run.member]",
+        "present = there",
+    ),
+    Breakage(
+        1,
+        "bounds are put back without the size",
+        f"{HANDLERS}/sizes.py",
+        "max(capacity.lab.pools[pool].max_nodes, desired), desired)",
+        "max(capacity.lab.pools[pool].max_nodes, desired), nodegroup.desired)",
     ),
     Breakage(
         3,
