@@ -185,10 +185,6 @@ class Course:
         return tuple(self.pods.get(seat.name, ()))
 
 
-def _cut_off(pod: PodFacts) -> bool:
-    return pod.exit_code is None or pod.waiting.startswith("DeadlineExceeded")
-
-
 def _bars(ending: Ending, seat: Seat) -> bool:
     """A GPU that failed bars all that follows on its node; a path that failed, only what needs it too."""
     return not ending.well and (ending.seat.check.nodes == 1 or seat.check.nodes > 1)
