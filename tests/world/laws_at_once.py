@@ -39,8 +39,6 @@ class LawsAtOnce(LawsOfMoney):
         self.settles: datetime | None = None
         """When the lab lost its windows, so that everything comes to its end."""
         self.first_lab = json.loads(world.lab.to_json())
-        self.troubled: list[tuple[datetime, datetime | None]] = []
-        """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
         self.excused: dict[str, list[datetime]] = {}
         """By pool: when somebody raised a size by hand, so that its surplus began anew."""
         self.moved: set[str] = set()
@@ -114,7 +112,19 @@ class LawsAtOnce(LawsOfMoney):
 
     def _surely_justified(self, pool: str) -> int:
         now = self.world.now
-        return min(self.truth.justified(pool, now), self.truth.justified(pool, now, now - ONE_CALL))
+        least = min(self.truth.justified(pool, now), self.truth.justified(pool, now, now - ONE_CALL))
+        return max(0, least - self._kept_back(pool))
+
+    def _kept_back(self, pool: str) -> int:
+        """The nodes of leases that were granted ahead and that a pause has kept from opening till now."""
+        leases = [
+            v for v in self.truth.known(pool).values() if v.justifies(self.world.now) and v.at < v.opens
+        ]
+        return sum(
+            lease.nodes
+            for lease in leases
+            if any(begin <= lease.opens <= (end or self.world.now) for begin, end in self.paused)
+        )
 
     def _retired(self, group: Group, machine: Machine) -> None:
         """A node on which people work goes last, as long as any lease is there."""

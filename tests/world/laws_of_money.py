@@ -16,7 +16,7 @@ CENT, HALF_A_CENT = Fraction(1, 100), Fraction(1, 200)
 """The table shows amounts rounded."""
 UNSURE = 60
 """Node-seconds: a count is written moments after it holds, and seconds are rounded at every start and end."""
-IN_FLIGHT = timedelta(minutes=5)
+IN_FLIGHT, HALF_AN_HOUR = timedelta(minutes=5), timedelta(minutes=30)
 
 
 class LawsOfMoney:
@@ -27,6 +27,8 @@ class LawsOfMoney:
         self.broken: list[str] = []
         self.taken_back: dict[str, int] = {}
         """By pool: how many machines AWS took back."""
+        self.troubled: list[tuple[datetime, datetime | None]] = []
+        """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
         self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
         """By pool: while what the ledger says of it could not be read; None: still."""
         self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
@@ -118,10 +120,16 @@ class LawsOfMoney:
             # group's activity says when it was gone, and that is when the group had noticed.
             noticed = self.taken_back.get(pool, 0) * int(NOTICED)
             rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
-            # EC2 forgets within the hour what ended, and what cannot be read meanwhile is not counted.
-            least += 0 if self.ill.get(pool) else (billed - rounding) * min(prices)
+            # EC2 forgets within the hour what ended, and what cannot be read meanwhile is not counted; nobody else
+            # remembers what its group did not start.
+            forgotten = self.truth.stray_seconds(pool) if self.long_trouble() else 0
+            least += 0 if self.ill.get(pool) else (billed - forgotten - rounding) * min(prices)
             most += (existed + rounding) * max(prices)
         return least, most
+
+    def long_trouble(self) -> bool:
+        """Whether the guard may have been unable to count for the better part of an hour."""
+        return any((end or self.world.now) - begin >= HALF_AN_HOUR for begin, end in self.troubled)
 
     def _totals(self, name: str) -> Fraction:
         """What all periods have held or spent together."""

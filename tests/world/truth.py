@@ -162,6 +162,11 @@ class Truth:
             existed += (life.ended or self.world.now) - life.launched
         return _seconds(billed), _seconds(existed)
 
+    def stray_seconds(self, pool: str) -> Fraction:
+        """What machines ran that no group started."""
+        strays = [life for life in self.machines.get(pool, {}).values() if life.stray]
+        return sum((_seconds((life.ended or self.world.now) - life.launched) for life in strays), Fraction(0))
+
     def leased(self, pool: str, *, existing: bool) -> dict[str, Fraction]:
         """The node-seconds of each lease: at every instant those that run are theirs who opened first.
 
