@@ -71,8 +71,10 @@ def settle(visit: Visit, wants: Understood) -> Answer:
         raise Refused("the lease that was to be extended is over")
     # What is judged is what would be given: at this moment, by whoever says so now.
     approved = _approved(visit, base, asked)
-    why = _why_not(visit, approved, lease)
     said = say("slack.ask.for", owner=asked.owner, what=asked.understood)
+    if asked.state == "approved" and ledger.command(base.pool, approved.id) is not None:
+        return answers.plainly(say("slack.ask.approved", by=asked.by or ""), said)
+    why = _why_not(visit, approved, lease)
     if why is not None:
         return answers.may_not(why, None, said, visit.voice)
     state = "approved" if wants.word is Word.APPROVE else "declined"

@@ -51,6 +51,16 @@ def test_a_yes_is_judged_by_what_is_had_when_it_is_said() -> None:
         assert [nodes for nodes, _, _ in leases(played).values()] == [2]
 
 
+def test_what_was_approved_is_not_judged_again() -> None:
+    with lab() as played:
+        ask = asked(played, n=2, s=3600)
+        for _ in range(2):
+            played.chat.presses(TEACHER, "approve", a=ask)
+            minutes(played, 3)
+        assert "Approved by utom" in played.chat.said[-1]
+        assert [nodes for nodes, _, _ in leases(played).values()] == [2]
+
+
 def noted(played: Play, ask: str) -> None:
     """A yes of the teacher's after which nothing more happened."""
     ledger = Ledger(f"{played.world.lab.name}-ledger")

@@ -68,6 +68,8 @@ class Chat:
         self.asks: list[str] = []
         self.last = ""
         """The key of the last request."""
+        self.said: list[str] = []
+        """What the lab answered; a press that died got nothing."""
 
     def presses(self, user: str, action: str, **value: object) -> str:
         """Somebody presses a button of ours; the lease that it would make."""
@@ -84,7 +86,8 @@ class Chat:
         def work() -> Mapping[str, object]:
             return answer(request, key, made, _AtOnce(1.0, {}), self._office())
 
-        world.functions.at_once("slack", "answer", work)
+        answered, _ = world.functions.at_once("slack", "answer", work)
+        self.said += [str(answered["text"])] if answered else []
         return key
 
     def _office(self) -> Office:
