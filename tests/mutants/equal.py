@@ -1,3 +1,34 @@
 """Changes that no test can see, each with the reason: by file, the line before and the line after."""
 
-EQUAL: dict[tuple[str, str, str], str] = {}
+_DOMAIN = "lambdas/lamplighter/domain"
+_ENDS = "closes = terms.ends(opens, closes) if closes {} opens else closes"
+_EARLIEST = "for opens in sorted(instant for instant in candidates if instant {} lease.opens):"
+_SHORTENS = (
+    "if command.source in MAY_SHORTEN and command.closes is not None and command.closes {} lease.closes:"
+)
+_EDGES = "edges = sorted({{opens, *(lease.opens for lease in leases if opens {} lease.opens < closes)}})"
+_SHOTS = "for name, minutes in zip(schedule_names(pool), MINUTES, strict={})"
+_IN_THE_AIR = (
+    "(shot for shot in zip(schedule_names(pool), shots, strict={}) if in_the_air(shot[1], now)), None"
+)
+
+EQUAL: dict[tuple[str, str, str], str] = {
+    (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
+        "a lease that would end where it begins is refused, wherever its end is moved"
+    ),
+    (f"{_DOMAIN}/grant.py", _EARLIEST.format(">"), _EARLIEST.format(">=")): (
+        "at the instant that was asked for it was refused a moment before"
+    ),
+    (f"{_DOMAIN}/extension.py", _SHORTENS.format("<"), _SHORTENS.format("<=")): (
+        "an end that stays is refused with the same words by either way"
+    ),
+    (
+        f"{_DOMAIN}/occupancy.py",
+        _EDGES.format("<"),
+        _EDGES.format("<="),
+    ): "its own opening is among them already",
+    (f"{_DOMAIN}/failsafe.py", _SHOTS.format(True), _SHOTS.format(False)): "both are as long as MINUTES",
+    (f"{_DOMAIN}/failsafe.py", _IN_THE_AIR.format(True), _IN_THE_AIR.format(False)): (
+        "both are as long as MINUTES"
+    ),
+}
