@@ -10,6 +10,7 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import read_lab, read_lease
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.errors import OutsideFailed
 from tests.lengths import examples
 from tests.world.history import History, Play, Step, history
 from tests.world.labs import FIRST_SWEEP
@@ -53,7 +54,11 @@ def shown_along(told: History) -> list[LeaseView]:
         world.run(FIRST_SWEEP)
         for step in told.steps:
             played.step(step)
-            shown += _look(world)
+            if not played.ill:
+                shown += _look(world)
+                continue
+            with pytest.raises(OutsideFailed, match="cannot be read"):
+                _look(world)
         played.settle()
         shown += _look(world)
     return shown

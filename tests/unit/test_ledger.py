@@ -311,3 +311,14 @@ def test_a_write_beside_a_transaction_at_the_same_item_waits_for_it(
         with pytest.raises(OutsideFailed, match="dynamodb:UpdateItem"):
             ledger.set_failsafe("gpu", EIGHT)
     assert paused == [0.05, 0.1, 0.2][:refusals]
+
+
+def test_a_lease_that_nobody_can_read_is_said_by_its_place(ledger: Ledger) -> None:
+    written = granted(ledger)
+    ledger._table.update("POOL#gpu", f"LEASE#{written.id}", "SET #state = :state", state="strange")
+
+    for read in (lambda: ledger.leases("gpu"), lambda: ledger.lease("gpu", written.id)):
+        with pytest.raises(
+            OutsideFailed, match=r"the ledger's item POOL#gpu/LEASE#cli-1 cannot be read: 'strange'"
+        ):
+            read()

@@ -94,7 +94,11 @@ class Play:
         self._scarce_since: datetime | None = None
         self._ill_item: tuple[str, Json, Json] | None = None
         """A pool, its lease that cannot be read, and the state that it has."""
-        self._unnamed = 0
+
+    @property
+    def ill(self) -> bool:
+        """Whether a lease cannot be read at present."""
+        return self._ill_item is not None
 
     def step(self, step: Step) -> None:
         """Let it happen, and then so many minutes pass as it takes."""
@@ -263,7 +267,6 @@ class Play:
             self._ill_item = (pool, item, item["state"])
             item["state"] = {"S": "strange"}
             self.laws.ill.setdefault(pool, []).append((self.world.now, None))
-            self._unnamed = len(self.world.functions.unnamed)
         self._wait(step)
 
     def _be_well(self) -> None:
@@ -271,8 +274,6 @@ class Play:
             pool, item, state = self._ill_item
             item["state"], self._ill_item = state, None
             self.laws.ill[pool][-1] = (self.laws.ill[pool][-1][0], self.world.now)
-            # Whoever reads it says so in Python's words: it is nothing that the lab writes.
-            del self.world.functions.unnamed[self._unnamed :]
 
     def _late(self, step: Step) -> None:
         """A command that comes after it was good for."""

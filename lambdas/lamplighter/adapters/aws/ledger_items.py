@@ -16,6 +16,7 @@ from lamplighter.domain.commands import WHOLE_LAB
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import Phase, PoolState, SeenGpus
+from lamplighter.errors import OutsideFailed
 
 SCHEMA = 1
 Value: TypeAlias = str | int | bool | Mapping[str, "Value"] | list["Value"] | None
@@ -119,6 +120,15 @@ def at_milliseconds(value: Value) -> datetime | None:
 def sortable(at: datetime) -> str:
     """An instant whose texts sort as the instants do."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def lease(found: Mapping[str, Any]) -> Lease:
+    """Reads what lease_item wrote; OutsideFailed for an item that is none of ours, or of a release to come."""
+    try:
+        return Lease.from_json(values(found))
+    except (KeyError, TypeError, ValueError) as error:
+        where = f"{found['pk']['S']}/{found['sk']['S']}"
+        raise OutsideFailed(f"the ledger's item {where} cannot be read: {error}") from error
 
 
 def lease_item(lease: Lease) -> Item:

@@ -35,13 +35,13 @@ class LedgerReads:
     def leases(self, pool: str) -> list[Lease]:
         """Every lease of the pool that is planned, granted, being closed or over lately; by opening."""
         found = self._table.query(items.pool_key(pool), items.LEASE, items.LEASE + _AFTER_ALL)
-        leases = [Lease.from_json(items.values(item)) for item in found]
+        leases = [items.lease(item) for item in found]
         return sorted(leases, key=lambda lease: (lease.opens, lease.order, lease.id))
 
     def lease(self, pool: str, lease_id: str) -> Lease | None:
         """One lease, or None."""
         found = self._table.get(items.pool_key(pool), items.LEASE + lease_id)
-        return None if found is None else Lease.from_json(items.values(found))
+        return None if found is None else items.lease(found)
 
     def budget(self, period: str, currency: str) -> Budget:
         """What is held and spent in a period; nothing yet in one that nobody used."""
