@@ -12,11 +12,11 @@ from lamplighter.adapters.slack import reply
 from lamplighter.domain import orders
 from lamplighter.domain.commands import Command, Verb
 from lamplighter.domain.lease import Lease
-from lamplighter.domain.slack import answers
+from lamplighter.domain.slack import answers, roles
 from lamplighter.domain.slack.answers import Answer
 from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.kept import ASK_GOOD_FOR, Ask
-from lamplighter.domain.slack.roles import No
+from lamplighter.domain.slack.roles import No, Wanted
 from lamplighter.domain.slack.understand import Understood, Word
 from lamplighter.domain.slack.understood import ends, extended, sentence
 from lamplighter.errors import Refused
@@ -74,7 +74,7 @@ def settle(visit: Visit, wants: Understood) -> Answer:
     said = say("slack.ask.for", owner=asked.owner, what=asked.understood)
     if asked.state == "approved" and ledger.command(base.pool, approved.id) is not None:
         return answers.plainly(say("slack.ask.approved", by=asked.by or ""), said)
-    why = _why_not(visit, approved, lease)
+    why = _why_not(visit, approved, lease, wants.word)
     if why is not None:
         return answers.may_not(why, None, said, visit.voice)
     state = "approved" if wants.word is Word.APPROVE else "declined"
@@ -90,8 +90,14 @@ def settle(visit: Visit, wants: Understood) -> Answer:
     return answers.plainly(say(f"slack.ask.{after.state}", by=after.by or ""), said)
 
 
-def _why_not(visit: Visit, base: Command, lease: Lease | None) -> No | None:
-    """Whether whoever says yes might do it themselves: nobody lets in more than they may have."""
+def _why_not(visit: Visit, base: Command, lease: Lease | None, word: Word) -> No | None:
+    """Whether whoever says yes might do it themselves: nobody lets in more than they may have.
+
+    A no takes the role, however much of it is used up.
+    """
+    if word is Word.DECLINE:
+        asks = Wanted(Word.OPEN if lease is None else Word.EXTEND, base.pool, lease=lease)
+        return roles.refusal(visit.person, asks, visit.office.roles)
     if lease is not None:
         return slack_changes.why_not_extend(visit, base, lease)
     return slack_changes.why_not_open(visit, base)

@@ -321,8 +321,8 @@ BREAKAGES = (
         3,
         "a yes is judged by what was had when it was asked for",
         f"{HANDLERS}/slack_asks.py",
-        "why = _why_not(visit, approved, lease)",
-        "why = _why_not(visit, base, lease)",
+        "why = _why_not(visit, approved, lease, wants.word)",
+        "why = _why_not(visit, base, lease, wants.word)",
         more=(
             (
                 f"{DOMAIN}/slack/roles.py",

@@ -61,6 +61,18 @@ def test_what_was_approved_is_not_judged_again() -> None:
         assert [nodes for nodes, _, _ in leases(played).values()] == [2]
 
 
+def test_whoever_has_used_up_their_role_may_still_say_no() -> None:
+    with lab() as played:
+        ask = asked(played, n=1, s=3600)
+        played.chat.presses(TEACHER, "add", p="gpu", n=2, s=3600)
+        minutes(played, 3)
+        played.chat.presses("UBEA", "decline", a=ask)
+        played.chat.presses(TEACHER, "decline", a=ask)
+        played.chat.presses(TEACHER, "approve", a=ask)
+        said = [each.partition(".")[0].partition(":")[0] for each in played.chat.said[-3:]]
+        assert said == ["Not allowed", "Declined", "Not allowed"]
+
+
 def noted(played: Play, ask: str) -> None:
     """A yes of the teacher's after which nothing more happened."""
     ledger = Ledger(f"{played.world.lab.name}-ledger")
