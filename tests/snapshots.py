@@ -322,3 +322,43 @@ def under_way(document: Document) -> list[tuple[str, str, str]]:
     found = judge(document)
     assert found.findings == ()
     return [(each.stage.label, each.about, each.since.strftime("%H:%M:%S")) for each in found.in_progress]
+
+
+def at_work(work: Document | None = None, now: float = 20, **logs: str) -> Document:
+    """A healthy pool of one node; `work` takes the place of its pod lab/train-0."""
+    document = healthy(nodes=1, now=now)
+    without(document, "train-waits")
+    document["kubernetes"]["events"] = []
+    if work is not None:
+        replace(document, work)
+    document["logs"] = {f"lab/{name.replace('_', '-')}": text for name, text in logs.items()}
+    return document
+
+
+def train(phase: str = "Pending", number: int | None = 0, **more: Any) -> Document:
+    return pod("train-0", "lab", number, gpus=1, phase=phase, **more)
+
+
+def refused_launch(
+    message: str = "UnauthorizedOperation: denied", status: str = "Failed", minute: float = 1, **more: Any
+) -> Document:
+    return {
+        "StatusCode": status,
+        "StatusMessage": message,
+        "Description": "Launching",
+        "StartTime": at(minute),
+    } | more
+
+
+def without_gpus(now: float = 20) -> Document:
+    """A pool of one node that offers no GPU, though its plugin runs."""
+    document = healthy(nodes=1, now=now)
+    no_gpus(document)
+    return document
+
+
+def without_plugin(now: float = 20) -> Document:
+    """The same without a pod of the plugin."""
+    document = without_gpus(now)
+    without(document, "nvidia-", "gpu-feature")
+    return document

@@ -27,9 +27,10 @@ def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
     """
     ledger, now, currency = Ledger(ENVIRONMENT.ledger_table), clock.now(), asked[0]["Currency"]
     for each in asked:
-        period = period_of(now, each["Period"], zones.zone(each["TimeZone"]))
-        before = period_of(period.begins - timedelta(seconds=1), each["Period"], zones.zone(each["TimeZone"]))
+        zone = zones.zone(each["TimeZone"])
+        period = period_of(now, each["Period"], zone)
         if now - period.begins < COUNTED_WITHIN:
+            before = period_of(period.begins - timedelta(seconds=1), each["Period"], zone)
             last = ledger.budget(before.key, currency).used
             if last.currency != currency:
                 raise Refused(

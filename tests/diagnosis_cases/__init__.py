@@ -7,7 +7,7 @@ Written from the recognition table of facts about GPUs on EKS. Each case changes
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.snapshots import NODES, Document, activity, instance
+from tests.snapshots import NODES, Document, activity, healthy, instance
 
 On = Callable[[Document, int], None]
 Change = Callable[[Document], None]
@@ -39,6 +39,13 @@ def vanish(document: Document, number: int) -> None:
     aws = document["aws"]
     aws["instances"] = [each for each in aws["instances"] if each["InstanceId"] != gone]
     aws["scaling_activities"].remove(activity("", "Successful", 0.4))
+
+
+def one_missing(now: float = 20) -> Document:
+    """A healthy pool whose second node never came."""
+    document = healthy(now=now)
+    vanish(document, 1)
+    return document
 
 
 def node_of(document: Document, number: int) -> Document:

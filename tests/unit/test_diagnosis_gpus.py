@@ -13,12 +13,13 @@ from tests.snapshots import (
     at,
     daemonset,
     healthy,
-    no_gpus,
     pod,
     policy,
     told,
     under_way,
     without,
+    without_gpus,
+    without_plugin,
 )
 
 SECOND = 1 / 60
@@ -30,27 +31,13 @@ PLUGIN = "nvidia-device-plugin-daemonset"
 MISSING = f"{NODE} is Ready and offers no nvidia.com/gpu"
 
 
-def one(now: float = 20) -> Document:
-    """A pool of one node that offers no GPU, though its plugin runs."""
-    document = healthy(nodes=1, now=now)
-    no_gpus(document)
-    return document
-
-
-def bare(now: float = 20) -> Document:
-    """The same without a pod of the plugin."""
-    document = one(now)
-    without(document, "nvidia-", "gpu-feature")
-    return document
-
-
 def test_gpus_may_take_five_minutes_from_when_the_node_was_ready_and_its_plugin_made() -> None:
-    assert under_way(one(8)) == [("gpus-announced", NODE, "11:03:00")]
-    assert told(one(8 + SECOND)) == [("gpu-count-short", NODE, [f"{NODE} offers 0 of its 1 GPUs"])]
-    assert under_way(bare(7.5)) == [("gpus-announced", NODE, "11:02:30")]
+    assert under_way(without_gpus(8)) == [("gpus-announced", NODE, "11:03:00")]
+    assert told(without_gpus(8 + SECOND)) == [("gpu-count-short", NODE, [f"{NODE} offers 0 of its 1 GPUs"])]
+    assert under_way(without_plugin(7.5)) == [("gpus-announced", NODE, "11:02:30")]
     late = f"DaemonSet {PLUGIN} has no pod on {NODE}; pods it wants in all: 2"
-    assert told(bare(7.5 + SECOND)) == [("device-plugin-missing", NODE, [MISSING, late])]
-    before = one(5)
+    assert told(without_plugin(7.5 + SECOND)) == [("device-plugin-missing", NODE, [MISSING, late])]
+    before = without_gpus(5)
     node_of(before, 0)["status"]["conditions"][0]["lastTransitionTime"] = at(-9)
     for each in before["kubernetes"]["pods"]:
         each["metadata"]["creationTimestamp"] = at(-8)
@@ -68,7 +55,7 @@ def test_gpus_may_take_five_minutes_from_when_the_node_was_ready_and_its_plugin_
 def test_a_short_count_is_told_by_what_the_node_has(
     allocatable: str | None, capacity: str | None, said: str
 ) -> None:
-    document = one()
+    document = without_gpus()
     for which, count in (("allocatable", allocatable), ("capacity", capacity)):
         resources = node_of(document, 0)["status"][which]
         resources.pop("nvidia.com/gpu", None)
@@ -130,7 +117,7 @@ def test_slices_and_renamed_shares_are_counted_under_their_own_names() -> None:
     ],
 )
 def test_a_plugin_that_is_switched_off_says_where(name: str, label: str, said: str | None) -> None:
-    document = bare(6)
+    document = without_plugin(6)
     document["kubernetes"]["daemonsets"] = []
     if name:
         document["kubernetes"]["clusterpolicies"] = [policy(devicePlugin={"enabled": False})]
@@ -142,7 +129,7 @@ def test_a_plugin_that_is_switched_off_says_where(name: str, label: str, said: s
 
 
 def test_a_policy_without_name_or_state_is_named_all_the_same() -> None:
-    document = bare(6)
+    document = without_plugin(6)
     document["kubernetes"]["clusterpolicies"] = [{"spec": {"devicePlugin": {"enabled": False}}}]
     assert told(document) == [
         (
@@ -154,7 +141,7 @@ def test_a_policy_without_name_or_state_is_named_all_the_same() -> None:
 
 
 def test_a_plugin_that_is_off_hides_neither_a_wrong_image_nor_what_its_pods_print() -> None:
-    document = bare()
+    document = without_plugin()
     document["kubernetes"]["clusterpolicies"] = [policy(devicePlugin={"enabled": False})]
     document["aws"]["nodegroup"]["amiType"] = "AL2023_x86_64_STANDARD"
     off = ("device-plugin-disabled", "cluster-policy")
@@ -167,7 +154,7 @@ def test_a_plugin_that_is_off_hides_neither_a_wrong_image_nor_what_its_pods_prin
 
 def test_a_dead_gpu_and_a_plugin_that_is_off_are_both_said_where_no_gpu_is_offered() -> None:
     def dead(gpus: str) -> Document:
-        document = one()
+        document = without_gpus()
         without(document, "nvidia-")
         document["expected"]["gpus_per_node"] = 2
         node_of(document, 0)["status"]["allocatable"]["nvidia.com/gpu"] = gpus
@@ -221,7 +208,7 @@ def test_a_dead_gpu_and_a_plugin_that_is_off_are_both_said_where_no_gpu_is_offer
 def test_a_daemonset_that_a_gpu_needs_and_that_does_not_tolerate_the_node_is_named(
     name: str, desired: int | None, state: str, evidence: list[str] | None
 ) -> None:
-    document = bare(6)
+    document = without_plugin(6)
     refuses = daemonset(name, desired or 0, tolerates=False)
     if desired is None:
         del refuses["status"]
@@ -232,7 +219,7 @@ def test_a_daemonset_that_a_gpu_needs_and_that_does_not_tolerate_the_node_is_nam
 
 
 def test_a_daemonset_that_has_a_pod_on_the_node_tolerates_it() -> None:
-    document = bare()
+    document = without_plugin()
     document["kubernetes"]["daemonsets"] = [daemonset("nvidia-container-toolkit", 0, tolerates=False)]
     document["kubernetes"]["pods"].append(pod("nvidia-container-toolkit-0"))
     assert "untolerated-taint" not in [cause for cause, _, _ in told(document)]
@@ -245,7 +232,7 @@ def test_a_daemonset_that_has_a_pod_on_the_node_tolerates_it() -> None:
 def test_without_its_template_a_daemonset_is_judged_by_the_policy(
     tolerations: list[Document], desired: int, *, blamed: bool
 ) -> None:
-    document = bare(6)
+    document = without_plugin(6)
     document["kubernetes"]["daemonsets"] = [
         {"metadata": {"name": "nfd-worker"}, "status": {"desiredNumberScheduled": desired}}
     ]
@@ -264,7 +251,7 @@ def test_without_its_template_a_daemonset_is_judged_by_the_policy(
 def test_where_daemonsets_were_not_read_the_policy_alone_says_what_it_tolerates(
     daemonsets: Document, *, blamed: bool
 ) -> None:
-    document = bare(6)
+    document = without_plugin(6)
     del document["kubernetes"]["daemonsets"]
     document["kubernetes"]["clusterpolicies"] = [policy(daemonsets=daemonsets)]
     said = f"ClusterPolicy daemonsets.tolerations do not tolerate nvidia.com/gpu=true:NoSchedule of {NODE}"
@@ -291,7 +278,7 @@ def test_where_daemonsets_were_not_read_the_policy_alone_says_what_it_tolerates(
 def test_taints_are_compared_as_the_scheduler_does(
     toleration: Document, taint: Document, *, tolerated: bool
 ) -> None:
-    document = bare(6)
+    document = without_plugin(6)
     node_of(document, 0)["spec"]["taints"] = [taint]
     refuses = daemonset(PLUGIN, 0)
     refuses["spec"]["template"]["spec"]["tolerations"] = [toleration]

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.diagnosis import Snapshot, diagnose
-from tests.diagnosis_cases import leave, vanish
+from tests.diagnosis_cases import leave, one_missing
 from tests.snapshots import (
     INSTANCES,
     NODES,
     POOL,
     Document,
-    at,
     healthy,
     instance,
     judge,
+    refused_launch,
     told,
     under_way,
 )
@@ -24,21 +24,6 @@ SECOND = 1 / 60
 DENIED = "UnauthorizedOperation: denied"
 
 NOT_JOINED = {"code": "NodeCreationFailure", "message": "no", "resourceIds": [INSTANCES[1]]}
-
-
-def one_missing(now: float = 20) -> Document:
-    document = healthy(now=now)
-    vanish(document, 1)
-    return document
-
-
-def refused(message: str = DENIED, status: str = "Failed", minute: float = 1, **more: Any) -> Document:
-    return {
-        "StatusCode": status,
-        "StatusMessage": message,
-        "Description": "Launching",
-        "StartTime": at(minute),
-    } | more
 
 
 def unjoined(now: float, **aws: Any) -> Document:
@@ -153,8 +138,8 @@ def test_where_neither_nodes_nor_instances_were_read_refusals_and_health_still_c
             ],
         )
     ]
-    assert told(unread(refused())) == [("launch-denied", POOL, [f"{DENIED} Launching"])]
+    assert told(unread(refused_launch())) == [("launch-denied", POOL, [f"{DENIED} Launching"])]
     assert told(unread(issues=(NOT_JOINED,))) == [("node-not-joined", POOL, ["NodeCreationFailure: no"])]
-    nothing = unread(refused())
+    nothing = unread(refused_launch())
     nothing["expected"]["nodes"] = 0
     assert diagnose(Snapshot.read(nothing)).findings == ()

@@ -1,10 +1,8 @@
 """Launches in full: who refused them, with which evidence, and since when one is only under way."""
 
-from typing import Any
-
 import pytest
 
-from tests.diagnosis_cases import leave, vanish
+from tests.diagnosis_cases import leave, one_missing, vanish
 from tests.snapshots import (
     POOL,
     Document,
@@ -13,6 +11,7 @@ from tests.snapshots import (
     event,
     healthy,
     judge,
+    refused_launch,
     told,
     under_way,
 )
@@ -20,21 +19,6 @@ from tests.snapshots import (
 SECOND = 1 / 60
 
 DENIED = "UnauthorizedOperation: denied"
-
-
-def one_missing(now: float = 20) -> Document:
-    document = healthy(now=now)
-    vanish(document, 1)
-    return document
-
-
-def refused(message: str = DENIED, status: str = "Failed", minute: float = 1, **more: Any) -> Document:
-    return {
-        "StatusCode": status,
-        "StatusMessage": message,
-        "Description": "Launching",
-        "StartTime": at(minute),
-    } | more
 
 
 def claim(status: str = "False", name: str = "gpu-a", minute: float = 1, message: str = DENIED) -> Document:
@@ -87,12 +71,12 @@ def test_a_group_that_wants_fewer_nodes_is_said_to(desired: int, more: str) -> N
 def test_of_refusals_that_no_rule_knows_the_last_is_quoted() -> None:
     document = one_missing()
     document["aws"]["scaling_activities"] = [
-        refused("first", minute=1),
-        refused("last", "Cancelled", minute=3),
-        refused("second", minute=2),
-        refused("before", minute=-1),
-        refused("no time", StartTime=None),
-        refused("done", "Successful", minute=4),
+        refused_launch("first", minute=1),
+        refused_launch("last", "Cancelled", minute=3),
+        refused_launch("second", minute=2),
+        refused_launch("before", minute=-1),
+        refused_launch("no time", StartTime=None),
+        refused_launch("done", "Successful", minute=4),
     ]
     assert told(document) == [
         ("unknown", POOL, ["1 of 2 expected instances are there; AWS says: last Launching"])
@@ -102,13 +86,13 @@ def test_of_refusals_that_no_rule_knows_the_last_is_quoted() -> None:
 @pytest.mark.parametrize(
     ("activities", "blamed"),
     [
-        ([refused(minute=0)], True),
-        ([refused(minute=-SECOND)], False),
-        ([refused(StartTime=None)], True),
-        ([refused(status="Cancelled")], True),
-        ([refused(status="InProgress")], False),
-        ([refused(Description="Terminating EC2 instance")], False),
-        ([refused(Description="")], True),
+        ([refused_launch(minute=0)], True),
+        ([refused_launch(minute=-SECOND)], False),
+        ([refused_launch(StartTime=None)], True),
+        ([refused_launch(status="Cancelled")], True),
+        ([refused_launch(status="InProgress")], False),
+        ([refused_launch(Description="Terminating EC2 instance")], False),
+        ([refused_launch(Description="")], True),
     ],
 )
 def test_a_refusal_counts_since_the_expectation_began(activities: list[Document], *, blamed: bool) -> None:
@@ -132,7 +116,7 @@ def test_where_instances_were_not_read_a_later_launch_makes_a_refusal_history(
     document = one_missing()
     del document["aws"]["instances"]
     document["aws"]["scaling_activities"] = [
-        refused(minute=1),
+        refused_launch(minute=1),
         *(activity("", "Successful", minute) for minute in later),
     ]
     assert [cause for cause, _, _ in told(document)] == ["launch-denied" if blamed else "unknown"]
@@ -143,14 +127,14 @@ def test_a_launch_that_came_for_one_of_two_leaves_the_refusal_of_the_other() -> 
     vanish(document, 0)
     vanish(document, 1)
     del document["aws"]["instances"]
-    document["aws"]["scaling_activities"] = [refused(minute=1), activity("", "Successful", 2)]
+    document["aws"]["scaling_activities"] = [refused_launch(minute=1), activity("", "Successful", 2)]
 
     assert told(document) == [("launch-denied", POOL, [f"{DENIED} Launching"])]
 
 
 def test_a_refusal_is_said_though_the_instances_that_were_read_came_later() -> None:
     document = one_missing()
-    document["aws"]["scaling_activities"] = [refused(minute=1), activity("", "Successful", 2)]
+    document["aws"]["scaling_activities"] = [refused_launch(minute=1), activity("", "Successful", 2)]
     assert told(document) == [("launch-denied", POOL, [f"{DENIED} Launching"])]
 
 
@@ -171,7 +155,7 @@ def test_the_node_group_s_health_counts_once_it_cannot_speak_of_last_week() -> N
     del unread["aws"]["scaling_activities"]
     assert told(unread) == said
     fresh = degraded(10)
-    fresh["aws"]["scaling_activities"] = [refused("not have sufficient")]
+    fresh["aws"]["scaling_activities"] = [refused_launch("not have sufficient")]
     assert told(fresh) == [("no-capacity", POOL, ["not have sufficient Launching"])]
 
 

@@ -12,7 +12,6 @@ from tests.snapshots import (
     daemonset,
     event,
     healthy,
-    no_gpus,
     node,
     pod,
     policy,
@@ -20,7 +19,8 @@ from tests.snapshots import (
     told,
     under_way,
     waiting,
-    without,
+    without_gpus,
+    without_plugin,
 )
 
 SECOND = 1 / 60
@@ -34,23 +34,9 @@ CALLED = f"gpu-operator/{PLUGIN}-0"
 MISSING = f"{NODE} is Ready and offers no nvidia.com/gpu"
 
 
-def one(now: float = 20) -> Document:
-    """A pool of one node that offers no GPU, though its plugin runs."""
-    document = healthy(nodes=1, now=now)
-    no_gpus(document)
-    return document
-
-
-def bare(now: float = 20) -> Document:
-    """The same without a pod of the plugin."""
-    document = one(now)
-    without(document, "nvidia-", "gpu-feature")
-    return document
-
-
 def test_an_image_of_the_gpu_software_may_be_pulled_for_two_minutes() -> None:
     def pulling(now: float) -> Document:
-        document = one(now)
+        document = without_gpus(now)
         replace(document, pod(f"{PLUGIN}-0", phase="Pending"))
         document["kubernetes"]["events"] = [event("Pod", f"{PLUGIN}-0", "Pulling", "Pulling image", 4)]
         return document
@@ -64,7 +50,7 @@ def test_an_image_of_the_gpu_software_may_be_pulled_for_two_minutes() -> None:
 @pytest.mark.parametrize(("restarts", "early"), [(2, False), (3, True)])
 def test_a_plugin_that_crashed_three_times_is_not_waited_for(restarts: int, *, early: bool) -> None:
     def crashing(now: float) -> Document:
-        document = one(now)
+        document = without_gpus(now)
         replace(document, waiting(pod(f"{PLUGIN}-0"), "CrashLoopBackOff", "back-off", restarts=restarts))
         document["logs_previous"][CALLED] = "first\nlast\n"
         return document
@@ -85,7 +71,7 @@ def test_a_plugin_that_crashed_three_times_is_not_waited_for(restarts: int, *, e
     [(1, "ended with exit code 1"), (-1, "ended with exit code -1"), (0, None), (None, None)],
 )
 def test_a_container_that_ended_badly_says_its_exit_code(exit_code: int | None, said: str | None) -> None:
-    document = one()
+    document = without_gpus()
     broken = pod(f"{PLUGIN}-0", phase="Pending")
     broken["status"]["containerStatuses"][0]["state"] = {"terminated": {"exitCode": exit_code}}
     replace(document, broken)
@@ -98,7 +84,7 @@ def test_a_container_that_ended_badly_says_its_exit_code(exit_code: int | None, 
     ("state", "more"), [("ready", ["ClusterPolicy state is ready all the same"]), ("", [])]
 )
 def test_a_daemonset_of_the_plugin_that_is_not_there_is_missed(state: str, more: list[str]) -> None:
-    document = bare()
+    document = without_plugin()
     document["kubernetes"]["daemonsets"] = [daemonset("nvidia-dcgm")]
     document["kubernetes"]["clusterpolicies"] = [policy(state)] if state else []
     assert told(document) == [
@@ -107,13 +93,13 @@ def test_a_daemonset_of_the_plugin_that_is_not_there_is_missed(state: str, more:
 
 
 def test_a_label_that_keeps_the_plugin_off_the_node_is_named() -> None:
-    document = bare()
+    document = without_plugin()
     del node_of(document, 0)["metadata"]["labels"]["nvidia.com/gpu.deploy.device-plugin"]
     assert told(document)[0][2][2:] == [f"{NODE} lacks the label nvidia.com/gpu.deploy.device-plugin=true"]
 
 
 def test_what_cannot_be_told_for_want_of_reading_says_what_was_not_read() -> None:
-    document = bare()
+    document = without_plugin()
     document["kubernetes"] = {"nodes": document["kubernetes"]["nodes"]}
     del document["aws"]["nodegroup"], document["logs"]
     document["expected"]["pool"] = POOL
@@ -150,7 +136,7 @@ def test_what_the_node_says_of_its_hardware_is_quoted(reason: str, cause: str | 
 
 def test_of_an_event_and_a_log_the_fatal_xids_count_and_others_where_a_gpu_is_missing() -> None:
     def printed(line: str, *, short: bool) -> Document:
-        document = one() if short else healthy(nodes=1)
+        document = without_gpus() if short else healthy(nodes=1)
         document["logs"][CALLED] = line
         return document
 

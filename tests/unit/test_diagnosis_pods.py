@@ -1,7 +1,5 @@
 """Pods that do not do their work, in full: their own cause, or the scheduler's."""
 
-from typing import Any
-
 import pytest
 
 from tests.diagnosis_cases import node_of
@@ -10,13 +8,14 @@ from tests.snapshots import (
     POOL,
     Document,
     at,
+    at_work,
     event,
     healthy,
     no_gpus,
     node,
     pod,
-    replace,
     told,
+    train,
     under_way,
     waiting,
     without,
@@ -29,21 +28,6 @@ NODE = NODES[0]
 TOO_OLD = "unsatisfied condition: cuda>=13.0, please update your driver"
 
 MISMATCH = "driver/library version mismatch"
-
-
-def one(work: Document | None = None, now: float = 20, **logs: str) -> Document:
-    """A healthy pool of one node; `work` takes the place of its pod lab/train-0."""
-    document = healthy(nodes=1, now=now)
-    without(document, "train-waits")
-    document["kubernetes"]["events"] = []
-    if work is not None:
-        replace(document, work)
-    document["logs"] = {f"lab/{name.replace('_', '-')}": text for name, text in logs.items()}
-    return document
-
-
-def train(phase: str = "Pending", number: int | None = 0, **more: Any) -> Document:
-    return pod("train-0", "lab", number, gpus=1, phase=phase, **more)
 
 
 def asking(gpus: int = 1, minute: float = 3) -> Document:
@@ -63,13 +47,13 @@ def test_a_pod_that_runs_on_tells_of_a_driver_that_no_longer_works_and_of_nothin
     said: str, cause: str | None
 ) -> None:
     line = [f"lab/train-0 on {NODE}: {said}"]
-    assert told(one(train_0=said)) == ([] if cause is None else [(cause, "lab/train-0", line)])
-    ended = one(train("Succeeded"), train_0=said)
+    assert told(at_work(train_0=said)) == ([] if cause is None else [(cause, "lab/train-0", line)])
+    ended = at_work(train("Succeeded"), train_0=said)
     assert told(ended) == []
 
 
 def test_a_pod_that_runs_on_an_explained_node_adds_nothing() -> None:
-    document = one(train_0=MISMATCH)
+    document = at_work(train_0=MISMATCH)
     fault = {"type": "AcceleratedHardwareReady", "status": "False", "reason": "NvidiaXID79Error"}
     node_of(document, 0)["status"]["conditions"].append(fault)
     assert [cause for cause, _, _ in told(document)] == ["xid"]
@@ -91,20 +75,20 @@ def test_a_pod_that_runs_on_an_explained_node_adds_nothing() -> None:
 def test_on_a_node_with_a_trouble_of_its_own_a_pod_s_image_alone_is_still_said(
     reason: str, message: str, finding: tuple[str, str, list[str]] | None
 ) -> None:
-    document = one(waiting(train(), reason, message))
+    document = at_work(waiting(train(), reason, message))
     fault = {"type": "AcceleratedHardwareReady", "status": "False", "reason": "NvidiaXID79Error"}
     node_of(document, 0)["status"]["conditions"].append(fault)
     assert [each for each in told(document) if each[0] != "xid"] == ([] if finding is None else [finding])
 
 
 def test_on_a_node_that_is_not_ready_nothing_is_said_of_its_pods() -> None:
-    document = one(waiting(train(), "ErrImagePull", "gone"))
+    document = at_work(waiting(train(), "ErrImagePull", "gone"))
     document["kubernetes"]["nodes"][1] = node(0, 1, ready=False)
     assert [cause for cause, _, _ in told(document)] == ["node-not-ready"]
 
 
 def test_a_library_that_is_missing_is_the_image_s_fault_where_that_has_no_driver() -> None:
-    document = one(waiting(train(), "CreateContainerError", "could not load NVML"))
+    document = at_work(waiting(train(), "CreateContainerError", "could not load NVML"))
     said = ["lab/train-0: could not load NVML"]
     assert told(document) == [("runtime-missing", "lab/train-0", said)]
     document["aws"]["nodegroup"]["amiType"] = "AL2023_x86_64_STANDARD"
@@ -125,11 +109,11 @@ def test_a_refusal_of_the_kubelet_is_quoted(status: Document, *, refused: bool) 
     work = train("Failed")
     work["status"] = {**status, "conditions": [{"type": "Ready", "status": "False"}]}
     said = f"lab/train-0 on {NODE}: {status['reason']} {status['message']}"
-    assert told(one(work)) == ([("admission-refused", "lab/train-0", [said])] if refused else [])
+    assert told(at_work(work)) == ([("admission-refused", "lab/train-0", [said])] if refused else [])
 
 
 def test_of_pods_that_were_not_read_the_last_event_of_a_refusal_is_quoted() -> None:
-    document = one()
+    document = at_work()
     del document["kubernetes"]["pods"]
     document["kubernetes"]["events"] = [
         event("Pod", "train-0", "UnexpectedAdmissionError", "first", 4, namespace="lab"),
@@ -142,7 +126,7 @@ def test_of_pods_that_were_not_read_the_last_event_of_a_refusal_is_quoted() -> N
 
 def test_the_scheduler_has_a_minute_for_a_pod_beside_a_free_gpu() -> None:
     def waits(now: float, *events: Document) -> Document:
-        document = one(now=now)
+        document = at_work(now=now)
         without(document, "train-0")
         document["kubernetes"]["pods"].append(asking(minute=10))
         document["kubernetes"]["events"] = [*events]
@@ -177,7 +161,7 @@ def test_the_scheduler_has_a_minute_for_a_pod_beside_a_free_gpu() -> None:
 def test_a_pod_waits_rightly_for_gpus_that_others_hold(
     units: str, used: int, asked: int, said: list[str] | None
 ) -> None:
-    document = one()
+    document = at_work()
     without(document, "train-0")
     document["expected"]["gpus_per_node"] = 4
     mine = node_of(document, 0)
@@ -194,7 +178,7 @@ def test_a_pod_waits_rightly_for_gpus_that_others_hold(
 
 @pytest.mark.parametrize("closed", [{"unschedulable": True}, None])
 def test_where_no_node_takes_pods_a_pod_waits_rightly(closed: Document | None) -> None:
-    document = one()
+    document = at_work()
     without(document, "train-0")
     document["kubernetes"]["pods"].append(asking(9))
     assert len(told(document)) == 1
@@ -207,7 +191,7 @@ def test_where_no_node_takes_pods_a_pod_waits_rightly(closed: Document | None) -
     "held", [{"schedulingGates": [{"name": "queue"}]}, {"suspend": True}, {"nodeSelector": {"a": "b"}}]
 )
 def test_a_pod_that_is_held_back_on_purpose_is_left_alone(held: Document) -> None:
-    document = one()
+    document = at_work()
     without(document, "train-0")
     work = asking()
     work["spec"] |= held
@@ -216,11 +200,11 @@ def test_a_pod_that_is_held_back_on_purpose_is_left_alone(held: Document) -> Non
 
 
 def test_a_pod_waits_for_gpus_that_are_missing_for_a_reason_that_is_known_or_under_way() -> None:
-    missing = one(asking())
+    missing = at_work(asking())
     no_gpus(missing)
     missing["kubernetes"]["pods"].append(asking())
     assert [cause for cause, _, _ in told(missing)] == ["gpu-count-short"]
-    early = one(now=6)
+    early = at_work(now=6)
     no_gpus(early)
     early["kubernetes"]["pods"].append(asking(9))
     assert under_way(early) == [("gpus-announced", NODE, "11:03:00")]

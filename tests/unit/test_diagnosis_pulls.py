@@ -1,7 +1,5 @@
 """Pods that start, in full: images, jobs that are done, and failures that became history."""
 
-from typing import Any
-
 import pytest
 
 from tests.snapshots import (
@@ -9,11 +7,12 @@ from tests.snapshots import (
     POOL,
     Document,
     at,
+    at_work,
     event,
     healthy,
     pod,
-    replace,
     told,
+    train,
     under_way,
     waiting,
     without,
@@ -28,27 +27,12 @@ TOO_OLD = "unsatisfied condition: cuda>=13.0, please update your driver"
 MISMATCH = "driver/library version mismatch"
 
 
-def one(work: Document | None = None, now: float = 20, **logs: str) -> Document:
-    """A healthy pool of one node; `work` takes the place of its pod lab/train-0."""
-    document = healthy(nodes=1, now=now)
-    without(document, "train-waits")
-    document["kubernetes"]["events"] = []
-    if work is not None:
-        replace(document, work)
-    document["logs"] = {f"lab/{name.replace('_', '-')}": text for name, text in logs.items()}
-    return document
-
-
-def train(phase: str = "Pending", number: int | None = 0, **more: Any) -> Document:
-    return pod("train-0", "lab", number, gpus=1, phase=phase, **more)
-
-
 def test_a_container_whose_image_is_there_may_take_two_minutes_to_start() -> None:
     def starting(now: float, *events: Document, message: str = "") -> Document:
         work = train(minute=2)
         work["status"]["containerStatuses"] = []
         work["status"]["message"] = message
-        document = one(work, now=now)
+        document = at_work(work, now=now)
         document["kubernetes"]["events"] = [*events]
         return document
 
@@ -67,13 +51,13 @@ def test_a_container_whose_image_is_there_may_take_two_minutes_to_start() -> Non
     unread = starting(late)
     del unread["kubernetes"]["events"]
     assert told(unread)[0][2] == [f"{stands}nothing is said of it", "kubernetes.events not read"]
-    waits = one(waiting(train(minute=2), "ContainerCreating", "odd"), now=late)
+    waits = at_work(waiting(train(minute=2), "ContainerCreating", "odd"), now=late)
     assert told(waits) == [("unknown", POOL, [f"{stands}ContainerCreating odd"])]
 
 
 def test_an_image_may_be_pulled_for_two_minutes() -> None:
     def pulling(now: float, *later: Document) -> Document:
-        document = one(train(minute=2), now=now)
+        document = at_work(train(minute=2), now=now)
         said = event("Pod", "train-0", "Pulling", "Pulling image", 5, namespace="lab")
         document["kubernetes"]["events"] = [said, *later]
         return document
@@ -101,7 +85,7 @@ def test_an_image_may_be_pulled_for_two_minutes() -> None:
     ],
 )
 def test_a_pull_of_two_minutes_is_slow_in_every_unit(took: str, *, slow: bool) -> None:
-    document = one()
+    document = at_work()
     said = f'Successfully pulled image "x" in {took} ({took} including waiting)'
     document["kubernetes"]["events"] = [event("Pod", "train-0", "Pulled", said, namespace="lab")]
     assert told(document) == ([("image-pull-slow", "lab/train-0", [f"lab/train-0: {said}"])] if slow else [])
@@ -124,7 +108,7 @@ def test_where_no_container_is_known_the_last_event_says_whether_its_image_came(
 ) -> None:
     work = train(minute=19)
     work["status"]["containerStatuses"] = []
-    document = one(work)
+    document = at_work(work)
     document["kubernetes"]["events"] = [
         event("Pod", "train-0", reason, message, 19 + number / 10, namespace="lab")
         for number, (reason, message) in enumerate(events)
@@ -149,7 +133,7 @@ def test_where_no_container_is_known_the_last_event_says_whether_its_image_came(
 def test_a_job_that_is_done_makes_its_failed_pods_history(
     completions: int | None, succeeded: int | None, complete: str, *, history: bool
 ) -> None:
-    document = one(waiting(train(owner="Job/train"), "ErrImagePull", "gone"))
+    document = at_work(waiting(train(owner="Job/train"), "ErrImagePull", "gone"))
     job = {
         "metadata": {"name": "train", "namespace": "lab"},
         "spec": {"completions": completions},
@@ -172,7 +156,7 @@ def test_a_pod_that_failed_before_the_expectation_began_is_history(
     work["status"] |= {"reason": "UnexpectedAdmissionError", "message": "no"}
     state = {"terminated": {"exitCode": 1, **({} if ended is None else {"finishedAt": at(ended)})}}
     work["status"]["containerStatuses"][0]["state"] = state
-    assert (told(one(work)) == []) is history
+    assert (told(at_work(work)) == []) is history
 
 
 @pytest.mark.parametrize(
@@ -200,10 +184,10 @@ def test_a_pod_that_failed_is_history_once_another_of_its_owner_does_the_work(
 
 
 def test_what_a_pod_printed_before_it_was_restarted_counts_while_it_is_not_well() -> None:
-    document = one(waiting(train(), "CrashLoopBackOff", "back-off", restarts=1))
+    document = at_work(waiting(train(), "CrashLoopBackOff", "back-off", restarts=1))
     document["logs_previous"] = {"lab/train-0": TOO_OLD}
     assert told(document) == [("driver-too-old", "lab/train-0", [f"lab/train-0: {TOO_OLD}"])]
-    well = one()
+    well = at_work()
     well["logs_previous"] = {"lab/train-0": MISMATCH}
     assert told(well) == []
 
@@ -220,7 +204,7 @@ def test_what_a_pod_printed_before_it_was_restarted_counts_while_it_is_not_well(
 )
 def test_a_sandbox_that_could_not_be_made_is_over_once_it_stands(reasons: list[str], *, over: bool) -> None:
     work = train(minute=19)
-    document = one(work)
+    document = at_work(work)
     said = {"FailedCreatePodSandBox": 'no runtime for "nvidia" is configured'}
     document["kubernetes"]["events"] = [
         event("Pod", "train-0", reason, said.get(reason, "x"), 18 + number / 10, namespace="lab")
