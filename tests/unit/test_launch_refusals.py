@@ -16,8 +16,10 @@ ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
     ("said", "cause"),
     [
         (
-            "Your requested instance type (g5.xlarge) is not supported in your requested Availability Zone "
-            "(ap-northeast-2d). Please retry your request by not specifying an Availability Zone.",
+            (
+                "Your requested instance type (g5.xlarge) is not supported in your requested Availability "
+                "Zone (ap-northeast-2d). Please retry your request by not specifying an Availability Zone."
+            ),
             "no-capacity",
         ),
         (
