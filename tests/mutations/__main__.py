@@ -26,10 +26,14 @@ Each line is a breakage made by hand in one file (tests/mutations/breakages.py).
 product (tests/properties/test_laws.py; for law 10 tests/mutations/experiments.py) until its law was found broken; the
 number says how many it took. Made by `make mutations`.
 
-Mechanisms that stand twice are not in the table; with one of them gone nothing changes:
+What decides outside of histories is not in the table: alarms, node roles, the bounds of a calendar, how an installer
+is verified and how a text of AWS is read. tests/infra and tests/unit hold it.
+
+Mechanisms that stand twice are not in the table either; with one of them gone nothing changes:
 
 - A replayed command is refused by its stored answer and by the lease's state, a pause by the rule of admission and by a
   condition of the ledger's write.
+- The address of people takes no window for an opening, and the leases function knows none that is not planned.
 - A lease stops counting at its end, by its instant; and its close takes it out by its state.
 - An experiment that its own workflow does not undo is undone by its schedules, by the guard and by the close of its
   lease. So one that begins too late, that is changed after it was undone, or that keeps its schedules as its lease is
