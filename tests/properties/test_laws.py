@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.lengths import SEED, examples
 from tests.world.history import History, Step, history, play
 
-HISTORIES, PARTS = 2_000, 8
+HISTORIES, PARTS = 10_000, 20
 
 
 @pytest.mark.timeout(3600)
