@@ -1,6 +1,6 @@
 """Makes every breakage in a copy of the sources, one after the other, and tells which law's test saw it.
 
-Exits 1 where one was seen by none. With numbers as arguments only these are tried, and nothing is written.
+Exits 1 where one was seen by none. With numbers as arguments only these are tried, and only their rows are written.
 """
 
 import json
@@ -89,7 +89,7 @@ def _hunt(folder: Path, *arguments: str) -> dict[str, str]:
 
 
 def main(chosen: list[int]) -> int:
-    rows, unseen = [], 0
+    rows, unseen = _rows() if chosen else {}, 0
     tried = {number: each for number, each in enumerate(BREAKAGES) if not chosen or number in chosen}
     with ThreadPoolExecutor(AT_ONCE) as workers:
         for (number, breakage), (histories, what) in zip(
@@ -97,12 +97,18 @@ def main(chosen: list[int]) -> int:
         ):
             unseen += not (histories and what)
             said = what.partition(": ")[2] or "nothing"
-            rows.append(f"| {breakage.law} | {breakage.what} | {histories} | {said} |")
+            rows[breakage.what] = f"| {breakage.law} | {breakage.what} | {histories} | {said} |"
             sys.stdout.write(f"{number:2} law {breakage.law}: {breakage.what}: {histories}, {said}\n")
             sys.stdout.flush()
-    if not chosen:
-        PAGE.write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
+    told = [rows[each.what] for each in BREAKAGES if each.what in rows]
+    PAGE.write_text(HEAD + "\n".join(told) + "\n", "utf-8")
     return 1 if unseen else 0
+
+
+def _rows() -> dict[str, str]:
+    """The page's rows by what is taken out."""
+    lines = PAGE.read_text("utf-8").splitlines()
+    return {line.split(" | ")[1]: line for line in lines if re.match(r"\| \d+ \|", line)}
 
 
 if __name__ == "__main__":

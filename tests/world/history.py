@@ -267,6 +267,10 @@ class Play:
             self._ill_item = (pool, item, item["state"])
             item["state"] = {"S": "strange"}
             self.laws.ill.setdefault(pool, []).append((self.world.now, None))
+            if step.number > 1:
+                # What comes to the others meanwhile is dealt with as ever.
+                for other in (each for each in self.truth.pools() if each != pool):
+                    self._stray(Step("stray", other))
         self._wait(step)
 
     def _be_well(self) -> None:
