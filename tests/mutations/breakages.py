@@ -128,7 +128,7 @@ BREAKAGES = (
         "opens = opens",
     ),
     Breakage(
-        3,
+        5,
         "an answer carries whichever lease it is about",
         f"{HANDLERS}/leases_granting.py",
         '"lease" if answer.outcome == "granted" else "about"',

@@ -63,6 +63,8 @@ class Functions:
         self._agenda, self._chance = agenda, chance
         self.current: Invocation | None = None
         self.deleted: set[str] = set()
+        self.unheard: set[str] = set()
+        """Functions whose answers are lost, though they do all that they are asked."""
         self.troubles: Callable[[str, str], tuple[Trouble, ...]] = lambda _function, _step: ()
         self.seen: Callable[[Invocation, str], None] = lambda _invocation, _outcome: None
         self.unnamed: list[str] = []
@@ -86,6 +88,8 @@ class Functions:
 
         def work() -> None:
             result, error = self._outcome(invocation, lambda: _handler(name)(payload, None))
+            if name in self.unheard:
+                result, error = None, StatesError("Lambda.ServiceException", "the answer was lost")
             self._agenda.after(ANSWERED, lambda: done(result, error))
 
         if any(trouble.kind == "slow" for trouble in invocation.troubles):

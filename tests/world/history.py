@@ -58,7 +58,7 @@ KINDS_OF_STEPS = (
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
     "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
     "currency", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
-    "ill",
+    "ill", "unheard",
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def history(chance: random.Random, most: int = 12) -> History:
 
 def _step(chance: random.Random) -> Step:
     what = chance.choice(KINDS_OF_STEPS)
-    name = chance.choice(FUNCTIONS) if what in {"dead", "trouble"} else ""
+    name = chance.choice(FUNCTIONS) if what in {"dead", "trouble", "unheard"} else ""
     return Step(
         what,
         pool=chance.choice(("gpu", "gpu", "big")),
@@ -472,6 +472,15 @@ class Play:
             self.world.functions.deleted.add(step.name)
             self._wait(step)
             self.world.functions.deleted.discard(step.name)
+
+    def _unheard(self, step: Step) -> None:
+        """A function's answers are lost for a while; what it does is done. Somebody may ask meanwhile."""
+        with self._in_trouble():
+            self.world.functions.unheard.add(step.name)
+            if step.number > 1:
+                self._give("open", self._command("open", step, nodes=1, for_seconds=step.minutes * 120))
+            self._wait(step)
+            self.world.functions.unheard.discard(step.name)
 
     def _trouble(self, step: Step) -> None:
         """For a while calls fail, get lost, are made twice and take long, and functions die between two of them."""

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from tests.properties.contract_reading import opening
 from tests.world.chat import STUDENTS, written
 from tests.world.laws_at_once import HAND_OVER, LawsAtOnce
-from tests.world.people import PEOPLE
+from tests.world.people import PEOPLE, lease_of
 
 CLOSED_WITHIN = timedelta(minutes=15)
 """From the first surplus node to none in EC2, with nothing in trouble."""
@@ -37,6 +37,7 @@ class Laws(LawsAtOnce):
         self._money()
         self._every_second_is_in_one_place()
         self._nobody_is_somebody_else()
+        self._a_failure_closes_its_own()
         self._every_word_has_a_reason()
         self._steps_in_order()
         self.broken += sorted({f"no name for an error: {each}" for each in self.world.functions.unnamed})
@@ -153,6 +154,20 @@ class Laws(LawsAtOnce):
                 owner = self.truth.owner(pool, lease)
                 if who in ALONE and owner != who:
                     self._break(3, f"{who} touched {lease}, which is {owner}'s")
+
+    def _a_failure_closes_its_own(self) -> None:
+        """What a run that failed has closed is what it had opened, not what was open already."""
+        given = (
+            json.loads(each.input).get("command", {}) for each in self.world.workflows.executions.values()
+        )
+        failed = [command["opened_by"] for command in given if command.get("opened_by")]
+        for pool in self.truth.pools():
+            for who, lease in self.truth.touched(pool):
+                own = (
+                    lease in {lease_of("cli", run), lease_of("slack", run)} or lease in run for run in failed
+                )
+                if who == "OpenLab" and not any(own):
+                    self._break(5, f"a failure closed {lease}, which none of {failed} had opened")
 
     def _every_word_has_a_reason(self) -> None:
         for (_key, sort), item in self.world.dynamodb.items.items():
