@@ -28,7 +28,7 @@ def announced(snapshot: Snapshot, gathered: Gathered) -> None:
             continue
         if node.name in gathered.explained:
             # A broken GPU and a plugin that is switched off have nothing to do with each other.
-            if node.short_of(snapshot.gpus_per_node) and not node.allocatable:
+            if not node.brings_plugin and not node.allocatable and node.short_of(snapshot.gpus_per_node):
                 _disabled(snapshot, gathered, node)
             continue
         short = hardware.short_count(snapshot, node)
@@ -93,8 +93,6 @@ def _silent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
 
 
 def _disabled(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    if node.brings_plugin:
-        return False
     name = text(snapshot.policy, "metadata", "name") or "cluster-policy"
     if at(snapshot.policy, "spec", "devicePlugin", "enabled") is False and not _plugin_runs(snapshot, node):
         state = text(snapshot.policy, "status", "state")

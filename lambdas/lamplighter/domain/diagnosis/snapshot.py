@@ -4,7 +4,7 @@ Owns what was read and what was not (an absent key is not an empty list), and wh
 pods are in scope: the expected pool, and every pod that asks for its GPUs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -87,7 +87,7 @@ class Snapshot:
         if isinstance(found, Mapping):
             frames = [value for key, value in found.items() if key == "items" or part == "aws"]
             found = next((value for value in frames if isinstance(value, list)), [])
-        return [] if isinstance(found, str) or not isinstance(found, Sequence) else docs({"": found}, "")
+        return docs({"": found}, "")
 
     def not_read(self, *keys: str) -> list[str]:
         """Those of the dotted keys that were not read."""

@@ -18,7 +18,16 @@ _NEEDED = re.compile(
     r"nvidia-container-toolkit|nvidia-driver-daemonset|node-feature-discovery-worker|nfd-worker"
 )
 _OPERATOR = re.compile(r"^gpu-operator$|gpu-operator(?!.*node-feature)|node-feature-discovery-master")
-_ABOUT_NODE = ("driver-mismatch", "driver-broken", "runtime-missing", "driver-too-old", "cdi-unresolvable")
+# What the texts of a node's pods can name, the most fundamental first.
+_NAMED = (
+    "driver-mismatch",
+    "driver-broken",
+    "runtime-missing",
+    "wrong-ami",
+    "driver-too-old",
+    "cdi-unresolvable",
+    "no-addresses",
+)
 _RESTARTS = 3
 # With these, every operand is ready on the nodes that are there; all others may be why one is not.
 _NO_OPERAND_CARES = frozenset(
@@ -44,9 +53,8 @@ def needed_for_gpus(daemonset: str) -> bool:
 
 def explained_by_texts(snapshot: Snapshot, gathered: Gathered, node: Node, pods: Sequence[Pod]) -> bool:
     """Whether what the pods say names a cause for the node."""
-    order = [*_ABOUT_NODE[:3], "wrong-ami", *_ABOUT_NODE[3:], "no-addresses"]
     found = [
-        (order.index(cause), cause, f"{pod.called}: {symptom.said}")
+        (_NAMED.index(cause), cause, f"{pod.called}: {symptom.said}")
         for pod in pods
         if (symptom := workloads.symptom_of(snapshot, pod))
         for cause in [resolved(snapshot, node, symptom.cause)]
@@ -89,9 +97,8 @@ def operator_down(snapshot: Snapshot, gathered: Gathered) -> bool:
     for deployment in snapshot.listed("kubernetes", "deployments"):
         name = text(deployment, "metadata", "name")
         wanted = number(deployment, "spec", "replicas")
-        ready = number(deployment, "status", "availableReplicas") or 0
-        ready = max(ready, number(deployment, "status", "readyReplicas") or 0)
-        if not _OPERATOR.search(name) or ready or wanted == 0:
+        runs = any(number(deployment, "status", key) for key in ("availableReplicas", "readyReplicas"))
+        if not _OPERATOR.search(name) or runs or wanted == 0:
             continue
         state = condition(deployment, "Available")
         began = instant(state, "lastTransitionTime") or instant(deployment, "metadata", "creationTimestamp")
