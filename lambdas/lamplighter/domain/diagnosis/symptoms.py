@@ -101,9 +101,8 @@ def _telling(said: str) -> str:
     for word in _WORDS:
         place = low.find(word)
         while place >= 0:
-            end = said.find("\n", place)
-            end = len(said) if end < 0 else end
-            lines.add((said.rfind("\n", 0, place) + 1, end))
+            begin, end = _around(said, place, place)
+            lines.add((begin, end))
             place = low.find(word, end)
     return "\n".join(said[begin:end] for begin, end in sorted(lines))
 
@@ -132,9 +131,7 @@ def _lines(said: str, pattern: re.Pattern[str], now: datetime, since: datetime) 
     """Lines in which the pattern occurs, unless they say that they are older than `since`."""
     at = 0
     while match := pattern.search(said, at):
-        begin = said.rfind("\n", 0, match.start()) + 1
-        end = said.find("\n", match.end())
-        end = len(said) if end < 0 else end
+        begin, end = _around(said, match.start(), match.end())
         line = said[begin:end].strip()
         stamp = _stamped(line, now)
         if stamp is None or stamp >= since:
@@ -142,21 +139,26 @@ def _lines(said: str, pattern: re.Pattern[str], now: datetime, since: datetime) 
         at = end
 
 
+def _around(said: str, first: int, last: int) -> tuple[int, int]:
+    """Where the line, or the lines, begin and end in which these places are."""
+    end = said.find("\n", last)
+    return said.rfind("\n", 0, first) + 1, len(said) if end == -1 else end
+
+
 def _stamped(line: str, now: datetime) -> datetime | None:
     """When a line was written, where it says so: klog (no year, UTC) or RFC 3339."""
     if match := _STAMP.match(line):
         try:
-            read = datetime.fromisoformat(match[1] + (match[2] or "Z"))
-        except ValueError:
+            return datetime.fromisoformat(match[1] + (match[2] or "Z")).astimezone(UTC)
+        except (ValueError, OverflowError):
             return None
-        return read.astimezone(UTC)
     match = _KLOG.match(line)
     if not match:
         return None
     month, day, hour, minute, second = (int(part) for part in match.groups())
     try:
         read = datetime(now.year, month, day, hour, minute, second, tzinfo=UTC)
+        # In January, December's lines are of the year before.
+        return read.replace(year=now.year - 1) if read - now > timedelta(days=1) else read
     except ValueError:
         return None
-    # In January, December's lines are of the year before.
-    return read.replace(year=now.year - 1) if read - now > timedelta(days=1) else read

@@ -1,0 +1,87 @@
+"""Texts line by line: which XIDs are fatal, which year a line is of, and where a line begins and ends."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.diagnosis.hardware import other_fault
+from lamplighter.domain.diagnosis.node import Node
+from lamplighter.domain.diagnosis.symptoms import lost, symptom, xids
+from tests.diagnosis_cases import conditions
+from tests.snapshots import at_work, told
+
+NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+LOST = "GPU is lost"
+
+# After these NVIDIA asks for a reset of the GPU or a restart of the node.
+FATAL = {46, 48, 54, 62, 63, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 142, 143, 151, 155, 156, 158}
+
+
+def test_of_all_xids_those_are_fatal_after_which_the_gpu_cannot_be_used() -> None:
+    fault = {"type": "AcceleratedHardwareReady", "status": "False", "reason": ""}
+    document = at_work()
+    conditions(document, 0).append(fault)
+
+    def fatal(number: int) -> bool:
+        fault["reason"] = f"NvidiaXID{number}Error"
+        return [cause for cause, _, _ in told(document)] == ["xid"]
+
+    assert {number for number in range(170) if fatal(number)} == FATAL
+
+
+@pytest.mark.parametrize(
+    ("reason", "status", "said"),
+    [
+        ("NvidiaFabricError", "False", "a AcceleratedHardwareReady=False, NvidiaFabricError: odd"),
+        ("NvidiaFabricError", "True", None),
+        ("NvidiaXID13Error", "False", None),
+        ("NvidiaDoubleBitError", "False", None),
+        ("NvidiaDeviceCountMismatch", "False", None),
+    ],
+)
+def test_a_fault_of_the_hardware_is_another_where_no_rule_knows_it(
+    reason: str, status: str, said: str | None
+) -> None:
+    state = {"type": "AcceleratedHardwareReady", "status": status, "reason": reason, "message": "odd"}
+    assert other_fault(Node({"metadata": {"name": "a"}, "status": {"conditions": [state]}})) == said
+
+
+@pytest.mark.parametrize(
+    ("line", "now", "counts"),
+    [
+        ("E1231 23:30:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), True),
+        ("E1231 22:30:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), False),
+        ("E0101 00:20:00.000001 1 x.go] ", datetime(2027, 1, 1, 0, 30, tzinfo=UTC), True),
+        ("E0229 12:00:00.000001 1 x.go] ", datetime(2028, 1, 10, tzinfo=UTC), True),
+        ("E0229 12:00:00.000001 1 x.go] ", datetime(2028, 3, 1, tzinfo=UTC), False),
+        ("0001-01-01T00:00:00+09:00 ", NOON, True),
+        ("9999-12-31T23:59:59-09:00 ", NOON, True),
+    ],
+)
+def test_a_line_is_of_the_year_that_it_can_be_of(line: str, now: datetime, *, counts: bool) -> None:
+    assert lost(f"{line}{LOST}", now, now - timedelta(hours=1)) == (f"{line}{LOST}" if counts else None)
+
+
+@pytest.mark.parametrize("around", ["{}", "\n{}", "\n\n{}\n", "fine\n{}\nfine", "{}\nfine", "fine\n\t{}"])
+def test_a_line_is_told_whole_and_alone_wherever_it_stands(around: str) -> None:
+    assert lost(around.format(LOST), NOON, NOON) == LOST
+    for said in (
+        "nvml error: driver not loaded",
+        "please update your driver",
+        "no runtime for nvidia is configured",
+    ):
+        found = symptom([around.format(said)], NOON, NOON)
+        assert found is not None
+        assert found.said == said
+    assert list(xids(around.format("Xid (PCI:0): 79"), NOON, NOON)) == [(79, "Xid (PCI:0): 79")]
+
+
+def test_every_line_with_a_symptom_is_looked_at_and_each_line_once() -> None:
+    old = "2026-11-20T11:00:00Z unresolvable CDI devices, unresolvable"
+    new = "2026-11-20T12:00:00Z unresolvable CDI devices, unresolvable"
+    found = symptom(["fine", f"{old}\nfine\n{old}\nfine\n{new}\n{new} again"], NOON, NOON)
+    assert found is not None
+    assert found.said == new
+    twice = "Xid (PCI:0): 79, Xid (PCI:0): 48"
+    assert list(xids(f"{twice}\n{twice}", NOON, NOON)) == [(79, twice), (48, twice)] * 2
