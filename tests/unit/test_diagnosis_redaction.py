@@ -200,3 +200,24 @@ def test_what_is_no_text_stays_and_a_tuple_becomes_a_list() -> None:
 )
 def test_what_looks_like_a_secret_is_taken_out_of_a_text(text: str, left: str) -> None:
     assert scrubbed(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('--passphrase "correct horse battery" next', f'--passphrase "{TAKEN_OUT}" next'),
+        ("--passphrase 'correct horse battery' next", f"--passphrase '{TAKEN_OUT}' next"),
+        (r'--token "a \" b" next', f'--token "{TAKEN_OUT}" next'),
+        ('--token "open next', f'--token "{TAKEN_OUT}" next'),
+        ("--token it's next", f"--token {TAKEN_OUT} next"),
+        ("--token abc'", f"--token {TAKEN_OUT}"),
+        ('password="correct horse"', f'password="{TAKEN_OUT}"'),
+    ],
+)
+def test_a_secret_is_taken_out_whole_with_whatever_quotes_it_has(text: str, left: str) -> None:
+    assert scrubbed(text) == left
+
+
+def test_an_environment_is_found_wherever_its_container_stands() -> None:
+    deep = {"a": [{"b": ({"env": [{"name": "LAB_TOKEN", "value": "sesame"}]},)}]}
+    assert redacted({"spec": deep, "logs": {"a": "sesame"}})["logs"] == {"a": TAKEN_OUT}

@@ -35,17 +35,19 @@ _BY_FORM = tuple(
 )
 _USER_INFO = re.compile(r"(://)[^/\s:@\"']{1,200}:[^/\s@\"']{1,200}@")
 _BEARER = re.compile(r"\b(bearer|basic)(\s+)[A-Za-z0-9._~+/-]{6,}=*", re.IGNORECASE)
+_QUOTED = r"\"(?:[^\"\\]|\\.){1,4000}\"|'[^']{1,4000}'"
 # name=value, name: value, "name": "value", --name value, --name=value
 _NAMED = re.compile(
     r"(?P<name>[A-Za-z0-9_.-]{0,60}(?:passw(?:or)?d|passphrase|pwd|secret|token|api[-_.]?key|access[-_.]?key"
     r"|private[-_.]?key|credentials?|cookie|signature|authorization|sig)[A-Za-z0-9_.-]{0,40})"
     r"(?P<between>[\"']?\s{0,3}[=:]\s{0,3})"
-    r"(?P<value>\"(?:[^\"\\]|\\.){1,4000}\"|'[^']{1,4000}'|[^\s\"',;&}\])]{1,4000})",
+    rf"(?P<value>{_QUOTED}|[^\s\"',;&}}\])]{{1,4000}})",
     re.IGNORECASE,
 )
 _OPTION = re.compile(
     r"(?P<name>--?[A-Za-z0-9_.-]{0,60}(?:passw(?:or)?d|passphrase|pwd|secret|token|api[-_.]?key|access[-_.]?key"
-    r"|private[-_.]?key|credentials?)[A-Za-z0-9_.-]{0,40})(?P<between>\s{1,3})(?P<value>[^\s-][^\s]{0,4000})",
+    r"|private[-_.]?key|credentials?)[A-Za-z0-9_.-]{0,40})(?P<between>\s{1,3})"
+    rf"(?P<value>{_QUOTED}|[^\s-][^\s]{{0,4000}})",
     re.IGNORECASE,
 )
 # None of them can match in a text without one of these letters' sequences: most texts are asked only this.
