@@ -11,6 +11,8 @@ _SHOTS = "for name, minutes in zip(schedule_names(pool), MINUTES, strict={})"
 _IN_THE_AIR = (
     "(shot for shot in zip(schedule_names(pool), shots, strict={}) if in_the_air(shot[1], now)), None"
 )
+_WANTED = 'desired = number(daemonset, "status", "desiredNumberScheduled") or {}'
+_AROUND = 'return said.rfind("\\n", {}, first) + 1, len(said) if end == -1 else end'
 
 EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
@@ -30,5 +32,16 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/failsafe.py", _SHOTS.format(True), _SHOTS.format(False)): "both are as long as MINUTES",
     (f"{_DOMAIN}/failsafe.py", _IN_THE_AIR.format(True), _IN_THE_AIR.format(False)): (
         "both are as long as MINUTES"
+    ),
+    (f"{_DOMAIN}/diagnosis/software.py", _WANTED.format(0), _WANTED.format(-1)): (
+        "none is wanted by either, and so many are always ready"
+    ),
+    (
+        f"{_DOMAIN}/diagnosis/symptoms.py",
+        "at = 0",
+        "at = -1",
+    ): "a search that begins before the text begins with it",
+    (f"{_DOMAIN}/diagnosis/symptoms.py", _AROUND.format(0), _AROUND.format(1)): (
+        "an empty line before it is stripped, and says nothing"
     ),
 }
