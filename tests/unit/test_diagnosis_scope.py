@@ -85,3 +85,10 @@ def test_logs_may_be_left_out(part: str) -> None:
 def test_a_frame_without_its_list_is_an_empty_one(found: Document) -> None:
     assert read(nodes=found).nodes == []
     assert read(nodes={"other": [{}], "items": [{"metadata": {"name": "a"}}]}).nodes[0].name == "a"
+
+
+def test_a_log_without_its_pod_is_nvidia_s_by_the_pod_s_name_and_not_by_its_namespace() -> None:
+    document = at_work()
+    document["kubernetes"]["pods"] = []
+    document["logs"] = {"gpu-operator/web": "text", "kube-system/nvidia-dcgm-1": "text"}
+    assert [each.called for each in Snapshot.read(document).pods] == ["kube-system/nvidia-dcgm-1"]
