@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from lamplighter.domain.diagnosis import workloads
 from lamplighter.domain.diagnosis.document import Doc, docs, number, text
-from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.findings import LONGEST_EVIDENCE, Gathered
 from lamplighter.domain.diagnosis.pod import Pod
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
@@ -44,13 +44,13 @@ def blocked(snapshot: Snapshot, gathered: Gathered) -> None:
 
 def _judge(snapshot: Snapshot, gathered: Gathered, called: str, pods: list[Pod], closed: str) -> None:
     alive = [pod for pod in pods if not pod.succeeded and not workloads.is_history(snapshot, pod)]
-    if not alive or any(not pod.node and pod.phase == "Pending" for pod in alive):
+    # A rank that waits for one that is broken says the same as one whose path is closed.
+    if not alive or any(pod.phase == "Pending" for pod in alive):
         return
     logs = {pod.called: snapshot.logs(pod) or snapshot.logs(pod, previous=True) for pod in alive}
     if any(_RESULT.search(log) for log in logs.values()) or _met_later(snapshot, pods):
         return
-    # A rank that waits for one that is broken says the same as one whose path is closed.
-    if any(_never_ran(snapshot, pod) for pod in [*alive, *_ranks_beside(snapshot, pods)]):
+    if any(_never_ran(snapshot, pod) for pod in _ranks_beside(snapshot, pods)):
         return
     if not closed and any(_kept_back(snapshot, gathered, pod) for pod in alive):
         return
@@ -88,7 +88,7 @@ def _never_ran(snapshot: Snapshot, pod: Pod) -> bool:
 
 def _kept_back(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> bool:
     """Whether the rank has a trouble of its own, or its node has."""
-    if pod.node in gathered.explained or pod.phase == "Pending":
+    if pod.node in gathered.explained:
         return True
     if pod.healthy:
         return False
@@ -119,7 +119,7 @@ def _timed_out(log: str) -> str | None:
     if match is None:
         return None
     begin = log.rfind("\n", 0, match.start()) + 1
-    return log[begin : begin + 400].partition("\n")[0].strip()
+    return log[begin : begin + LONGEST_EVIDENCE].partition("\n")[0].strip()
 
 
 def _closed(snapshot: Snapshot) -> str:
