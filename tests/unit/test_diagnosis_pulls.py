@@ -78,9 +78,12 @@ def test_an_image_may_be_pulled_for_two_minutes() -> None:
         ("1m59s999ms", False),
         ("1m59s1000ms", True),
         ("1h", True),
+        ("0.03334h", True),
+        ("0.03333h", False),
         ("120000000us", True),
         ("120000000µs", True),
         ("119999999us", False),
+        ("119999999µs", False),
         ("1.2.3h", False),
     ],
 )

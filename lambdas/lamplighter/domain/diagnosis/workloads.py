@@ -22,7 +22,7 @@ _PULL_FAILED = {
     "RegistryUnavailable",
 }
 _PULL_EVENT = re.compile(r"Failed to pull image|ImagePullBackOff|ErrImagePull|Back-off pulling image")
-_PULLED_IN = re.compile(r"Successfully pulled image .{0,300}? in ((?:[\d.]+(?:h|ms|m|us|µs|s))+)")
+_PULLED_IN = re.compile(r"Successfully pulled image .{0,300}? in ((?:\d+(?:\.\d+)?(?:h|ms|m|us|µs|s))+)")
 _UNIT = re.compile(r"([\d.]+)(h|ms|m|us|µs|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 _GPU_TAINT = re.compile(r"untolerated taint (\{nvidia\.com/[^}]{0,200}\})")
@@ -101,7 +101,7 @@ def pull_failure(snapshot: Snapshot, pod: Pod) -> str | None:
     said = [
         each for each in snapshot.events_of(pod) if each.reason in {"Failed", "BackOff", "Pulled", "Started"}
     ]
-    if said and said[-1].reason not in {"Pulled", "Started"} and _PULL_EVENT.search(said[-1].message):
+    if said and _PULL_EVENT.search(said[-1].message):
         return f"{pod.called}: {said[-1]}"
     return None
 
@@ -124,13 +124,7 @@ def pulling_since(snapshot: Snapshot, pod: Pod) -> datetime | None:
 
 def _duration(written: str) -> float:
     """Seconds of a Go duration such as 2m18.049s."""
-    total = 0.0
-    for figure, unit in _UNIT.findall(written):
-        try:
-            total += float(figure) * _SECONDS[unit]
-        except ValueError:
-            return 0.0
-    return total
+    return sum(float(figure) * _SECONDS[unit] for figure, unit in _UNIT.findall(written))
 
 
 def refused(snapshot: Snapshot, pod: Pod) -> str | None:
