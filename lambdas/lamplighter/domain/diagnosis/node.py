@@ -79,7 +79,7 @@ class Node:
     @cached_property
     def replicas(self) -> int:
         """Schedulable units a GPU is shared as."""
-        return max(1, number(self.labels, "nvidia.com/gpu.replicas") or 1)
+        return number(self.labels, "nvidia.com/gpu.replicas") or 1
 
     def _units(self, which: str) -> int | None:
         """GPU units of capacity or allocatable; None where the resource was never announced."""
