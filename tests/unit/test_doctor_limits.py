@@ -98,6 +98,20 @@ def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: Outc
 
 
 @pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        ("2028-01-05", "the last planned window, once, ends on 2028-01-05"),
+        ("2028-01-06", "the last planned window is over"),
+    ],
+)
+def test_the_calendar_is_looked_at_for_400_days(day: str, said: str) -> None:
+    days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    once = {"name": "once", "days": days, "start": "20:00", "end": "23:00", "from": day, "until": day}
+    (found,) = house.last_window(FACTS, lab(windows=[once]), NOW)
+    assert found.said == said
+
+
+@pytest.mark.parametrize(
     ("facts", "more", "found"),
     [
         (FACTS, {}, well("cluster lab is there, Kubernetes 1.35")),
@@ -173,6 +187,7 @@ def test_autoscalers_are_judged_by_the_groups_that_they_could_open() -> None:
         unknown("403", "kubectl get deployments -A | grep -e autoscaler -e karpenter")
     ]
     assert judged(inside=Inside(both), groups=unread) == [unknown(REFUSED)]
+    assert judged(inside=Inside(both), groups={**unread, "big": Unread("403")}) == [unknown(REFUSED)]
     assert judged(groups=unread) == [well("no autoscaler of cluster lab can fight over the pools")]
     assert [one.outcome for one in judged(inside=Inside(both))] == [NOT_OK, NOT_OK]
     assert [one.outcome for one in judged(inside=Inside(AUTOSCALER), groups=group(group_tags={}))] == [OK]

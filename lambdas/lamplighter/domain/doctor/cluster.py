@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from lamplighter.data import lifecycle, versions
-from lamplighter.domain.adoption import About, FoundCluster, Obstacle, of_autoscalers, of_cluster
+from lamplighter.domain.adoption import About, FoundCluster, of_autoscalers, of_cluster
 from lamplighter.domain.doctor.facts import Facts, Group, Inside
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab import Lab
@@ -38,8 +38,9 @@ def authentication(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement
     if isinstance(found, Judgement):
         yield found
         return
-    wrong = [one for one in of_cluster(found) if one.about is About.AUTHENTICATION]
-    yield _first(wrong) or well(f"cluster {found.name} has authentication mode {found.authentication}")
+    yield _wrong(found, About.AUTHENTICATION) or well(
+        f"cluster {found.name} has authentication mode {found.authentication}"
+    )
 
 
 def endpoint(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -48,7 +49,7 @@ def endpoint(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     if isinstance(found, Judgement):
         yield found
         return
-    wrong = _first([one for one in of_cluster(found) if one.about is About.ENDPOINT])
+    wrong = _wrong(found, About.ENDPOINT)
     if wrong is not None:
         yield wrong
     elif isinstance(facts.inside, Unread):
@@ -197,5 +198,6 @@ def _version(facts: Facts, lab: Lab) -> str | Unread:
     return lab.cluster.kubernetes_version
 
 
-def _first(obstacles: list[Obstacle]) -> Judgement | None:
-    return unwell(obstacles[0].said, obstacles[0].advice) if obstacles else None
+def _wrong(found: FoundCluster, about: About) -> Judgement | None:
+    said = (unwell(one.said, one.advice) for one in of_cluster(found) if one.about is about)
+    return next(said, None)
