@@ -7,6 +7,9 @@ _SHORTENS = (
     "if command.source in MAY_SHORTEN and command.closes is not None and command.closes {} lease.closes:"
 )
 _EDGES = "edges = sorted({{opens, *(lease.opens for lease in leases if opens {} lease.opens < closes)}})"
+_SANDBOX = 'over = event.reason == "FailedCreatePodSandBox" and (runs or (made and made[-1] {} place))'
+_SUCCEEDED = 'return complete or (number(job, "status", "succeeded") or {}) >= wanted'
+_ONLY_NODE = 'spec = {{"nodeName": nodes[{}] if len(nodes) == 1 else "", "containers": containers}}'
 _SHOTS = "for name, minutes in zip(schedule_names(pool), MINUTES, strict={})"
 _IN_THE_AIR = (
     "(shot for shot in zip(schedule_names(pool), shots, strict={}) if in_the_air(shot[1], now)), None"
@@ -29,6 +32,15 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _EDGES.format("<"),
         _EDGES.format("<="),
     ): "its own opening is among them already",
+    (f"{_DOMAIN}/diagnosis/workloads.py", _SANDBOX.format(">"), _SANDBOX.format(">=")): (
+        "a sandbox that could not be made is none that stands"
+    ),
+    (f"{_DOMAIN}/diagnosis/workloads.py", _SUCCEEDED.format(0), _SUCCEEDED.format(-1)): (
+        "every job wants at least one pod"
+    ),
+    (f"{_DOMAIN}/diagnosis/pod.py", _ONLY_NODE.format(0), _ONLY_NODE.format(" -1")): (
+        "the only one is first and last"
+    ),
     (f"{_DOMAIN}/failsafe.py", _SHOTS.format(True), _SHOTS.format(False)): "both are as long as MINUTES",
     (f"{_DOMAIN}/failsafe.py", _IN_THE_AIR.format(True), _IN_THE_AIR.format(False)): (
         "both are as long as MINUTES"
