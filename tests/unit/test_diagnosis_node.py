@@ -120,3 +120,9 @@ def test_each_node_is_waited_for_by_itself(*, ready: bool) -> None:
     found = judge(document)
     assert [(each.cause.name, each.about) for each in found.findings] == [("node-not-ready", NODES[1])]
     assert [each.about for each in found.in_progress] == ([] if ready else [NODES[0]])
+
+
+def test_a_node_says_why_it_is_not_ready_or_that_it_says_nothing() -> None:
+    assert Node(node(ready=False)).ready_said == "KubeletNotReady: cni plugin not initialized"
+    assert Node(node(ready=True)).ready_said == "KubeletReady"
+    assert Node({}).ready_said == "no Ready condition"
