@@ -72,3 +72,9 @@ def test_a_figure_in_the_name_of_an_image_is_no_duration() -> None:
         ("Pulled", 'Successfully pulled image "lab/train:90m" in 3s (3s including waiting)', 10)
     )
     assert told(document) == []
+
+
+def test_only_a_device_plugin_has_what_it_missed_before_it_registered() -> None:
+    printed = "could not load NVML\nRegistered device plugin for 'x'"
+    document = at_work(waiting(train(), "CrashLoopBackOff", "odd", restarts=1), train_0=printed)
+    assert told(document) == [("runtime-missing", "lab/train-0", ["lab/train-0: could not load NVML"])]
