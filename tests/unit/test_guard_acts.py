@@ -1,0 +1,246 @@
+"""What comes of a breach: what is done once, how it stands in the trail, and who is told."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto.sns.models import sns_backends
+
+from handlers.guard import sweep_all
+from handlers.guard_acts import act
+from handlers.guard_facts import gather
+from handlers.guard_watch import gather_lab
+from handlers.leases_changes import change
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.breach import Action, Breach, Rule
+from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.pool import Phase
+from lamplighter.errors import OutsideFailed, TryLater
+from tests.unit.lab_on_moto import EIGHT, LAB, REGION, LabOnMoto, lab_on_moto
+
+SECOND = 1 / 60
+ALWAYS = EIGHT - timedelta(days=2)
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+class Busy(NodeGroups):
+    """EKS is at an update that never ends."""
+
+    def bound(self, name: str, maximum: int, desired: int) -> str:
+        raise TryLater(f"EKS is busy with {name}, not at {maximum} around {desired}")
+
+
+def silent() -> Connection:
+    raise OutsideFailed("eks:DescribeCluster on lab got no answer")
+
+
+def facts(lab: LabOnMoto) -> PoolFacts:
+    return gather(lab.watch, "gpu", gather_lab(lab.watch))
+
+
+def does(lab: LabOnMoto, rule: Rule, action: Action, **more: Any) -> bool:
+    return act(lab.watch, facts(lab), Breach(rule, "so it is", action, **more))
+
+
+def trail(lab: LabOnMoto) -> list[Entry]:
+    return [each for each in lab.capacity.ledger.audit("gpu", ALWAYS) if "rule" in each.details]
+
+
+def paged(lab: LabOnMoto) -> list[bool]:
+    return [each.details.get("paged") == "yes" for each in trail(lab)]
+
+
+def sent(topic: str) -> list[str]:
+    arn = f"arn:aws:sns:{REGION}:123456789012:{topic}"
+    return [str(each[1]) for each in sns_backends["123456789012"][REGION].topics[arn].sent_notifications]
+
+
+@pytest.mark.parametrize(
+    ("rule", "action", "kind", "what", "told"),
+    [
+        (Rule.NODE_WITHOUT_LEASE, Action.CLOSE, "breach", "closes pool gpu", True),
+        (Rule.STRAY_INSTANCE, Action.TERMINATE, "breach", "ends instances of pool gpu", True),
+        (Rule.FAILSAFE_WRONG, Action.REARM, "breach", "re-arms the failsafe of pool gpu", True),
+        (Rule.FAILSAFE_LEFT, Action.DISARM, "breach", "takes away the failsafe left on pool gpu", False),
+        (Rule.SIZES_CHANGED, Action.RESTORE_SIZES, "breach", "puts back the sizes of pool gpu", True),
+        (Rule.CURFEW_WRONG, Action.SWITCH_CURFEW, "breach", "switches the curfew of pool gpu", False),
+        (Rule.NODE_UNPROTECTED, Action.PROTECT, "noted", "keeps autoscalers from pool gpu", False),
+        (Rule.IDLE_LEASE, Action.WARN, "warned", "warns about pool gpu", False),
+        (Rule.SIZES_CHANGED, Action.NOTE, "noted", "notes about pool gpu", False),
+        (Rule.SECOND_CLAIM, Action.SAY, "breach", "watches pool gpu", True),
+        (Rule.LEAKED, Action.MARK_LEAKED, "leaked", "calls leaked pool gpu", True),
+        (Rule.LEAKED, Action.PAGE, "leaked", "pages about pool gpu", True),
+        (Rule.LEAKED, Action.SAY, "leaked", "watches pool gpu", True),
+        (Rule.LEAKED, Action.CLOSE, "leaked", "closes pool gpu", False),
+        (Rule.LEAKED, Action.TERMINATE, "leaked", "ends instances of pool gpu", False),
+    ],
+)
+def test_what_is_done_stands_in_the_trail_and_pages_where_a_person_is_needed(
+    lab: LabOnMoto, rule: Rule, action: Action, kind: str, what: str, *, told: bool
+) -> None:
+    assert does(lab, rule, action, lease="cli-1", target=1) is True
+
+    [entry] = trail(lab)
+    assert (entry.kind, entry.who, entry.what, entry.why) == (kind, "guard", what, "so it is")
+    assert (entry.lease, entry.nodes) == ("cli-1", 1)
+    assert entry.details == {"rule": rule, "action": action, **({"paged": "yes"} if told else {})}
+    assert len(sent("pages")) == told
+
+
+@pytest.mark.parametrize("action", [Action.RESTORE, Action.RECOVER])
+def test_what_there_is_nothing_of_is_not_done_and_not_said(lab: LabOnMoto, action: Action) -> None:
+    assert does(lab, Rule.NO_LONGER_LEAKED, action) is False
+    assert trail(lab) == []
+
+
+@pytest.mark.parametrize(("leased", "phase"), [(True, Phase.OPEN), (False, Phase.CLOSED)])
+def test_a_leak_that_is_over_is_paged_and_leaves_the_pool_open_or_closed(
+    lab: LabOnMoto, phase: Phase, *, leased: bool
+) -> None:
+    lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
+    if leased:
+        lab.lease(nodes=1)
+
+    assert does(lab, Rule.NO_LONGER_LEAKED, Action.RECOVER) is True
+
+    state = lab.capacity.ledger.pool("gpu")
+    assert (state.leaked_since, state.phase) == (None, phase)
+    assert paged(lab) == [True]
+
+
+def test_what_goes_on_is_paged_once_and_another_rule_or_lease_by_itself(lab: LabOnMoto) -> None:
+    for rule, lease in (
+        (Rule.STRAY_INSTANCE, None),
+        (Rule.STRAY_INSTANCE, None),
+        (Rule.STRAY_INSTANCE, "cli-1"),
+        (Rule.NODE_WITHOUT_LEASE, None),
+    ):
+        does(lab, rule, Action.TERMINATE, lease=lease)
+
+    assert paged(lab) == [True, False, True, True]
+
+
+def test_where_kubernetes_or_eks_cannot_be_asked_nothing_is_done_and_nothing_said(lab: LabOnMoto) -> None:
+    seen = facts(lab)
+    lab.capacity.nodegroups = Busy(LAB)
+
+    assert act(lab.watch, seen, Breach(Rule.SIZES_CHANGED, "", Action.RESTORE_SIZES)) is False
+    watch = replace(lab.watch, connect=silent)
+    assert act(watch, seen, Breach(Rule.NODE_UNPROTECTED, "", Action.PROTECT)) is False
+    assert trail(lab) == []
+
+
+def test_people_are_told_of_the_very_lease_that_ends_and_of_its_end(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.lease(nodes=1, name="cli-2", owner="bob")
+    lab.at(3)
+
+    does(lab, Rule.IDLE_LEASE, Action.WARN, lease="cli-2")
+    does(lab, Rule.IDLE_LEASE, Action.WARN, lease="gone")
+
+    [said] = sent("notices")
+    assert "bob's lease" in said
+    assert "05:18" in said
+
+
+def test_what_is_only_watched_is_said_again_after_a_day(lab: LabOnMoto) -> None:
+    change({"command": lab.command("watch", lease=None)}, lab.watch.desk)
+    lab.scale(1)
+    said = []
+    for minutes in (0, 5, 24 * 60 - SECOND, 24 * 60, 24 * 60 + 5):
+        lab.at(minutes)
+        does(lab, Rule.NODE_WITHOUT_LEASE, Action.SAY)
+        said.append(len(trail(lab)))
+    does(lab, Rule.NODE_WITHOUT_LEASE, Action.SAY, lease="cli-1")
+
+    assert said == [1, 1, 1, 2, 2]
+    assert paged(lab) == [True, True, True]
+
+
+@pytest.mark.parametrize(("seconds", "done"), [(90, False), (91, True)])
+def test_a_shot_that_fires_within_ninety_seconds_is_not_looked_at(
+    lab: LabOnMoto, seconds: int, *, done: bool
+) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.watch.desk.arm("gpu")
+    lab.watch.desk.failsafes.delete(["failsafe-gpu-10"])
+    lab.at(10 - seconds * SECOND)
+
+    assert does(lab, Rule.FAILSAFE_WRONG, Action.REARM) is done
+    assert does(lab, Rule.FAILSAFE_WRONG, Action.CLOSE, lease="cli-1", target=0) is False
+
+
+# --- the close that the guard starts -------------------------------------------------------------
+
+
+def test_the_close_of_a_pool_is_good_for_an_hour_and_named_by_its_five_minutes(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    lab.at(8)
+
+    sweep_all(lab.watch)
+
+    [close] = lab.closes
+    assert (close["id"], close["issued"]) == ("guard-gpu-pool-20261120T2005Z", "2026-11-20T20:08:00Z")
+    assert close["expires"] == "2026-11-20T21:08:00Z"
+    assert (close.get("closes"), close.get("generation")) == (None, None)
+
+
+def test_the_nodes_of_a_lease_are_left_to_its_close(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+    lab.at(3)
+
+    assert does(lab, Rule.LEASE_PAST_ITS_END, Action.CLOSE, lease="cli-1", target=0) is True
+
+    [close] = lab.closes
+    assert (close["id"], close["closes"], close["generation"]) == (
+        "guard-gpu-cli-1-20261120T2000Z",
+        "2026-11-20T20:00:00Z",
+        0,
+    )
+    assert lab.sizes["desiredSize"] == 1
+
+
+def test_the_close_of_a_lease_that_is_being_closed_is_for_no_end_of_it(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    closing = lab.capacity.ledger.leases("gpu")
+    why = Entry(EIGHT, "gpu", "closing", "alice", "closes", "so it is")
+    lab.capacity.ledger.begin_closing(closing, lab.capacity.ledger.pool("gpu"), EIGHT, why)
+    assert [each.state for each in lab.capacity.ledger.leases("gpu")] == [LeaseState.CLOSING]
+
+    does(lab, Rule.CLOSING_ABANDONED, Action.CLOSE, lease="cli-1", target=0)
+
+    [close] = lab.closes
+    assert (close.get("closes"), close.get("generation"), close["lease"]) == (None, None, "cli-1")
+
+
+def test_a_surplus_beside_a_lease_is_left_to_its_close(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.watch.desk.arm("gpu")
+    lab.scale(2)
+
+    assert does(lab, Rule.MORE_NODES_THAN_LEASES, Action.CLOSE, target=1) is True
+
+    assert (lab.sizes["desiredSize"], len(lab.closes)) == (2, 1)
+
+
+def test_the_close_of_another_lease_is_not_held_up_by_one_that_was_started(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.lease(nodes=1, opens=-60, closes=0, name="cli-2")
+
+    for name in ("cli-1", "cli-1", "cli-2"):
+        does(lab, Rule.LEASE_PAST_ITS_END, Action.CLOSE, lease=name, target=0)
+
+    assert [close["lease"] for close in lab.closes] == ["cli-1", "cli-2"]

@@ -1,0 +1,235 @@
+"""What proves that a pool is at zero, what speaks against it and for how long, and when EKS's own wait is ended."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.guard_proof import end_drains, mark_leaked, prove_zero
+from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain import instant
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.capacity import Activity, Group, Member
+from lamplighter.errors import OutsideFailed, TryLater
+from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto, lab_on_moto
+
+MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
+IN_SERVICE, WAITS = (
+    Member("i-1", "a", "InService"),
+    Member("i-2", "a", "Terminating:Wait"),
+)
+LEFT = Member("i-3", "a", "Terminating:Wait")
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+class Draining(AutoScaling):
+    """A group as it stands while EKS drains: moto's know no Terminating:Wait."""
+
+    def __init__(self, group: Group, *activities: Activity) -> None:
+        self.ended: list[str] = []
+        self._group, self._activities = group, activities
+
+    def group(self, name: str) -> Group | None:
+        return replace(self._group, name=name)
+
+    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
+        return self._activities if group and pages else ()
+
+    def end_drain(self, group: str, instance: str) -> bool:
+        self.ended.append(instance)
+        return bool(group)
+
+
+def draining(lab: LabOnMoto, *members: Member, desired: int = 0, activities: Any = ()) -> Draining:
+    made = Draining(Group("g", 0, 2, desired, members), *activities)
+    lab.capacity.autoscaling = made
+    return made
+
+
+def silent() -> Connection:
+    raise OutsideFailed("eks:DescribeCluster on lab got no answer")
+
+
+def run(lab: LabOnMoto, lease: str | None = None, **results: object) -> dict[str, object]:
+    return {"command": lab.command("close", lease=lease), "results": results}
+
+
+def proven(lab: LabOnMoto) -> list[Entry]:
+    return [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if each.kind == "zero-proven"]
+
+
+def instance_beside_the_group() -> str:
+    tags = [{"Key": key, "Value": value} for key, value in TAGS.items()]
+    made = boto3.client("ec2").run_instances(
+        ImageId=IMAGE,
+        MinCount=1,
+        MaxCount=1,
+        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],  # type: ignore[typeddict-item]
+    )
+    return made["Instances"][0]["InstanceId"]
+
+
+# --- what speaks against the proof ---------------------------------------------------------------
+
+
+def test_without_node_group_and_group_a_pool_is_at_zero(lab: LabOnMoto) -> None:
+    boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
+    boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
+
+    done = prove_zero(run(lab), lab.watch)
+
+    assert (done["zero"], done["desired"]) == (True, 0)
+
+
+def test_what_is_ordered_of_eks_or_of_its_group_speaks_against_zero(lab: LabOnMoto) -> None:
+    boto3.client("eks").update_nodegroup_config(
+        clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"desiredSize": 1}
+    )
+    with pytest.raises(TryLater, match="pool gpu is not at zero yet: 1 nodes are still ordered"):
+        prove_zero(run(lab), lab.watch)
+    draining(lab, desired=2)
+    with pytest.raises(TryLater, match="2 nodes are still ordered"):
+        prove_zero(run(lab), lab.watch)
+
+
+def test_what_runs_or_is_listed_speaks_against_zero(lab: LabOnMoto) -> None:
+    group = draining(lab, IN_SERVICE, WAITS)
+    with pytest.raises(TryLater, match="not at zero yet: i-1, i-2 still in the group"):
+        prove_zero(run(lab), lab.watch)
+    assert group.ended == ["i-2"]
+    stray = instance_beside_the_group()
+    with pytest.raises(TryLater, match=f"not at zero yet: {stray} still in EC2"):
+        prove_zero(run(lab), lab.watch)
+
+
+def test_as_many_nodes_as_other_leases_justify_are_none_too_many(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, name="cli-2")
+    lab.scale(1)
+    lab.cluster.add_node(lab.members[0])
+    lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
+
+    done = prove_zero(run(lab, "cli-1"), lab.watch)
+
+    why = "pool gpu has no more than the 1 nodes that other leases justify"
+    assert (done["zero"], done["reason"]) == (True, why)
+    assert done["kubernetes_nodes"] == [f"node-{lab.members[0]}"]
+    [said] = proven(lab)
+    assert (said.what, said.why, said.lease, said.nodes) == ("proved pool gpu at 1", why, "cli-1", 1)
+    assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT
+    lab.cluster.add_node("i-9")
+    with pytest.raises(TryLater, match=r"pool gpu is not at 1 yet: node-.*, node-i-9 still in Kubernetes"):
+        prove_zero(run(lab, "cli-1"), lab.watch)
+
+
+def test_zero_ends_a_leak_and_is_written_down(lab: LabOnMoto) -> None:
+    lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
+
+    prove_zero(run(lab), lab.watch)
+
+    [said] = proven(lab)
+    assert (said.what, said.lease, said.nodes) == ("proved pool gpu at zero", None, 0)
+    assert lab.capacity.ledger.pool("gpu").leaked_since is None
+
+
+@pytest.mark.parametrize(("ordered", "until"), [(None, 30), (10, 40)])
+def test_proof_is_waited_for_half_an_hour_from_the_order(
+    lab: LabOnMoto, ordered: int | None, until: int
+) -> None:
+    lab.cluster.add_node("i-1")
+    scale = {} if ordered is None else {"at": instant.written(EIGHT + ordered * MINUTE)}
+    lab.at(until - 1 / 60)
+    with pytest.raises(TryLater, match="node-i-1 still in Kubernetes"):
+        prove_zero(run(lab, Scale=scale), lab.watch)
+    lab.at(until)
+
+    done = prove_zero(run(lab, Scale=scale), lab.watch)
+
+    assert (done["zero"], done["reason"]) == (False, "node-i-1 still in Kubernetes")
+    assert done["kubernetes_nodes"] == ["node-i-1"]
+    assert proven(lab) == []
+
+
+def test_a_pool_is_leaked_only_where_it_should_be_at_zero_and_is_not(lab: LabOnMoto) -> None:
+    at_zero = {"leaked": False, "since": None, "reason": "pool gpu has no instance, no node and no order"}
+    assert mark_leaked(run(lab), lab.watch) == at_zero
+    lab.lease(nodes=1)
+    lab.scale(2)
+
+    leased = {"leaked": False, "since": None, "reason": "2 nodes are still ordered"}
+    assert mark_leaked(run(lab), lab.watch) == leased
+    assert lab.capacity.ledger.pool("gpu").leaked_since is None
+    assert lab.capacity.ledger.audit("gpu", EIGHT) == []
+
+
+# --- EKS's own wait ------------------------------------------------------------------------------
+
+
+def test_only_what_waits_is_ended_and_beside_other_leases_only_what_this_close_emptied(
+    lab: LabOnMoto,
+) -> None:
+    lab.lease(nodes=1, name="cli-2")
+    group = draining(lab, IN_SERVICE, WAITS, LEFT, desired=1)
+    emptied = {"nodes": [{"name": "node", "instance": "i-3"}, {"name": "other", "instance": "i-1"}]}
+
+    with pytest.raises(TryLater, match="still in the group"):
+        prove_zero(run(lab, "cli-1", Drain=emptied), lab.watch)
+
+    assert group.ended == ["i-3"]
+
+
+def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
+    watch = replace(lab.watch, connect=silent)
+
+    assert end_drains(watch, "gpu", None) == []
+    assert end_drains(watch, "gpu", Group("g", 0, 2, 1, (IN_SERVICE,))) == []
+    assert not watch.kubernetes_silent
+
+
+def leaving(instance: str, minutes: float, what: str = "Terminating") -> Activity:
+    started = EIGHT + minutes * MINUTE
+    return Activity("a", "InProgress", f"{what} EC2 instance: {instance}", "", started, None)
+
+
+@pytest.mark.parametrize(
+    ("activities", "ended"),
+    [
+        ([leaving("i-2", 6), leaving("i-2", 0)], ["i-2"]),
+        ([leaving("i-2", 6 + 1 / 60), leaving("i-2", 0)], []),
+        ([leaving("i-3", 0)], []),
+        ([leaving("i-2", 0, "Launching a new")], []),
+        ([leaving("i-2", 9, "Launching a new"), leaving("i-3", 9), leaving("i-2", 1)], ["i-2"]),
+        ([], []),
+    ],
+)
+def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave(
+    lab: LabOnMoto, activities: list[Activity], ended: list[str]
+) -> None:
+    group = draining(lab, WAITS, activities=activities)
+    lab.at(10)
+
+    assert end_drains(replace(lab.watch, connect=silent), "gpu", group.group("g")) == ended
+    assert group.ended == ended
+
+
+def test_a_cluster_that_lists_no_nodes_counts_as_silent(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_path: str, **_query: str) -> list[dict[str, Any]]:
+        raise OutsideFailed("Kubernetes does not answer")
+
+    monkeypatch.setattr(lab.cluster, "list", refused)
+    group = draining(lab, WAITS, activities=[leaving("i-2", 0)])
+    lab.at(3)
+    assert end_drains(lab.watch, "gpu", group.group("g")) == []
+    lab.at(4)
+    assert end_drains(lab.watch, "gpu", group.group("g")) == ["i-2"]
