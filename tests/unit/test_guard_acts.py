@@ -63,7 +63,7 @@ def paged(lab: LabOnMoto) -> list[bool]:
 
 def sent(topic: str) -> list[str]:
     arn = f"arn:aws:sns:{REGION}:123456789012:{topic}"
-    return [str(each[1]) for each in sns_backends["123456789012"][REGION].topics[arn].sent_notifications]
+    return [f"{each[2]}: {each[1]}" for each in sns_backends["123456789012"][REGION].topics[arn].sent_notifications]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_people_are_told_of_the_very_lease_that_ends_and_of_its_end(lab: LabOnMo
     does(lab, Rule.IDLE_LEASE, Action.WARN, lease="gone")
 
     [said] = sent("notices")
-    assert "bob's lease" in said
+    assert "cli-2, bob: so it is" in said
     assert "05:18" in said
 
 

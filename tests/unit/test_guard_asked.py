@@ -1,0 +1,129 @@
+"""When a sweep asks Kubernetes about a pool, and what it makes of the nodes and pods there."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handlers.guard_facts import gather
+from handlers.guard_watch import LabFacts, gather_lab
+from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.pool import SeenGpus
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
+    """With `more`, what of the lab was read otherwise."""
+    return gather(lab.watch, "gpu", replace(gather_lab(lab.watch), **more))
+
+
+@pytest.mark.parametrize("there", ["instance", "leak", "failsafe", None])
+def test_kubernetes_is_asked_where_anything_is_there_leaked_or_armed(
+    lab: LabOnMoto, there: str | None
+) -> None:
+    lab.cluster.add_node("i-1")
+    if there == "instance":
+        lab.scale(1)
+    if there == "leak":
+        lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
+    if there == "failsafe":
+        lab.lease(nodes=1, closes=1)
+        lab.watch.desk.arm("gpu")
+
+    assert facts(lab).kubernetes_nodes == (("node-i-1",) if there else ())
+
+
+@pytest.mark.parametrize(
+    ("annotated", "cordoned", "leased", "unprotected"),
+    [
+        (False, False, True, ("node-i-1",)),
+        (True, False, True, ()),
+        (False, True, True, ()),
+        (False, False, False, ()),
+    ],
+)
+def test_a_leased_node_that_serves_is_to_be_kept_from_autoscalers(
+    lab: LabOnMoto, unprotected: tuple[str, ...], *, annotated: bool, cordoned: bool, leased: bool
+) -> None:
+    lab.scale(1)
+    lab.cluster.add_node("i-1")
+    if annotated:
+        lab.cluster.nodes[0]["metadata"]["annotations"] = {
+            "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"
+        }
+    lab.cluster.nodes[0]["spec"]["unschedulable"] = cordoned
+    if leased:
+        lab.lease(nodes=1)
+
+    assert facts(lab).unprotected == unprotected
+
+
+def work(
+    lab: LabOnMoto, resource: str, count: int = 1, *, namespace: str = "class", phase: str = "Running"
+) -> None:
+    lab.cluster.add_pod("work", "i-1")
+    pod = lab.cluster.pods[-1]
+    pod["metadata"]["namespace"], pod["status"]["phase"] = namespace, phase
+    pod["spec"]["containers"] = [{"resources": {"limits": {resource: str(count)}}}]
+
+
+@pytest.mark.parametrize(
+    ("pods", "in_use", "idle"),
+    [
+        ([], 0, True),
+        ([("nvidia.com/gpu", 2)], 2, False),
+        ([("nvidia.com/gpu", 1), ("nvidia.com/gpu", 1)], 2, False),
+        ([("nvidia.com/gpu", 9)], 4, False),
+        ([("nvidia.com/mig-1g.5gb", 1)], 1, False),
+        ([("cpu", 1)], 0, True),
+    ],
+)
+def test_gpus_are_in_use_where_pods_hold_them(
+    lab: LabOnMoto, pods: list[tuple[str, int]], in_use: int, *, idle: bool
+) -> None:
+    lab.lease(nodes=1)
+    lab.scale(1)
+    lab.cluster.add_node("i-1")
+    lab.cluster.nodes[0]["status"] = {"allocatable": {"nvidia.com/gpu": "4"}}
+    for resource, count in pods:
+        work(lab, resource, count)
+
+    assert facts(lab).idle_since == (EIGHT if idle else None)
+    state = lab.capacity.ledger.pool("gpu")
+    assert (state.seen_gpus, state.idle_since) == (SeenGpus(in_use, 4, EIGHT), EIGHT if idle else None)
+
+
+def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.scale(1)
+    lab.cluster.add_node("i-1")
+    work(lab, "nvidia.com/gpu", phase="Succeeded")
+    assert facts(lab).idle_since == EIGHT
+    # Without a GPU that could be in use there is nothing to tell.
+    assert lab.capacity.ledger.pool("gpu").seen_gpus is None
+    lab.cluster.nodes[0]["status"] = {"allocatable": {"nvidia.com/gpu": "4"}}
+    work(lab, "nvidia.com/gpu", namespace="lamplighter")
+    now = lab.at(1)
+
+    assert facts(lab).idle_since is None
+    state = lab.capacity.ledger.pool("gpu")
+    assert (state.seen_gpus, state.idle_since) == (SeenGpus(0, 4, now), None)
+
+
+def test_a_lab_of_which_nothing_was_read_is_judged_by_its_pools_alone(lab: LabOnMoto) -> None:
+    found = gather(lab.watch, "gpu", LabFacts())
+
+    assert (found.curfew, found.claimed_by, found.held_back, found.failsafe_found) == (
+        {},
+        None,
+        frozenset(),
+        (),
+    )

@@ -1,0 +1,133 @@
+"""How a sweep finds out that the run of an opening came to nothing, and from when on it asks."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.guard_facts import gather
+from handlers.guard_watch import gather_lab
+from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.changes import Pause
+from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.lease import LeaseState
+from lamplighter.errors import OutsideFailed
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+STOPPED = "was stopped by somebody"
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
+    """With `more`, what of the lab was read otherwise."""
+    return gather(lab.watch, "gpu", replace(gather_lab(lab.watch), **more))
+
+
+def said(lab: LabOnMoto, kind: str, minutes: float, lease: str | None = None) -> None:
+    at = EIGHT + minutes * MINUTE
+    lab.capacity.ledger.append_audit(Entry(at, "gpu", kind, "alice", "did it", "for a reason", lease))
+
+
+def stopped(lab: LabOnMoto, name: str = "open-1", *, stop: bool = True) -> None:
+    """A run of OpenLab that somebody stopped."""
+    sfn = boto3.client("stepfunctions")
+    run = sfn.start_execution(stateMachineArn=lab.close_lab, name=name, input="{}")
+    if stop:
+        sfn.stop_execution(executionArn=run["executionArn"])
+
+
+@pytest.mark.parametrize(
+    ("minutes", "found"),
+    [(10 - SECOND, {}), (10, {"cli-1": STOPPED}), (60 - SECOND, {"cli-1": STOPPED}), (60, {})],
+)
+def test_an_opening_is_asked_about_from_ten_minutes_after_it_until_its_end(
+    lab: LabOnMoto, minutes: float, found: dict[str, str]
+) -> None:
+    lab.lease(nodes=1, closes=60, run="open-1")
+    stopped(lab)
+    lab.at(minutes)
+
+    assert facts(lab).opening_ended == found
+
+
+@pytest.mark.parametrize(("minutes", "found"), [(25 - SECOND, {}), (25, {"cli-1": NEVER_STARTED})])
+def test_a_run_that_was_never_started_may_be_for_twenty_five_minutes(
+    lab: LabOnMoto, minutes: float, found: dict[str, str]
+) -> None:
+    lab.lease(nodes=1, run="open-1")
+    lab.at(minutes)
+
+    assert facts(lab).opening_ended == found
+
+
+class Unknown(Workflows):
+    """Of one run Step Functions does not answer."""
+
+    def ended(self, workflow: str, name: str) -> str | None:
+        if name == "unknown":
+            raise OutsideFailed("states:DescribeExecution got no answer")
+        return super().ended(workflow, name)
+
+
+def test_an_opening_that_failed_is_found_behind_those_that_did_not(lab: LabOnMoto) -> None:
+    lab.watch.workflows = Unknown()
+    stopped(lab)
+    stopped(lab, "open-2", stop=False)
+    for number, run in enumerate((None, "unknown", "open-2", "never", "open-1")):
+        lab.lease(nodes=1, name=f"cli-{number}", opens=number - 20, closes=60 + number, run=run)
+    lab.lease(nodes=1, name="cli-8", opens=-1, run="open-1")
+    lab.at(0)
+    assert facts(lab).opening_ended == {"cli-4": STOPPED}
+    lab.lease(nodes=1, name="short", opens=-40, closes=-10, run="open-1")
+    lab.lease(nodes=1, name="first", opens=-50, run=None)
+
+    assert facts(lab).opening_ended == {"cli-4": STOPPED}
+
+
+def test_a_lease_that_opened_or_that_nobody_opens_is_not_asked_about(lab: LabOnMoto) -> None:
+    lease = lab.lease(nodes=1, run="open-1")
+    stopped(lab)
+    lab.at(12)
+
+    assert facts(lab, pauses=None).opening_ended == {}
+    lab.capacity.ledger.advance("gpu", lease.id, LeaseState.OPENING, EIGHT)
+    assert facts(lab, pauses=None).opening_ended == {"cli-1": STOPPED}
+    lab.capacity.ledger.advance("gpu", lease.id, LeaseState.OPEN, EIGHT)
+    assert facts(lab).opening_ended == {}
+
+
+@pytest.mark.parametrize(("minutes", "found"), [(12, {}), (22 - SECOND, {}), (22, {"cli-1": STOPPED})])
+@pytest.mark.parametrize("resumed", [True, False])
+def test_what_a_pause_held_back_has_its_ten_minutes_from_the_end_of_it(
+    lab: LabOnMoto, minutes: float, found: dict[str, str], *, resumed: bool
+) -> None:
+    lab.lease(nodes=1, run="open-1")
+    stopped(lab)
+    lab.at(minutes)
+    if resumed:
+        said(lab, "resumed", 12)
+        said(lab, "resumed", 1)
+    pauses = () if resumed else (Pause("bob", EIGHT, EIGHT + 12 * MINUTE),)
+
+    assert facts(lab, pauses=pauses).opening_ended == found
+
+
+def test_in_a_pause_nobody_knows_how_an_opening_ended(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, run="open-1")
+    stopped(lab)
+    lab.at(30)
+
+    held = facts(lab, pauses=(Pause("bob", EIGHT),))
+
+    assert (held.opening_ended, held.held_back, held.target.nodes) == ({}, {"cli-1"}, 0)

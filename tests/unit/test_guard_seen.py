@@ -1,0 +1,146 @@
+"""What a sweep finds of a pool in AWS and in the ledger, and who it says is behind it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.guard_facts import gather
+from handlers.guard_watch import gather_lab
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.capacity import NodeGroup, Update
+from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.lease import LeaseState
+from lamplighter.lab import Lab
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
+
+MINUTE = timedelta(minutes=1)
+ROLLING = Update("u-1", "VersionUpdate", "InProgress", EIGHT)
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
+    """With `more`, what of the lab was read otherwise."""
+    return gather(lab.watch, "gpu", replace(gather_lab(lab.watch), **more))
+
+
+def said(lab: LabOnMoto, kind: str, lease: str | None = None) -> None:
+    lab.capacity.ledger.append_audit(Entry(EIGHT, "gpu", kind, "alice", "did it", "for a reason", lease))
+
+
+def test_who_raised_the_size_is_said_where_more_is_there_than_leased(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    asg = boto3.client("autoscaling")
+    found = []
+    for size in (1, 2):
+        asg.update_auto_scaling_group(AutoScalingGroupName=lab.group, DesiredCapacity=size)
+        found.append(facts(lab).raised_by)
+
+    assert found == ["", "; its group was raised past EKS, as Cluster Autoscaler does"]
+
+
+def test_a_pool_is_over_from_the_first_sweep_that_saw_it_until_it_is_leased_or_empty(lab: LabOnMoto) -> None:
+    since = []
+    lab.scale(1)
+    for minutes, leased, nodes in ((0, False, 1), (5, False, 1), (10, True, 1), (15, False, 0)):
+        lab.at(minutes)
+        lab.scale(nodes)
+        if leased:
+            lab.lease(nodes=1, opens=10, closes=12)
+        since.append((facts(lab).over_since, lab.capacity.ledger.pool("gpu").over_since))
+
+    assert since == [(EIGHT, EIGHT), (EIGHT, EIGHT), (None, None), (None, None)]
+
+
+def test_a_pool_without_a_group_has_no_failsafe_to_want(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    assert [each.name for each in facts(lab).failsafe_wanted][:1] == ["failsafe-gpu-10"]
+    boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
+    assert facts(lab).failsafe_wanted == ()
+    boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
+    assert facts(lab).failsafe_wanted == ()
+
+
+def test_a_failsafe_is_found_by_the_listing_and_by_the_leases(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.watch.desk.arm("gpu")
+    names = [f"failsafe-gpu-{minutes}" for minutes in (10, 20, 30, 40)]
+
+    def found(**more: Any) -> list[str]:
+        return [each.name for each in facts(lab, **more).failsafe_found or ()]
+
+    assert found() == found(listed=None) == names
+    lab.at(120)
+    lab.watch.desk.failsafes.delete(names[:3])
+    assert found() == names[3:]
+
+
+class Updating(NodeGroups):
+    """EKS changes the nodes of a group for others."""
+
+    status = "UPDATING"
+
+    def read(self, name: str) -> NodeGroup | None:
+        found = super().read(name)
+        return found and replace(found, status=self.status)
+
+    def rolling(self, name: str) -> Update | None:
+        return ROLLING if name else None
+
+
+@pytest.mark.parametrize(
+    ("status", "nodes", "rolling"), [("UPDATING", 1, ROLLING), ("ACTIVE", 1, None), ("UPDATING", 0, None)]
+)
+def test_an_update_is_asked_for_where_eks_is_at_one_and_a_node_is_there(
+    lab: LabOnMoto, status: str, nodes: int, rolling: Update | None
+) -> None:
+    lab.scale(nodes)
+    lab.capacity.nodegroups = Updating(LAB)
+    lab.capacity.nodegroups.status = status
+
+    assert facts(lab).rolling == rolling
+
+
+def test_only_who_extended_a_lease_means_to_use_it(lab: LabOnMoto) -> None:
+    said(lab, "extended", "cli-1")
+    said(lab, "extended")
+    said(lab, "warned", "cli-2")
+
+    assert facts(lab).extended_at == {"cli-1": EIGHT}
+
+
+def test_what_is_kept_may_be_idle_for_ever(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.lease(nodes=1, name="cli-2")
+    kept = lab.capacity.ledger.lease("gpu", "cli-2")
+    assert kept is not None
+    lab.capacity.ledger.plan(replace(kept.moved_to(LeaseState.PLANNED), id="kept", kept="alice"))
+
+    assert facts(lab).idle_after == dict.fromkeys(("cli-1", "cli-2"), 60 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("pool", "ours"), [({}, True), ({"existing": NODEGROUP, "instance_type": "g5.xlarge"}, False)]
+)
+def test_a_pool_is_ours_unless_it_was_there_before_the_lab(
+    lab: LabOnMoto, pool: dict[str, Any], *, ours: bool
+) -> None:
+    lab.capacity.lab = Lab.model_validate({"name": LAB, "pools": {"gpu": pool}})
+
+    assert facts(lab).ours is ours
+
+
+def test_another_lab_that_claims_the_pool_is_named_and_our_own_claim_is_not(lab: LabOnMoto) -> None:
+    claims = [{NODEGROUP: "physics"}, {NODEGROUP: LAB}, {"other": "physics"}]
+
+    assert [facts(lab, claims=each).claimed_by for each in claims] == ["physics", None, None]
