@@ -1,0 +1,135 @@
+"""What is counted beyond leases, and what an extension moves, where others write too."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.metering import count_beyond
+from lamplighter.domain import instant
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.lease import Lease
+from tests.unit import aws_calls
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.test_charges import cost, started
+from tests.unit.test_leases import MINUTE, asks, opened, schedules, step
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+@contextmanager
+def others_write_first(lab: LabOnMoto, times: int = 99) -> Iterator[list[str]]:
+    """Before each of so many transactions somebody else moves pool and budget; gives the transactions."""
+    seen: list[str] = []
+
+    def move(_service: str, operation: str, _given: object) -> None:
+        if operation != "TransactWriteItems":
+            return
+        seen.append(operation)
+        if len(seen) <= times:
+            lab.generation_moves()
+            for period in ("2026-11", ""):
+                _raise_version(period)
+
+    with aws_calls.heard(move):
+        yield seen
+
+
+def _raise_version(period: str) -> None:
+    boto3.client("dynamodb").update_item(
+        TableName=LEDGER,
+        Key={"pk": {"S": "LAB"}, "sk": {"S": f"BUDGET#{period}"}},
+        UpdateExpression="ADD version :one SET held = :nothing, spent = :nothing",
+        ExpressionAttributeValues={
+            ":one": {"N": "1"},
+            ":nothing": {"M": {"amount": {"S": "0"}, "currency": {"S": "USD"}}},
+        },
+    )
+
+
+def of(lease: str, **values: dict[str, Any]) -> None:
+    """Writes what the ledger has of a lease."""
+    boto3.client("dynamodb").update_item(
+        TableName=LEDGER,
+        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease}"}},
+        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
+        ExpressionAttributeNames={f"#{name}": name for name in values},
+        ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
+    )
+
+
+def kept(lab: LabOnMoto, name: str) -> Lease:
+    lease = lab.capacity.ledger.lease("gpu", name)
+    assert lease is not None
+    return lease
+
+
+def entries(lab: LabOnMoto, kind: str) -> list[Entry]:
+    return [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
+
+
+def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=0, closes=30)
+    started(lab, 1, 0)
+    now = lab.at(40)
+
+    count_beyond("gpu", now, lab.watch.desk, "guard")
+
+    [counted] = entries(lab, "metered")
+    assert (counted.who, counted.lease) == ("guard", "cli-1")
+    assert counted.why == f"600 past the end of cli-1: they cost {cost(lab, 10)} and count as spent"
+
+
+def test_that_nothing_ran_is_counted_too(lab: LabOnMoto) -> None:
+    lab.capacity.ledger.begin_counting("gpu", EIGHT)
+    now = lab.at(30)
+
+    count_beyond("gpu", now, lab.watch.desk, "guard")
+
+    assert lab.capacity.ledger.pool("gpu").metered_until == now
+    assert entries(lab, "metered") == []
+
+
+def test_an_extension_that_comes_to_nothing_leaves_the_failsafe_where_it_was(lab: LabOnMoto) -> None:
+    lease = opened(lab)
+    of(lease.id, hold={"M": {"amount": {"S": "1"}, "currency": {"S": "USD"}}})
+
+    with others_write_first(lab, times=1):
+        refused = step(
+            lab, "Extend", {**lab.command("extend", lease=lease.id, for_seconds=3600), "generation": 1}
+        )
+
+    assert refused["outcome"] == "refused"
+    assert schedules()["failsafe-gpu-10"] == "at(2026-11-20T22:10:00)"
+    assert lab.capacity.ledger.pool("gpu").failsafe_at == lease.closes + 10 * MINUTE
+
+
+def test_a_refused_extension_leaves_the_failsafe_of_another_lease_alone(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=0)
+    lab.watch.desk.arm("gpu")
+    of("cli-1", state={"S": "closed"})
+    lab.at(9.5)
+
+    assert step(lab, "Extend", lab.command("extend", for_seconds=3600))["outcome"] == "refused"
+    assert lab.capacity.ledger.pool("gpu").failsafe_at == EIGHT + 10 * MINUTE
+
+
+def test_an_extended_lease_is_of_the_pool_s_new_state_and_says_from_when_it_was_moved(lab: LabOnMoto) -> None:
+    lease = opened(lab, nodes=1)
+    step(lab, "Admit", asks(lab, "open-2", nodes=1, add=True, owner="bob"))
+
+    step(lab, "Extend", lab.command("extend", lease=lease.id, for_seconds=3600))
+
+    after = kept(lab, lease.id)
+    assert after.generation == lab.capacity.ledger.pool("gpu").generation == 3
+    [said] = entries(lab, "extended")
+    assert (said.lease, said.details) == (lease.id, {"from": instant.written(lease.closes)})
+    assert replace(after, closes=lease.closes).owner == "alice"
