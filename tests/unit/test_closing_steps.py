@@ -60,7 +60,8 @@ def _raise_version(period: str) -> None:
 
 def of(lease: str, **values: dict[str, Any]) -> None:
     """Writes what the ledger has of a lease."""
-    boto3.client("dynamodb").update_item(
+    dynamodb: Any = boto3.client("dynamodb")
+    dynamodb.update_item(
         TableName=LEDGER,
         Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease}"}},
         UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),

@@ -1,21 +1,16 @@
 """What is counted beyond leases, and what an extension moves, where others write too."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import boto3
 import pytest
 
 from handlers.metering import count_beyond
 from lamplighter.domain import instant
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease
-from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 from tests.unit.test_charges import cost, started
+from tests.unit.test_closing_steps import entries, kept, of, others_write_first
 from tests.unit.test_leases import MINUTE, asks, opened, schedules, step
 
 
@@ -23,57 +18,6 @@ from tests.unit.test_leases import MINUTE, asks, opened, schedules, step
 def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
     with lab_on_moto(monkeypatch, tmp_path) as made:
         yield made
-
-
-@contextmanager
-def others_write_first(lab: LabOnMoto, times: int = 99) -> Iterator[list[str]]:
-    """Before each of so many transactions somebody else moves pool and budget; gives the transactions."""
-    seen: list[str] = []
-
-    def move(_service: str, operation: str, _given: object) -> None:
-        if operation != "TransactWriteItems":
-            return
-        seen.append(operation)
-        if len(seen) <= times:
-            lab.generation_moves()
-            for period in ("2026-11", ""):
-                _raise_version(period)
-
-    with aws_calls.heard(move):
-        yield seen
-
-
-def _raise_version(period: str) -> None:
-    boto3.client("dynamodb").update_item(
-        TableName=LEDGER,
-        Key={"pk": {"S": "LAB"}, "sk": {"S": f"BUDGET#{period}"}},
-        UpdateExpression="ADD version :one SET held = :nothing, spent = :nothing",
-        ExpressionAttributeValues={
-            ":one": {"N": "1"},
-            ":nothing": {"M": {"amount": {"S": "0"}, "currency": {"S": "USD"}}},
-        },
-    )
-
-
-def of(lease: str, **values: dict[str, Any]) -> None:
-    """Writes what the ledger has of a lease."""
-    boto3.client("dynamodb").update_item(
-        TableName=LEDGER,
-        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease}"}},
-        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
-        ExpressionAttributeNames={f"#{name}": name for name in values},
-        ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
-    )
-
-
-def kept(lab: LabOnMoto, name: str) -> Lease:
-    lease = lab.capacity.ledger.lease("gpu", name)
-    assert lease is not None
-    return lease
-
-
-def entries(lab: LabOnMoto, kind: str) -> list[Entry]:
-    return [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
 
 
 def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> None:

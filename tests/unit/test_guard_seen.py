@@ -105,8 +105,9 @@ def test_an_update_is_asked_for_where_eks_is_at_one_and_a_node_is_there(
     lab: LabOnMoto, status: str, nodes: int, rolling: Update | None
 ) -> None:
     lab.scale(nodes)
-    lab.capacity.nodegroups = Updating(LAB)
-    lab.capacity.nodegroups.status = status
+    node_groups = Updating(LAB)
+    node_groups.status = status
+    lab.capacity.nodegroups = node_groups
 
     assert facts(lab).rolling == rolling
 

@@ -99,7 +99,9 @@ def test_what_stays_ordered_is_said_and_what_is_over_orders_nothing(lab: LabOnMo
 def test_the_lease_that_was_granted_is_meant_whatever_the_command_names(lab: LabOnMoto, where: str) -> None:
     lab.lease(nodes=1, name="granted")
     granted: Any = {"id": "granted"}
-    more = {"lease": granted} if where == "run" else {"results": {"Admit": {"lease": granted}}}
+    more: dict[str, Any] = (
+        {"lease": granted} if where == "run" else {"results": {"Admit": {"lease": granted}}}
+    )
 
     done = scale({"command": lab.command(lease="gone"), **more}, lab.capacity)
 

@@ -1,0 +1,96 @@
+"""What the guard gives back of the GPU Operator's settings: once no lease runs that wants them, and for how long."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from handlers.guard_loans import give_back_forgotten
+from handlers.guard_watch import Watch
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.lending import Before, FieldBefore, Loan
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+BEFORE = Before((FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False),))
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def loan(lab: LabOnMoto, what: str = "cluster-policy", **holders: str) -> Loan:
+    return lab.capacity.ledger.keep_loan(Loan(what, "/policy", {"spec": {}}, BEFORE, holders, EIGHT))
+
+
+def given_back(lab: LabOnMoto, minutes: float, *leases: Lease) -> list[str]:
+    """The pools whose settings a sweep has given back so many minutes after eight."""
+    lab.at(minutes)
+    pools: list[str] = []
+    watch: Watch = replace(lab.watch, give_back=pools.append)
+    give_back_forgotten(watch, {"gpu": leases, "other": ()})
+    return pools
+
+
+def forgotten(lab: LabOnMoto) -> list[str]:
+    found = lab.capacity.ledger.audit("gpu", EIGHT - timedelta(days=1))
+    return [entry.why for entry in found if entry.kind == "breach"]
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(8 - SECOND, False), (8, True)])
+@pytest.mark.parametrize("known", [True, False])
+def test_settings_that_outlive_their_lease_for_eight_minutes_are_a_breach(
+    lab: LabOnMoto, minutes: float, *, told: bool, known: bool
+) -> None:
+    over = lab.lease(nodes=1, opens=-60, closes=0)
+    loan(lab, **{"cli-1" if known else "gone": "gpu"})
+
+    assert given_back(lab, minutes, over) == ["gpu"]
+    name = "cli-1" if known else "gone"
+    why = f"{name} changed dcgm.enabled of the ClusterPolicy and is over; it goes back to Helm"
+    assert forgotten(lab) == ([why] if told else [])
+
+
+def test_settings_count_as_forgotten_from_the_last_end_of_who_held_them(lab: LabOnMoto) -> None:
+    first, last = (
+        lab.lease(nodes=1, opens=-60, closes=-20, name="first"),
+        lab.lease(nodes=1, opens=-60, closes=0, name="last"),
+    )
+    never = replace(last, id="never", state=LeaseState.REFUSED, closes=EIGHT + 60 * MINUTE)
+    loan(lab, first="gpu", last="gpu", never="gpu")
+
+    assert given_back(lab, 8 - SECOND, first, last, never) == ["gpu"]
+    assert forgotten(lab) == []
+    given_back(lab, 8, first, last, never)
+    assert len(forgotten(lab)) == 1
+
+
+def test_settings_stay_while_one_who_holds_them_runs(lab: LabOnMoto) -> None:
+    over = lab.lease(nodes=1, opens=-60, closes=-20, name="over")
+    runs = lab.lease(nodes=1, opens=-60, closes=60, name="runs")
+    loan(lab, over="gpu", runs="gpu")
+    loan(lab, "another", over="gpu")
+
+    assert given_back(lab, 0, over, runs) == ["gpu"]
+    assert given_back(lab, 60, over, runs) == ["gpu", "gpu"]
+
+
+def test_of_a_pool_that_was_not_read_nobody_knows_whether_its_lease_runs(lab: LabOnMoto) -> None:
+    loan(lab, gone="gpu", far="unread")
+
+    assert given_back(lab, 60) == []
+
+
+@pytest.mark.parametrize(("minutes", "pools"), [(12 - SECOND, ["gpu"]), (12, [])])
+def test_what_was_given_back_is_looked_after_for_twelve_minutes_without_a_word(
+    lab: LabOnMoto, minutes: float, pools: list[str]
+) -> None:
+    over = lab.lease(nodes=1, opens=-60, closes=-20)
+    lab.capacity.ledger.end_loan(loan(lab, **{"cli-1": "gpu"}), EIGHT)
+
+    assert given_back(lab, minutes, over) == pools
+    assert forgotten(lab) == []

@@ -1,0 +1,87 @@
+"""What the guard reads out of the trail: a close that is under way, what was said, and a leak's history."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from handlers.guard_trail import closing_since, incident, said_in
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.breach import Said
+from lamplighter.domain.incident import Incident
+from lamplighter.domain.pool import PoolState
+from tests import ledger_table
+
+EIGHT, MINUTE = datetime(2026, 11, 20, 20, 0, tzinfo=UTC), timedelta(minutes=1)
+
+
+def said(
+    minutes: int, kind: str, action: str | None = None, *, lease: str | None = None, nodes: int = 0
+) -> Entry:
+    details = {} if action is None else {"rule": "leaked", "action": action}
+    at = EIGHT + minutes * MINUTE
+    return Entry(at, "gpu", kind, "guard", "did it", "so it is", lease, nodes or None, details)
+
+
+@pytest.mark.parametrize(
+    ("entries", "since"),
+    [
+        ([], None),
+        ([said(1, "closing")], 1),
+        ([said(1, "closing"), said(2, "closing")], 2),
+        ([said(1, "closing"), said(2, "scaled")], None),
+        ([said(1, "scaled"), said(2, "closing")], 2),
+        ([said(1, "closing"), said(2, "breach", "close", lease="cli-1")], 1),
+        ([said(1, "breach", "close", lease="cli-1"), said(2, "breach", "close", lease="cli-1")], 1),
+        ([said(1, "breach", "close", nodes=1)], 1),
+        ([said(1, "breach", "close")], None),
+        ([said(1, "breach", "rearm", lease="cli-1")], None),
+        ([said(1, "breach", "close", lease="cli-1"), said(2, "warned", "warn", lease="cli-1")], 1),
+    ],
+)
+def test_a_close_is_under_way_from_its_first_start_until_it_gives_its_order(
+    entries: list[Entry], since: int | None
+) -> None:
+    assert closing_since(entries) == (None if since is None else EIGHT + since * MINUTE)
+
+
+def test_what_a_rule_said_is_remembered_with_whether_it_was_paged() -> None:
+    paged = Entry(EIGHT, "gpu", "breach", "guard", "", "", None, None, {"rule": "leaked", "paged": "yes"})
+    no_rule = Entry(EIGHT, "gpu", "breach", "guard", "", "", None, None, {"action": "close"})
+
+    assert said_in([no_rule, said(1, "leaked", "page", lease="cli-1"), paged]) == (
+        Said("leaked", "page", "cli-1", EIGHT + MINUTE, paged=False),
+        Said("leaked", "", None, EIGHT, paged=True),
+    )
+
+
+@pytest.fixture
+def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with mock_aws():
+        client = boto3.client("dynamodb")
+        ledger_table.create(client, "ledger")
+        yield Ledger("ledger", client)
+
+
+def test_a_leak_has_its_closes_and_its_pages_since_it_began(ledger: Ledger) -> None:
+    leaked = PoolState("gpu", leaked_since=EIGHT, acked_until=EIGHT + 60 * MINUTE)
+    assert incident(ledger, PoolState("gpu")) is None
+    assert incident(ledger, leaked) == Incident(EIGHT, silenced_until=EIGHT + 60 * MINUTE)
+    actions = ((-1, "close"), (0, "mark-leaked"), (1, "close"), (5, "page"), (9, "close"), (10, "terminate"))
+    for minutes, action in actions:
+        ledger.append_audit(said(minutes, "leaked", action))
+
+    assert incident(ledger, leaked) == Incident(
+        EIGHT,
+        closed_at=EIGHT + 9 * MINUTE,
+        tries=2,
+        pages=2,
+        paged_at=EIGHT + 5 * MINUTE,
+        silenced_until=EIGHT + 60 * MINUTE,
+    )

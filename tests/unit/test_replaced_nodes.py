@@ -1,0 +1,89 @@
+"""A node whose GPUs failed is changed for a fresh one: once for a lease, the size staying what it is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.nodegroups import replace
+from lamplighter.domain.audit import Entry
+from lamplighter.errors import TryLater
+from tests.unit import aws_calls
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        made.lease(nodes=2)
+        made.scale(2)
+        yield made
+
+
+def run(lab: LabOnMoto, *emptied: str, because: str | None = None) -> dict[str, object]:
+    nodes = [{"name": f"node-{each}", "instance": each} for each in emptied]
+    validated: dict[str, Any] = {} if because is None else {"because": because}
+    return {"command": lab.command(), "results": {"Empty": {"nodes": nodes}, "Validate": validated}}
+
+
+def told(lab: LabOnMoto) -> list[Entry]:
+    return [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if each.kind == "replaced"]
+
+
+@pytest.mark.parametrize(
+    ("because", "why"), [("a row failed", "a row failed"), (None, "its GPUs failed a check")]
+)
+def test_what_was_emptied_goes_once_and_another_comes_for_it(
+    lab: LabOnMoto, because: str | None, why: str
+) -> None:
+    first, second = lab.members
+
+    done = replace(run(lab, first, because=because), lab.capacity)
+    again = replace(run(lab, second), lab.capacity)
+
+    assert done == again == {"over": False, "replaced": [first], "at": "2026-11-20T20:00:00Z"}
+    assert first not in lab.members
+    assert second in lab.members
+    assert len(lab.members) == 2
+    [entry] = told(lab)
+    assert (entry.what, entry.why, entry.who, entry.lease, entry.nodes) == (
+        f"changes {first} of alice's lease for fresh nodes, once",
+        why,
+        "nodegroups",
+        "cli-1",
+        1,
+    )
+
+
+def test_where_nothing_was_emptied_or_no_group_is_there_nothing_goes(lab: LabOnMoto) -> None:
+    before = lab.members
+    assert replace(run(lab), lab.capacity)["replaced"] == []
+    assert (lab.members, told(lab)) == (before, [])
+    boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
+
+    assert replace(run(lab, before[0]), lab.capacity)["replaced"] == [before[0]]
+
+
+def test_a_lease_that_is_over_replaces_nothing(lab: LabOnMoto) -> None:
+    lab.at(120)
+
+    assert replace(run(lab, lab.members[0]), lab.capacity) == {
+        "over": True,
+        "reason": "alice's lease on pool gpu is admitted or past its end: nothing is ordered for it",
+        "replaced": [],
+        "at": None,
+    }
+
+
+def test_a_writer_whose_minute_is_over_takes_no_node(lab: LabOnMoto) -> None:
+    before = lab.members
+
+    def slow(_service: str, operation: str, _given: object) -> None:
+        if operation == "DescribeInstances":
+            lab.at(1)
+
+    with aws_calls.heard(slow), pytest.raises(TryLater, match="may not write to pool gpu any more"):
+        replace(run(lab, before[0]), lab.capacity)
+    assert lab.members == before
