@@ -34,9 +34,8 @@ def admit(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
 
 def admitted(command: Command, desk: Desk) -> dict[str, object]:
     """The answer to an open command; the one it got the first time, if there was one."""
-    ahead = command.opens - desk.now() if command.opens else timedelta()
-    if timedelta() < ahead <= SOON:
-        raise TryLater(f"the lease opens in {ahead.seconds} s")
+    if command.opens is not None:
+        _wait_for(command.opens, desk)
     decision = desk.ledger.command(command.pool, command.id) or _decide_opening(command, desk)
     named = decision.lease or decision.about
     lease = desk.ledger.lease(command.pool, named) if named else None
@@ -48,6 +47,8 @@ def admitted(command: Command, desk: Desk) -> dict[str, object]:
         desk.schedule_opening(lease)
         desk.schedule_end(lease)
     elif decision.outcome == "granted" and lease is not None:
+        # It was further ahead as this look began, and has no schedule: this very run opens it.
+        _wait_for(lease.opens, desk)
         desk.ledger.begin_stage(command.pool, lease.id, Stage.ARMED, 1, desk.now())
     return {
         "outcome": decision.outcome,
@@ -56,6 +57,13 @@ def admitted(command: Command, desk: Desk) -> dict[str, object]:
         "earliest": instant.written(decision.earliest) if decision.earliest else None,
         "later": later,
     }
+
+
+def _wait_for(opens: datetime, desk: Desk) -> None:
+    """TryLater where a lease opens in a moment."""
+    ahead = opens - desk.now()
+    if timedelta() < ahead <= SOON:
+        raise TryLater(f"the lease opens in {ahead.seconds} s")
 
 
 def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """How a grant comes about: when it waits, when it is left to a schedule, and what stands in the ledger of it."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,18 +8,16 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.leases import STEPS
 from lamplighter.domain import instant
 from lamplighter.domain.changes import Pause
 from lamplighter.domain.commands import Decision
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.lease import Lease
 from lamplighter.domain.progress import Noted, Stage
 from lamplighter.domain.schedule import open_command
 from lamplighter.errors import TryLater
-from lamplighter.lab import Lab
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
-from tests.unit.test_leases import MINUTE, asks, ledger, opened, planned, schedules, step
+from tests.unit.test_leases import MINUTE, asks, ledger, opened, schedules, step
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 
@@ -68,6 +65,23 @@ def test_an_opening_further_ahead_is_left_to_its_schedule(
     assert lease.run == (open_command(lease).id if later else "open-1")
     armed = {} if later else {Stage.ARMED: Noted(0, 1, EIGHT, EIGHT)}
     assert ledger(lab).progress("gpu", lease.id) == armed
+
+
+def test_an_opening_that_came_near_while_it_was_decided_is_waited_for_as_well(lab: LabOnMoto) -> None:
+    """It has no schedule then: gone on with, its run would find a lease not in force and order nothing."""
+    assert lab.watch.desk.ledger.leases("gpu") == []
+    with (
+        aws_calls.heard(lambda *_: lab.at(1 / 60)),
+        pytest.raises(TryLater, match="the lease opens in 120 s"),
+    ):
+        ahead(lab, seconds=121)
+    [mine] = ledger(lab).leases("gpu")
+    lab.at(121 / 60)
+
+    answer = ahead(lab, seconds=121)
+
+    assert (mine.run, f"open-{mine.id}" in schedules()) == ("open-1", False)
+    assert (answer["outcome"], answer["later"], answer["lease"]["id"]) == ("granted", False, mine.id)
 
 
 @pytest.mark.parametrize(("seconds", "outcome"), [(7199, "granted"), (7200, "refused")])
@@ -141,98 +155,3 @@ def test_a_failsafe_that_was_moved_for_a_lease_is_moved_back_where_it_is_not_gra
 
     assert answer["outcome"] == "refused"
     assert (schedules(), ledger(lab).pool("gpu").failsafe_at) == ({}, None)
-
-
-def test_a_window_says_in_the_trail_that_it_opens_and_a_person_s_lease_does_not(lab: LabOnMoto) -> None:
-    window = planned(lab, "evening", 0, 120)
-    step(lab, "Admit", open_command(replace(window, nodes=1)).to_json())
-    window_opens = [entry for entry in ledger(lab).audit("gpu", EIGHT) if entry.kind == "window-opens"]
-
-    assert [(each.at, each.who, each.what, each.why, each.lease) for each in window_opens] == [
-        (
-            EIGHT,
-            "window evening",
-            "opens pool gpu",
-            "window evening opens at 05:00 on 2026-11-21 (Asia/Seoul)",
-            window.id,
-        )
-    ]
-    lab.at(120)
-    opened(lab, name="open-2")
-    assert [each for each in ledger(lab).audit("gpu", EIGHT + HOUR) if each.kind == "window-opens"] == []
-
-
-def test_a_refused_window_is_refused_alone(lab: LabOnMoto) -> None:
-    first, second = planned(lab, "early", -30, 60), planned(lab, "late", 0, 120)
-
-    refused = step(lab, "Admit", open_command(second).to_json())
-
-    assert refused["outcome"] == "refused"
-    states = {lease.id: lease.state for lease in ledger(lab).leases("gpu")}
-    assert states == {first.id: LeaseState.PLANNED, second.id: LeaseState.REFUSED}
-
-
-def test_a_window_that_is_not_planned_yet_stands_in_nobody_s_way_who_opens_now(lab: LabOnMoto) -> None:
-    lab.capacity.lab = with_window("20:30", "22:00")
-
-    assert ahead(lab)["outcome"] == "granted"
-
-
-@pytest.mark.parametrize(
-    ("more", "outcome"),
-    [
-        ({"closes": "2026-11-23T02:00:00Z", "for_seconds": None}, "granted"),
-        ({"closes": "2026-11-23T02:00:01Z", "for_seconds": None}, "refused"),
-        ({"for_seconds": 3600}, "granted"),
-        ({"for_seconds": 3601}, "refused"),
-        ({"for_seconds": None}, "granted"),
-        ({"for_seconds": None, "opens": "2026-11-23T01:00:01Z"}, "refused"),
-        ({"for_seconds": 3601, "nodes": 1}, "granted"),
-    ],
-)
-def test_a_lease_ahead_gives_way_to_the_windows_until_its_own_end(
-    lab: LabOnMoto, more: dict[str, object], outcome: str
-) -> None:
-    """The window is not planned that far ahead; one of its dates stands in the ledger all the same."""
-    lab.capacity.lab = with_window("02:00", "03:00")
-    date = EIGHT + timedelta(days=2, hours=6)
-    there = replace(planned(lab, "night", 0, 60), nodes=1, opens=date, closes=date + HOUR)
-    ledger(lab).plan(replace(there, id="night-2026-11-23", date="2026-11-23"))
-    forget("night-2026-11-20")
-
-    answer = step(lab, "Admit", asks(lab, **{"opens": "2026-11-23T01:00:00Z", **more}))
-
-    assert answer["outcome"] == outcome
-
-
-def with_window(start: str, end: str) -> Lab:
-    window = {"name": "night", "nodes": 1, "days": "daily", "start": start, "end": end}
-    return Lab.model_validate({"name": "lab", "time_zone": "UTC", "windows": [window]})
-
-
-def test_a_failsafe_is_armed_for_nobody_where_there_is_no_lease(lab: LabOnMoto) -> None:
-    assert step(lab, "ArmFailsafe", asks(lab), Admit={"outcome": "refused", "lease": None}) == {
-        "at": None,
-        "schedules": [],
-    }
-    assert ledger(lab).audit("gpu", EIGHT) == []
-
-
-def test_of_a_lease_that_is_being_closed_nothing_but_the_failsafe_is_armed(lab: LabOnMoto) -> None:
-    admitted = step(lab, "Admit", asks(lab))
-    name = admitted["lease"]["id"]
-    STEPS["RestoreExperiments"]({"command": lab.command("close", lease=name), "results": {}}, lab.watch.desk)
-
-    done = step(lab, "ArmFailsafe", asks(lab), Admit=admitted)
-
-    assert done == {
-        "at": "2026-11-20T20:10:00Z",
-        "schedules": [f"failsafe-gpu-{minutes}" for minutes in (10, 20, 30, 40)],
-    }
-    assert ledger(lab).progress("gpu", name) == {Stage.ARMED: Noted(0, 1, EIGHT, EIGHT)}
-    [said] = [entry for entry in ledger(lab).audit("gpu", EIGHT) if entry.kind == "failsafe-armed"]
-    assert (said.what, said.lease, said.details) == (
-        "armed the failsafe of pool gpu for 20:10 UTC on 2026-11-20",
-        name,
-        {"at": "2026-11-20T20:10:00Z"},
-    )
