@@ -25,11 +25,8 @@ def count(desk: Desk, pool: str, leases: Sequence[Lease], seen: Seen, now: datet
         desk.ledger.begin_counting(pool, now.replace(microsecond=0))
         return
     since = max(counted_from(leases, state.metered_until, now), now - EC2_REMEMBERS)
-    until = now - LEFT_TO_THE_CLOSE
-    if until <= since:
-        return
     # What EC2 alone shows is enough to tell that there is something; the count asks Auto Scaling too.
-    ran = meter(runs((), seen.instances, now), grants(leases), since, until)
+    ran = meter(runs((), seen.instances, now), grants(leases), since, now - LEFT_TO_THE_CLOSE)
     if not ran.overrun and not ran.unleased:
         return
     try:
