@@ -1,6 +1,10 @@
 """Changes that no test can see, each with the reason: by file, the line before and the line after."""
 
-_DOMAIN = "lambdas/lamplighter/domain"
+_DOMAIN, _HANDLERS, _AWS = (
+    "lambdas/lamplighter/domain",
+    "lambdas/handlers",
+    "lambdas/lamplighter/adapters/aws",
+)
 _ENDS = "closes = terms.ends(opens, closes) if closes {} opens else closes"
 _EARLIEST = "for opens in sorted(instant for instant in candidates if instant {} lease.opens):"
 _SHORTENS = (
@@ -16,6 +20,11 @@ _IN_THE_AIR = (
 )
 _WANTED = 'desired = number(daemonset, "status", "desiredNumberScheduled") or {}'
 _AROUND = 'return said.rfind("\\n", {}, first) + 1, len(said) if end == -1 else end'
+_BEFORE = "before = group.desired if group else nodegroup.desired if nodegroup else {}"
+_BOUND = "size = min(size, max(nodegroup.maximum if nodegroup else {}, before))"
+_LIVES = "lives = nodes_lives(desk.capacity, seen, until) if since {} until else ()"
+_COUNTING = "desk.ledger.begin_counting(pool, now.replace(microsecond={}))"
+_END = "return instant.written(min(lease.closes, now.replace(microsecond={})))"
 
 EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
@@ -56,4 +65,26 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/diagnosis/symptoms.py", _AROUND.format(0), _AROUND.format(1)): (
         "an empty line before it is stripped, and says nothing"
     ),
+    (
+        f"{_HANDLERS}/sizes.py",
+        _BEFORE.format(0),
+        _BEFORE.format(1),
+    ): "where there is no group there is a node group",
+    (
+        f"{_HANDLERS}/sizes.py",
+        _BEFORE.format(0),
+        _BEFORE.format(-1),
+    ): "where there is no group there is a node group",
+    (
+        f"{_HANDLERS}/sizes.py",
+        _BOUND.format(0),
+        _BOUND.format(-1),
+    ): "what was there before is none below zero",
+    (f"{_HANDLERS}/metering.py", _LIVES.format("<"), _LIVES.format("<=")): "no time is counted there",
+    (
+        f"{_HANDLERS}/guard_money.py",
+        _COUNTING.format(0),
+        _COUNTING.format(1),
+    ): "the ledger keeps milliseconds",
+    (f"{_AWS}/ledger_changes.py", _END.format(0), _END.format(1)): "instants are written in milliseconds",
 }
