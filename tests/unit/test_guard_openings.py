@@ -130,4 +130,4 @@ def test_in_a_pause_nobody_knows_how_an_opening_ended(lab: LabOnMoto) -> None:
 
     held = facts(lab, pauses=(Pause("bob", EIGHT),))
 
-    assert (held.opening_ended, held.held_back, held.target.nodes) == ({}, {"cli-1"}, 0)
+    assert (held.opening_ended, held.held_back, held.target.nodes) == ({}, frozenset({"cli-1"}), 0)
