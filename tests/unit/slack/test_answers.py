@@ -1,0 +1,149 @@
+"""What the door answers to a change: its words, how it was understood, and what may be pressed next."""
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.slack.answers import (
+    Answer,
+    Voice,
+    decided,
+    follows,
+    plainly,
+)
+from lamplighter.domain.slack.blocks import Marked
+from lamplighter.domain.slack.times import Times
+from tests.unit.slack.recording import EIGHT, MINUTE, evening
+
+HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
+VOICE = Voice(ENGLISH, Times(ZoneInfo("Asia/Seoul"), EIGHT))
+OPEN = Command("c1", Verb.OPEN, "gpu", "minji", "minji", "slack", EIGHT, EIGHT + 15 * MINUTE)
+ASKED = replace(OPEN, nodes=2, lasting=HOUR, because="the exam")
+LEASE = evening(LeaseState.OPEN, owner="minji (U0MINJI)", window=None)
+UNDERSTOOD = "Understood as: open it"
+
+
+def carried(answer: Answer) -> list[tuple[object, dict[str, Any]]]:
+    """Of each button its action and what it carries; of a choice that of its last option."""
+    found: list[tuple[object, dict[str, Any]]] = []
+    for element in answer.elements:
+        options: Any = element.get("options", [element])
+        found.append((element["action_id"], json.loads(options[-1]["value"])))
+    return found
+
+
+def seconds(at: datetime) -> int:
+    return int(at.timestamp())
+
+
+# --- how an answer is made -------------------------------------------------------------------------
+
+
+def test_an_answer_is_for_its_asker_alone_and_shows_how_it_was_understood() -> None:
+    made: Any = Answer(Marked("*done*"), "a < b", ({"type": "button"},), ({"type": "divider"},)).to_json()
+
+    assert (made["response_type"], made["text"]) == ("ephemeral", "*done*\na &lt; b")
+    assert [block["type"] for block in made["blocks"]] == ["section", "divider", "actions", "context"]
+    assert made["blocks"][2]["elements"] == [{"type": "button"}]
+    bare: Any = plainly("a < b").to_json()
+    assert (bare["text"], [block["type"] for block in bare["blocks"]]) == ("a &lt; b", ["section"])
+
+
+def test_whose_zone_is_not_known_reads_that_times_are_the_labs() -> None:
+    unknown = replace(VOICE, zone_known=False)
+
+    assert VOICE.understood("open it") == UNDERSTOOD
+    assert unknown.understood("open it") == (
+        f"{UNDERSTOOD} Slack did not say your time zone in time: times are the lab's."
+    )
+    assert unknown.understood("") == ""
+
+
+def test_a_decision_that_takes_longer_says_where_it_is_told() -> None:
+    assert follows("open it", VOICE, here=True, word="gpu") == plainly(
+        "The lab is deciding; the answer follows here.", UNDERSTOOD
+    )
+    assert follows("", VOICE, here=False, word="gpu").text == (
+        "The lab is deciding; `gpu status` shows what became of it."
+    )
+
+
+# --- what was decided ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("opens", "ahead"), [(EIGHT, False), (EIGHT + 2 * MINUTE, False), (EIGHT + 2 * MINUTE + SECOND, True)]
+)
+def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, ahead: bool) -> None:
+    decision = Decision("c1", "granted", "", EIGHT)
+
+    said = decided(decision, OPEN, replace(LEASE, opens=opens), "open it", VOICE)
+
+    assert said.understood == UNDERSTOOD
+    assert ("open at 20:02, until" in said.text) is ahead
+    assert ("its message shows" in said.text) is not ahead
+
+
+@pytest.mark.parametrize(
+    ("outcome", "command", "lease", "said"),
+    [
+        ("granted", OPEN, None, "Granted: until 21:00 (Asia/Seoul)."),
+        ("granted", replace(OPEN, verb=Verb.EXTEND), LEASE, "Granted: until 21:00 (Asia/Seoul)."),
+        ("already-open", OPEN, LEASE, "Open already: until 21:00 (Asia/Seoul)."),
+    ],
+)
+def test_every_other_outcome_is_told_with_its_reason(
+    outcome: str, command: Command, lease: Lease | None, said: str
+) -> None:
+    decision = Decision("c1", outcome, "until 12:00 UTC on 2026-11-20.", EIGHT)
+
+    assert decided(decision, command, lease, "", VOICE) == plainly(said)
+
+
+FULL = Decision("c1", "refused", "gpu is full", EIGHT, earliest=EIGHT + 2 * HOUR)
+
+
+def test_a_full_pool_comes_with_a_place_in_its_waiting_list() -> None:
+    said = decided(FULL, ASKED, None, "open it", VOICE)
+
+    assert said.text.splitlines() == [
+        "Refused: gpu is full.",
+        "It would be granted at 22:00 (Asia/Seoul), as things stand.",
+    ]
+    assert said.understood == UNDERSTOOD
+    assert carried(said) == [
+        ("tell-me", {"p": "gpu", "n": 2, "s": 3600, "u": seconds(EIGHT + 2 * HOUR), "b": "the exam"})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "lasting"),
+    [
+        ({"closes": EIGHT + 3 * HOUR}, 3),
+        ({"opens": EIGHT + HOUR, "closes": EIGHT + 3 * HOUR}, 2),
+        ({"closes": EIGHT + 3 * HOUR, "lasting": HOUR}, 1),
+    ],
+)
+def test_a_wish_lasts_as_long_as_what_was_asked_for(more: dict[str, Any], lasting: int) -> None:
+    [(_, wish)] = carried(decided(FULL, replace(OPEN, **more), None, "", VOICE))
+
+    assert wish["s"] == lasting * 3600
+
+
+@pytest.mark.parametrize(
+    ("decision", "command"),
+    [
+        (replace(FULL, earliest=None), OPEN),
+        (replace(FULL, outcome="unchanged"), OPEN),
+        (FULL, replace(OPEN, verb=Verb.EXTEND)),
+    ],
+)
+def test_where_no_place_comes_free_nobody_waits(decision: Decision, command: Command) -> None:
+    assert decided(decision, command, None, "", VOICE).elements == ()
