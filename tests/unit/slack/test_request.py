@@ -45,6 +45,10 @@ def test_typed_words_are_read_field_by_field() -> None:
     )
 
 
+def test_a_command_without_a_word_is_one_all_the_same() -> None:
+    assert read("command=&user_id=W0") == SlashCommand("", "W0", "", "", "", "", None)
+
+
 def test_a_pressed_button_is_the_first_of_its_actions() -> None:
     assert pressed() == WHOLE
 

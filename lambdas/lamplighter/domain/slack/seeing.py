@@ -107,10 +107,10 @@ def why(pool: str, found: Explanation, days: int, voice: Voice) -> Answer:
 
 def _pool(pool: PoolView, voice: Voice) -> list[str]:
     lines = [_standing(pool, voice)]
-    if pool.gpus_free is not None and pool.seen_at is not None:
-        at = voice.times.at(pool.seen_at)
+    if pool.seen is not None:
+        at = voice.times.at(pool.seen.at)
         lines.append(
-            voice.texts.say("slack.status.gpus", free=pool.gpus_free, in_use=pool.gpus_in_use or 0, at=at)
+            voice.texts.say("slack.status.gpus", free=pool.gpus_free, in_use=pool.gpus_in_use, at=at)
         )
     lines.append(_next(pool.next, voice))
     return lines
