@@ -82,7 +82,7 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
         raise BadInput(f"{'pool' if token else 'token'}: is missing, it must be text")
     if (pool == WHOLE_LAB) != (verb in CHANGES_TO_THE_CALENDAR):
         raise BadInput(
-            f"pool: {verb.value} takes {'a pool' if pool == WHOLE_LAB else WHOLE_LAB!r}, not {pool[:80]!r}"
+            f"pool: {verb.value} takes {'a pool' if pool == WHOLE_LAB else repr(WHOLE_LAB)}, not {pool[:80]!r}"
         )
     given = replace(
         orders.order(verb, pool, command_id=_id(verb, token, caller), by=caller.name, source="cli", now=now),
