@@ -10,6 +10,7 @@ from lamplighter.domain.words import (
     date_and_reason,
     duration,
     extend_words,
+    is_duration,
     open_words,
     pause_words,
     reason,
@@ -178,6 +179,7 @@ def test_a_skip_names_a_date_and_a_reason_or_neither() -> None:
 def test_a_reason_follows_its_word() -> None:
     assert reason([]) is None
     assert reason(["because", "of", "the", "exams"]) == "of the exams"
+    assert reason(["because", "exams"]) == "exams"
     with pytest.raises(BadInput, match=r"^'why' was not expected; the word before a reason is because$"):
         reason(["why", "because"])
     with pytest.raises(BadInput, match=r"^nothing follows 'because'; write the reason after it$"):
@@ -199,3 +201,58 @@ def test_a_pause_begins_now_and_says_how_long_and_why() -> None:
         pause("gpu for")
     with pytest.raises(BadInput, match=r"^'at' was not expected: a pause begins now$"):
         pause("for 2h at 20:00")
+
+
+@pytest.mark.parametrize("minute", ["00", "01", "10", "30", "50", "59"])
+def test_every_time_in_a_spring_gap_moves_to_the_same_end(minute: str) -> None:
+    evening_before = datetime(2026, 3, 8, 3, 0, tzinfo=UTC)
+    said = read(f"until 02:{minute}", zone=ZoneInfo("America/New_York"), now=evening_before)
+    assert said.closes == datetime(2026, 3, 8, 7, 0, tzinfo=UTC)
+
+
+def test_a_spring_gap_of_a_zone_without_an_offset_in_winter_ends_as_well() -> None:
+    evening_before = datetime(2026, 3, 28, 20, 0, tzinfo=UTC)
+    said = read("until 01:20", zone=ZoneInfo("Europe/London"), now=evening_before)
+    assert said.closes == datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
+
+
+def test_a_reason_may_have_every_word_in_it() -> None:
+    said = read("for 1h because it is for the exam at noon, not until then because of that")
+    assert said == OpenWords(
+        duration=timedelta(hours=1), because="it is for the exam at noon, not until then because of that"
+    )
+
+
+@pytest.mark.parametrize("text", ["gpu big", "2 gpu big"])
+def test_a_second_pool_is_not_understood(text: str) -> None:
+    with pytest.raises(
+        BadInput, match=r"^'big' is neither a pool nor a number of nodes; the pools are gpu, big,"
+    ):
+        read(text)
+
+
+@pytest.mark.parametrize(("text", "reads"), [("", False), ("1h", True), ("x", False)])
+def test_some_text_reads_like_a_duration(text: str, *, reads: bool) -> None:
+    assert is_duration(text) is reads
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "said"),
+    [
+        ("1h 30m", None, OpenWords(duration=timedelta(minutes=90))),
+        ("For 30m", None, OpenWords(duration=timedelta(minutes=30))),
+        ("Until 23:00", None, OpenWords(closes=datetime(2026, 12, 1, 14, 0, tzinfo=UTC))),
+        ("gpu until 23:00", "gpu", OpenWords(closes=datetime(2026, 12, 1, 14, 0, tzinfo=UTC))),
+        ("30m because exams", None, OpenWords(duration=timedelta(minutes=30), because="exams")),
+    ],
+)
+def test_a_length_or_an_end_follows_what_is_extended(text: str, what: str | None, said: OpenWords) -> None:
+    assert extend_words(text.split(), NOW, SEOUL) == (what, said)
+
+
+@pytest.mark.parametrize("text", ["", "gpu", "evening-1"])
+def test_extending_needs_a_length_or_an_end(text: str) -> None:
+    with pytest.raises(
+        BadInput, match=r"^say how much longer, or until when: extend 30m, or extend until 23:00$"
+    ):
+        extend_words(text.split(), NOW, SEOUL)
