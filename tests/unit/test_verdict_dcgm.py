@@ -145,6 +145,10 @@ def test_as_many_gpus_take_part_as_are_judged(gpus: int, outcome: Outcome, reaso
     assert (found.outcome, found.reason) == (outcome, reason)
 
 
+def test_a_gpu_of_the_type_that_took_no_part_is_missed() -> None:
+    assert judge(document(memory(*map(on_gpu, range(3)))), gpus=4).reason == "3 of 4 GPUs took part"
+
+
 def test_more_gpus_than_the_type_has_prove_nothing_though_all_took_part() -> None:
     found = judge(document(memory(*(on_gpu(number) for number in range(5)))), gpus=5)
     assert found.reason == "a g5.12xlarge has 4 GPUs, so 5 cannot take part"

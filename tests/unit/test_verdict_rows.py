@@ -141,3 +141,44 @@ def test_the_same_gpu_in_two_rows_is_not_proven_and_cells_that_are_no_uuid_are_n
 def test_the_tool_s_own_words_for_a_dead_gpu_are_quoted_as_a_line(before: str) -> None:
     found = nvidia_smi(f"{before}  NVIDIA-SMI has failed: odd  \nmore\n", 9, 1, A10G)
     assert found == Verdict(FAILED, "nvidia-smi says: NVIDIA-SMI has failed: odd", {"exit_code": 9})
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "outcome"),
+    [
+        ("name\nNVIDIA A10G", "g5.xlarge", PASSED),
+        ("name\nNVIDIA L4", "g6.xlarge", NOT_PROVEN),
+        ("name\nNVIDIA L4\n", "g6.xlarge", PASSED),
+    ],
+)
+def test_a_name_at_the_end_counts_unless_it_may_be_the_beginning_of_another_model_s(
+    text: str, kind: str, outcome: Outcome
+) -> None:
+    assert verdict_of("nvidia-smi", kind, 1, 0, text.encode()).outcome is outcome
+
+
+def test_of_columns_that_cannot_be_judged_the_first_is_named() -> None:
+    assert nvidia_smi("name,serial,pci.bus_id\nA10G,1,2\n", 0, 1, A10G).reason == (
+        "the column 'serial' is none that can be judged"
+    )
+
+
+def test_a_driver_without_its_second_part_is_no_version() -> None:
+    found = nvidia_smi("name,driver_version\nA10G,580\n", 0, 1, A10G)
+    assert (found.outcome, found.reason) == (
+        NOT_PROVEN,
+        "GPU 0: driver_version reads '580', which is no value of it",
+    )
+
+
+def test_a_tool_that_ended_badly_and_printed_no_table_is_told_by_how_it_ended() -> None:
+    assert nvidia_smi("", 124, 1, A10G).reason == "the tool timed out (exit code 124)"
+
+
+@pytest.mark.parametrize("indent", [0, 1, 100, 150])
+def test_of_a_line_about_a_dead_gpu_the_first_300_characters_are_looked_at_and_200_quoted(
+    indent: int,
+) -> None:
+    said = "No devices were found " + "x" * 300
+    found = nvidia_smi(f"one\n{' ' * indent}{said}\nmore\n", 6, 1, A10G)
+    assert found.reason == f"nvidia-smi says: {said[: min(200, 300 - indent)]}"
