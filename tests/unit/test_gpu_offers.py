@@ -192,3 +192,18 @@ def test_how_the_operator_is_shows_in_its_policy_and_its_pods(
     found = standing(policy, pods)
     assert found.operator is operator
     assert said in found.reason
+
+
+def test_of_the_operator_s_pods_those_that_are_finished_do_not_count_and_the_first_that_waits_is_told() -> (
+    None
+):
+    policy: dict[str, object] = {"metadata": {}}
+    finished = replace(pod("old", "1"), phase="Succeeded")
+    pending, running = (replace(pod(name, "2", ready=False), phase=name) for name in ("Pending", "Running"))
+
+    assert standing(policy, [finished, pod("new", "2")]).operator is Operator.WORKS
+    assert standing(policy, [finished]).reason.startswith("the GPU Operator is switched off")
+    assert "does not run (Pending)" in standing(policy, [pending, running]).reason
+    assert "does not run (Running)" in standing(policy, [running, pending]).reason
+    waiting = replace(running, waiting="ImagePullBackOff")
+    assert "does not run (ImagePullBackOff)" in standing(policy, [pending, waiting]).reason

@@ -160,3 +160,70 @@ def test_a_type_that_nobody_knows_has_as_many_gpus_as_are_counted() -> None:
         allocatable={"nvidia.com/gpu": 2},
     )
     assert not_ready_because(two, None, OPERATOR) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "offered", "because"),
+    [
+        ({}, 1, []),
+        ({}, 4, []),
+        ({}, 0, ["0 of 1 GPUs can be allocated on it"]),
+        ({"nvidia.com/gpu.count": "4"}, 2, ["2 of 4 GPUs can be allocated on it"]),
+        ({"nvidia.com/gpu.count": "odd"}, 2, []),
+    ],
+)
+def test_of_a_type_that_nobody_knows_at_least_one_gpu_is_expected(
+    labels: dict[str, str], offered: int, because: list[str]
+) -> None:
+    one = replace(NODE, labels=labels, allocatable={"nvidia.com/gpu": offered})
+    assert not_ready_because(one, None, Stack("built-in", discovery=False)) == because
+
+
+def test_a_count_of_replicas_that_cannot_be_read_is_one() -> None:
+    assert (
+        not_ready_because(replace(NODE, labels=LABELS | {"nvidia.com/gpu.replicas": "x"}), 1, OPERATOR) == []
+    )
+
+
+def test_a_cordon_is_named_once_and_is_no_startup_taint() -> None:
+    cordoned = replace(
+        NODE, cordoned=True, taints=(Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"),)
+    )
+    assert not_ready_because(cordoned, 1, OPERATOR) == ["it is cordoned"]
+
+
+@pytest.mark.parametrize(
+    ("key", "starts"),
+    [
+        ("node.cloudprovider.kubernetes.io/uninitialized", True),
+        ("node.cilium.io/agent-not-ready", True),
+        ("ebs.csi.aws.com/startup", True),
+        ("lab/agent", False),
+    ],
+)
+def test_a_taint_of_the_start_is_known_by_how_it_begins_or_ends(key: str, starts: bool) -> None:
+    said = not_ready_because(replace(NODE, taints=(Taint(key, "", "NoSchedule"),)), 1, OPERATOR)
+    assert said == ([f"it still has the startup taint {key}:NoSchedule"] if starts else [])
+
+
+def test_what_can_be_allocated_is_announced_though_no_capacity_is_told_yet() -> None:
+    built_in = Stack("built-in", discovery=False)
+    assert not_ready_because(replace(NODE, capacity={}), 1, built_in) == []
+    assert not_ready_because(replace(NODE, allocatable={}), 1, built_in) == [
+        "0 of 1 GPUs can be allocated on it"
+    ]
+
+
+def test_what_can_be_allocated_is_named_before_a_capacity_that_differs() -> None:
+    both = replace(NODE, capacity={"nvidia.com/gpu": 2}, allocatable={"nvidia.com/gpu": 2})
+    assert not_ready_because(both, 1, OPERATOR) == ["2 of 1 GPUs can be allocated on it"]
+
+
+def test_a_validator_of_the_node_s_own_second_is_new_and_each_must_be_both_new_and_ready() -> None:
+    old = replace(VALIDATOR, created=NOW - timedelta(seconds=1))
+
+    assert not_ready_because(NODE, 1, Stack(validators=[replace(VALIDATOR, created=NOW)])) == []
+    assert not_ready_because(NODE, 1, Stack(validators=[old, VALIDATOR])) == []
+    assert not_ready_because(NODE, 1, Stack(validators=[old, replace(VALIDATOR, ready=False)])) == [
+        "the operator's validator on it is older than the node"
+    ]
