@@ -59,6 +59,13 @@ def test_what_was_replaced_once_and_fails_again_is_kept() -> None:
     assert "replaced once already" in said.reason
 
 
+def test_unless_it_is_said_how_many_may_be_none_is_replaced() -> None:
+    said = decide([row()], [FREE], "replace")
+
+    assert (said.then, said.nodes) == (Then.KEEP, ())
+    assert said.reason.endswith("; nodes were replaced once already, so it is kept as it is")
+
+
 def test_a_node_on_which_people_work_is_not_taken_from_them() -> None:
     assert decided(row("node-c"), row()).nodes == (FREE,)
     assert decided(row("node-c")).then is Then.KEEP

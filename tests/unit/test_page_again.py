@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from lamplighter.domain.breach import Action, Rule, Said
-from lamplighter.domain.incident import Incident, next_page, pages_again
+from lamplighter.domain.incident import Incident, next_page, pages_again, retry_after
 from tests.unit.test_guard import EIGHT, MINUTE
 
 HOUR = 60 * MINUTE
@@ -61,3 +61,28 @@ def test_the_second_page_is_due_a_quarter_of_an_hour_after_the_first(age: timede
 )
 def test_the_next_page_comes_after_the_last_one(paged_after: timedelta, pages: int, due: timedelta) -> None:
     assert next_page(Incident(EIGHT, pages=pages, paged_at=EIGHT + paged_after)) == EIGHT + due
+
+
+def test_what_paged_twice_within_the_day_does_not_page_again_as_the_day_is_over() -> None:
+    since = [(23 * HOUR - number * 30 * MINUTE, False) for number in range(46)]
+    twice = [(24 * HOUR, True), (24 * HOUR - 30 * MINUTE, True)]
+
+    assert not pages(EIGHT, *twice, *since)
+    assert pages(EIGHT, twice[0], (twice[1][0], False), *since)
+
+
+def test_an_incident_begins_without_closes_and_pages_and_its_first_page_is_due_at_once() -> None:
+    begun = Incident(EIGHT)
+
+    assert (begun.tries, begun.pages, next_page(begun)) == (0, 0, EIGHT)
+    assert not begun.silenced(EIGHT)
+    assert retry_after(begun.tries) == 5 * MINUTE
+
+
+@pytest.mark.parametrize(("left", "silenced"), [(SECOND, True), (timedelta(), False), (-SECOND, False)])
+def test_pages_are_silenced_until_the_instant_that_was_said(left: timedelta, silenced: bool) -> None:
+    assert Incident(EIGHT, silenced_until=EIGHT + left).silenced(EIGHT) is silenced
+
+
+def test_however_often_a_pool_was_closed_again_the_next_time_comes_within_the_hour() -> None:
+    assert retry_after(10_000) == HOUR

@@ -102,12 +102,19 @@ def test_what_cannot_be_noted_fails_nothing(dynamodb: Any) -> None:
         (1, 2, 2, 1),
         (2, 3, 2, 2),  # one that has yet to go is nobody's
         (2, 0, 0, 0),
+        (1, 0, 2, 0),
+        (1, 1, 3, 0),
     ],
 )
 def test_nodes_that_others_justify_are_not_counted_as_ones_own(
     lease_nodes: int, there: int, wanted: int, mine: int
 ) -> None:
     assert share(lease_nodes, there, wanted) == mine
+
+
+@pytest.mark.parametrize(("done", "whole"), [(1, False), (2, True), (3, True)])
+def test_a_stage_is_whole_once_all_of_it_is_done(done: int, whole: bool) -> None:
+    assert Noted(done, 2, EIGHT, EIGHT).whole is whole
 
 
 def test_what_the_guard_saw_of_gpus_is_kept_and_written_again_only_when_it_changed_or_aged(

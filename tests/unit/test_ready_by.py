@@ -15,7 +15,16 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.planner import Beside, calendar
 from lamplighter.domain.simulation import simulate
 from lamplighter.domain.terms import terms
-from lamplighter.domain.warm_up import BEFORE_ANY, LONGEST, SHORTEST, gpus_expected, measured
+from lamplighter.domain.warm_up import (
+    BEFORE_ANY,
+    LONGEST,
+    LOOKED_AT,
+    READ,
+    SHORTEST,
+    gpus_expected,
+    lead,
+    measured,
+)
 from lamplighter.lab import Lab
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -159,6 +168,13 @@ def test_a_pools_warm_up_is_a_robust_upper_figure_of_its_last_windows(
     assert measured(minutes) == expected
 
 
+def test_a_warm_up_is_of_5_to_30_minutes_and_10_are_stated_before_any_was_measured() -> None:
+    assert [bound // timedelta(minutes=1) for bound in (SHORTEST, BEFORE_ANY, LONGEST)] == [5, 10, 30]
+    assert (lead("gpu", None), lead("gpu", {"gpu": timedelta(minutes=7)})) == (600, 420)
+    # Every other lease may have taken over warm nodes.
+    assert READ == 2 * LOOKED_AT
+
+
 def lease(opens: int, closes: int, **more: Any) -> Lease:
     """A planned lease of the pool, in minutes after eight."""
     eight = DAY + timedelta(hours=20)
@@ -195,6 +211,10 @@ def test_nodes_that_are_handed_over_are_ready_at_once() -> None:
     assert expected_minute(lease(0, 60), lease(-60, 0, nodes=1)) == 8
     assert expected_minute(lease(0, 60), lease(-60, -1)) == 8
     assert expected_minute(lease(0, 60), lease(-60, 0, refusal="full")) == 8
+    assert expected_minute(lease(0, 60), lease(-60, 0, state=LeaseState.REFUSED)) == 8
+    assert expected_minute(lease(0, 60), lease(-60, 0, nodes=1), lease(-30, 0, nodes=1)) == 0
+    # One that was closed before it opened had none.
+    assert expected_minute(lease(0, 60), lease(0, 0, id="never")) == 8
 
 
 def test_nothing_is_expected_of_what_will_not_open() -> None:
