@@ -310,6 +310,7 @@ class TestBudget:
             ),
             ('Successfully pulled image "x" in 850ms (1.2s including waiting)', 0.85),
             ('Successfully pulled image "x" in 1h0m3s', 3603),
+            ('Successfully pulled image "nvcr.io/cuda:12.8s" in 1m3s (1m3s including waiting)', 63),
             ('Container image "x" already present on machine', 0),
             ("Pulling image", None),
             ("", None),
