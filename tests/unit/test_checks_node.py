@@ -77,6 +77,17 @@ def test_discovery_found_what_the_type_has(found: NodeFacts, outcome: Outcome, b
     assert because in said.reason
 
 
+def test_a_sliced_gpu_is_known_by_its_model_and_its_slices_are_not_counted() -> None:
+    sliced = told(count="56", product="NVIDIA-A100-SXM4-40GB-MIG-1g.5gb")
+
+    said = labels(sliced, kind("p4d.24xlarge"), discovery=True)
+    assert isinstance(said, Verdict)
+    assert (said.outcome, said.reason) == (PASSED, "discovery found 56 NVIDIA A100-SXM4-40GB and its driver")
+    other = labels(told(product="Tesla-T4-MIG-1g.5gb"), kind("p4d.24xlarge"), discovery=True)
+    assert isinstance(other, Verdict)
+    assert other.reason == "discovery found a Tesla-T4 where a p4d.24xlarge has NVIDIA A100-SXM4-40GB"
+
+
 def test_without_discovery_labels_are_not_judged() -> None:
     assert labels(told(without="nvidia.com/gpu.count"), kind(), discovery=False) == (
         "GPU feature discovery does not run here"
@@ -127,6 +138,12 @@ def test_the_table_has_every_family_and_says_where_each_figure_comes_from() -> N
     assert families >= {"g4dn", "g5", "g6", "g6e", "p4d", "p5"}
     assert all(each.source and each.unit for each in figures().values())
     assert "estimate" in figures()["bus_bandwidth"].source
+    assert {name: each.most for name, each in figures().items() if each.most is not None} == {
+        "uncorrected_ecc": "0",
+        "remapped_rows_pending": "0",
+        "event_reasons": "0x5",
+        "wrong_values": "0",
+    }
     assert all(each.busbw_floor > 0 and each.count > 0 and each.names for each in types().values())
 
 
