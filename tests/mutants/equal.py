@@ -15,6 +15,16 @@ _SANDBOX = 'over = event.reason == "FailedCreatePodSandBox" and (runs or (made a
 _SUCCEEDED = 'return complete or (number(job, "status", "succeeded") or {}) >= wanted'
 _ONLY_NODE = 'spec = {{"nodeName": nodes[{}] if len(nodes) == 1 else "", "containers": containers}}'
 _SHOTS = "for name, minutes in zip(schedule_names(pool), MINUTES, strict={})"
+_HALVES = "halves = [half for start in _HALVES if (half := _half(cells[start : start + {}]))]"
+_PLANNED = 'return f"the row of {{found.plans[{}]}} bytes, the largest announced, is not there"'
+_DOCUMENT = "document, _ = json.JSONDecoder(object_pairs_hook=_unique).raw_decode(text, begins[{}].start())"
+_ROOTS = "if len(roots) != 1 or not isinstance(roots[{}], dict):"
+_ROOT = "root: Mapping[str, Json] = roots[{}]"
+_PASSES = 'found.passes[gpu] = found.passes.get(gpu, 0) {} (status == "pass")'
+_NOT_THERE = 'return f"not there after {{PULL_SECONDS // {}}} minutes ({{pod.waiting or pod.phase}})"'
+_RETRY = "return min(timedelta(minutes=5 * 2 ** min(tries, {})), LONGEST_RETRY)"
+_GAP = "while high - low {} timedelta(seconds=1):"
+_ONE = "there is exactly one"
 _IN_THE_AIR = (
     "(shot for shot in zip(schedule_names(pool), shots, strict={}) if in_the_air(shot[1], now)), None"
 )
@@ -87,4 +97,37 @@ EQUAL: dict[tuple[str, str, str], str] = {
         _COUNTING.format(1),
     ): "the ledger keeps milliseconds",
     (f"{_AWS}/ledger_changes.py", _END.format(0), _END.format(1)): "instants are written in milliseconds",
+    (f"{_DOMAIN}/words.py", _GAP.format(">"), _GAP.format(">=")): (
+        "an hour, or half of one, halved again and again is never one second"
+    ),
+    (f"{_DOMAIN}/words.py", "middle = low + (high - low) / 2", "middle = low + (high - low) / 3"): (
+        "by thirds the same second is found, in more steps"
+    ),
+    (f"{_DOMAIN}/verdict_nvidia_smi.py", "ALLOWED_EVENTS = 0x1 | 0x4", "ALLOWED_EVENTS = 0x1 | 5"): (
+        "0x1 | 0x4 is 5"
+    ),
+    (f"{_DOMAIN}/verdict_nvidia_smi.py", "whole, strange = True, 0", "whole, strange = False, 0"): (
+        "every row says it anew, and a table without a row is none"
+    ),
+    (f"{_DOMAIN}/verdict_nccl.py", _HALVES.format("4"), _HALVES.format("5")): (
+        "behind the first half stands a figure of the second, which is read with that"
+    ),
+    (f"{_DOMAIN}/verdict_nccl.py", _PLANNED.format("0"), _PLANNED.format(" -1")): _ONE,
+    (f"{_DOMAIN}/verdict_dcgm.py", _DOCUMENT.format("0"), _DOCUMENT.format(" -1")): _ONE,
+    (f"{_DOMAIN}/verdict_dcgm.py", _ROOTS.format("0"), _ROOTS.format(" -1")): _ONE,
+    (f"{_DOMAIN}/verdict_dcgm.py", _ROOT.format("0"), _ROOT.format(" -1")): _ONE,
+    (f"{_DOMAIN}/verdict_dcgm.py", _PASSES.format("+"), _PASSES.format("-")): (
+        "only whether it is none is asked"
+    ),
+    (f"{_DOMAIN}/checks_course.py", _NOT_THERE.format("60"), _NOT_THERE.format("59")): "600 // 59 is 10, too",
+    (
+        f"{_DOMAIN}/incident.py",
+        _RETRY.format("4"),
+        _RETRY.format("5"),
+    ): "80 and 160 minutes are both cut to an hour",
+    (
+        f"{_DOMAIN}/shortage.py",
+        'type=kind[1] if kind else "such",',
+        'type=kind[ 0] if kind else "such",',
+    ): "the group is the whole match",
 }
