@@ -122,6 +122,7 @@ def test_the_id_is_the_caller_s_own_and_follows_from_the_token_alone() -> None:
             "closes: must be an instant like 2026-11-20T20:00:00Z, not '0001-01-01T00:00:00+09:00'",
         ),
         ({"source": "guard"}, "source: open takes verb, pool, token, nodes, opens, closes, for_seconds, "),
+        ({"source": "guard", "window": "evening"}, "source: open takes verb, pool, token, "),
         ({"window": "evening"}, "window: open takes verb, pool, token, nodes, opens, closes, for_seconds, "),
         ({"token": None}, "token: is missing, it must be text"),
         ({"pool": None}, "pool: is missing, it must be text"),
