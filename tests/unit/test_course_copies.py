@@ -1,0 +1,110 @@
+"""The copy of a calendar at an address: when it is read again, what stays of it, and what people are told."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.domain.changes import clock_of
+from lamplighter.domain.course_calendar import Change, Event
+from lamplighter.domain.course_copy import CourseCopy, fingerprint, seen, to_say, unseen
+
+NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+CLOCK = clock_of(ZoneInfo("Etc/UTC"))
+HERE, THERE = "https://school.example/a.ics", "https://other.example/a.ics"
+GOOD = seen(HERE, "text", NINE)
+LOST = unseen(GOOD, HERE, "it answers 503", NINE + HOUR)
+NEVER = unseen(None, HERE, "it answers 404", NINE)
+SAME = Change((), (), ())
+
+
+def event(number: int, hours: float = 0, lasting: int = 2) -> Event:
+    opens = NINE + hours * HOUR
+    opening, closing = int(opens.timestamp()), int((opens + lasting * HOUR).timestamp())
+    return Event(f"{number}", f"Class {number}", opens.date(), opening, closing, closing - opening)
+
+
+def added(number: int) -> Change:
+    return Change(tuple(event(each) for each in range(number)), (), ())
+
+
+def told(before: CourseCopy | None, after: CourseCopy, change: Change = SAME) -> str | None:
+    return to_say("course", before, after, change, CLOCK)
+
+
+@pytest.mark.parametrize(
+    ("address", "after", "due"),
+    [(HERE, 50 * MINUTE - SECOND, False), (HERE, 50 * MINUTE, True), (THERE, SECOND, True)],
+)
+def test_an_address_is_read_again_after_fifty_minutes_and_another_one_at_once(
+    address: str, after: timedelta, due: bool
+) -> None:
+    assert GOOD.is_due(address, NINE + after) is due
+
+
+def test_a_failed_reading_leaves_the_last_good_copy_of_the_same_address() -> None:
+    lost, never = (
+        unseen(GOOD, HERE, "it answers 503", NINE + HOUR),
+        unseen(None, HERE, "it answers 404", NINE),
+    )
+
+    assert lost == CourseCopy(fingerprint(HERE), NINE + HOUR, "text", read=NINE, problem="it answers 503")
+    assert unseen(GOOD, THERE, "it answers 404", NINE) == CourseCopy(
+        fingerprint(THERE), NINE, problem="it answers 404"
+    )
+    assert never == CourseCopy(fingerprint(HERE), NINE, problem="it answers 404")
+    assert not LOST.is_due(HERE, NINE + HOUR + 49 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (None, NEVER, "the calendar of window course cannot be read, so it opens nothing: it answers 404"),
+        (NEVER, NEVER, None),
+        (GOOD, LOST,
+         ("the calendar of window course cannot be read: it answers 503; it goes on as it was at "
+          "09:00 on 2026-11-20 (Etc/UTC)")),
+        (LOST, LOST, None),
+        (GOOD, unseen(GOOD, THERE, "it answers 404", NINE),
+         "the calendar of window course cannot be read, so it opens nothing: it answers 404"),
+        (LOST, unseen(LOST, THERE, "it answers 404", NINE),
+         "the calendar of window course cannot be read, so it opens nothing: it answers 404"),
+        (GOOD, GOOD, None),
+        (LOST, GOOD, "the calendar of window course can be read again, and nothing in it has changed"),
+        (None, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
+        (NEVER, GOOD, "window course follows its calendar: 0 events in the next 60 days"),
+        (GOOD, seen(THERE, "text", NINE), "window course follows its calendar: 0 events in the next 60 days"),
+    ],
+)  # fmt: skip
+def test_what_is_new_of_a_reading_is_said_once(
+    before: CourseCopy | None, after: CourseCopy, said: str | None
+) -> None:
+    assert told(before, after) == said
+
+
+def test_a_calendar_that_is_followed_anew_is_told_with_its_events() -> None:
+    assert told(None, GOOD, added(1)) == "window course follows its calendar: 1 event in the next 60 days"
+    assert told(NEVER, GOOD, added(2)) == "window course follows its calendar: 2 events in the next 60 days"
+
+
+def test_what_has_changed_is_told_event_by_event() -> None:
+    change = Change(
+        (event(1),), ((event(2), event(2, hours=1)), (event(3), event(3, lasting=3))), (event(4),)
+    )
+
+    assert told(GOOD, GOOD, change) == (
+        "the calendar of window course has changed: "
+        "Class 1 at 09:00 on 2026-11-20 (Etc/UTC) is new; "
+        "Class 2 at 09:00 on 2026-11-20 (Etc/UTC) is now at 10:00 on 2026-11-20 (Etc/UTC); "
+        "Class 3 at 09:00 on 2026-11-20 (Etc/UTC) now ends at 12:00 on 2026-11-20 (Etc/UTC); "
+        "Class 4 at 09:00 on 2026-11-20 (Etc/UTC) is gone"
+    )
+    assert told(LOST, GOOD, change) == told(GOOD, GOOD, change)
+
+
+@pytest.mark.parametrize(("number", "more"), [(5, ""), (6, "; and 1 more"), (7, "; and 2 more")])
+def test_five_changes_are_named_and_the_rest_is_counted(number: int, more: str) -> None:
+    five = "; ".join(f"Class {each} at 09:00 on 2026-11-20 (Etc/UTC) is new" for each in range(5))
+
+    assert told(GOOD, GOOD, added(number)) == f"the calendar of window course has changed: {five}{more}"
