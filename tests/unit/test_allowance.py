@@ -69,6 +69,10 @@ def extended(given: Command, *leases: Lease) -> extension.Extension:
         ([lease("theirs", 2, owner=TEACHER, by=TEACHER)], "refused"),
         ([lease("asker", 2, by=STUDENT)], "refused"),
         ([lease("nobody's of theirs", 2, owner="bea (UBEA)", by="bea (UBEA)")], "granted"),
+        ([replace(lease("nobody's", 2, owner="bea (UBEA)"), by=None)], "granted"),
+        ([replace(lease("no more", 2), state=LeaseState.CLOSED)], "granted"),
+        ([replace(lease("later", 2), opens=NOON + HOUR, closes=NOON + 2 * HOUR)], "granted"),
+        ([replace(lease("before", 2), opens=NOON - HOUR, closes=NOON)], "granted"),
     ],
 )
 def test_what_was_granted_meanwhile_counts(others: list[Lease], outcome: str) -> None:
@@ -91,6 +95,12 @@ def test_what_comes_one_after_the_other_is_not_at_once() -> None:
 def test_without_a_role_only_the_pool_bounds_it() -> None:
     assert opened(command(nodes=3), lease("friend", 2)).outcome == "granted"
     assert opened(command(nodes=3, allowance=Allowance()), lease("friend", 2)).outcome == "granted"
+
+
+def test_who_may_have_no_node_gets_none() -> None:
+    assert opened(command(allowance=Allowance(nodes=0))).reason == (
+        "tom (UTOM) may have 0 nodes at once on pool gpu, and it would be 1"
+    )
 
 
 def test_two_extensions_at_once_are_no_longer_than_the_role_allows() -> None:

@@ -197,3 +197,5 @@ def test_draining_leaves_daemons_mirrors_and_what_is_finished() -> None:
     found = emptying([work, ending, *left])
     assert (found.evict, found.ending, found.empty) == ((work,), (ending,), False)
     assert emptying(left).empty
+    assert not emptying([work]).empty
+    assert not emptying([ending]).empty

@@ -39,9 +39,12 @@ def started(lab: LabOnMoto) -> list[dict[str, Any]]:
     [
         ("arn:aws:iam::123456789012:user/alice", "alice"),
         ("arn:aws:iam::123456789012:user/students/alice", "alice"),
+        ("arn:aws:iam::123456789012:user/class:a/alice", "alice"),
         ("arn:aws:sts::123456789012:assumed-role/students/alice", "students/alice"),
         ("arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Lab_0a1b2c3d4e5f6071/alice@example.com",
          "alice@example.com"),
+        ("arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_Lab_0a1b2c3d4e5f6071/",
+         "AWSReservedSSO_Lab_0a1b2c3d4e5f6071/"),
         ("arn:aws:sts::123456789012:federated-user/alice", "federated-user/alice"),
         ("arn:aws:iam::123456789012:root", "account root"),
         ("arn:aws-cn:iam::123456789012:user/alice", "alice"),

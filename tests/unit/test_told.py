@@ -83,6 +83,7 @@ def test_what_stands_is_what_the_last_diagnosis_found_until_all_is_well() -> Non
     assert standing([first, well], ["evening-1"]) == ()
     assert standing([first, well, found(4)], ["evening-1"]) == (found(4),)
     assert standing([found(5, one="other"), first], ["evening-1"]) == (first,)
+    assert standing([found(1, one="other"), first], ["evening-1"]) == (first,)
     assert standing([first, replace(well, lease="other")], ["evening-1"]) == (first,)
 
 
