@@ -1,0 +1,62 @@
+"""How long the guard waits for the run that opens a lease, and how long it remembers what it said, to the second."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import boto3
+import pytest
+
+from handlers.guard import sweep_all
+from handlers.guard_facts import gather
+from handlers.guard_watch import gather_lab
+from lamplighter.domain.guard_facts import PoolFacts
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
+
+SECOND = 1 / 60
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+def known(lab: LabOnMoto, minutes: float) -> PoolFacts:
+    """What a sweep knows of the pool so many minutes after eight."""
+    lab.at(minutes)
+    return gather(lab.watch, "gpu", gather_lab(lab.watch))
+
+
+def ended(lab: LabOnMoto, *minutes: float) -> list[Mapping[str, str]]:
+    return [known(lab, each).opening_ended for each in minutes]
+
+
+def test_a_run_that_was_stopped_is_asked_for_ten_minutes_after_the_opening(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, run="open-cli-1", closes=60)
+    sfn = boto3.client("stepfunctions")
+    run = sfn.start_execution(stateMachineArn=lab.close_lab, name="open-cli-1", input="{}")
+    sfn.stop_execution(executionArn=run["executionArn"])
+    stopped = {"cli-1": "was stopped by somebody"}
+
+    assert ended(lab, 10 - SECOND, 10, 60 - SECOND, 60) == [{}, stopped, stopped, {}]
+
+
+def test_a_run_that_was_never_started_may_still_be_for_twenty_five_minutes(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, run="open-cli-1", closes=60)
+
+    assert ended(lab, 25 - SECOND, 25) == [{}, {"cli-1": "was never started"}]
+
+
+def test_leases_without_a_run_are_passed_over_and_those_behind_them_are_not(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, closes=60, name="cli-0")
+    lab.lease(nodes=1, run="open-cli-1", closes=60)
+
+    assert ended(lab, 30) == [{"cli-1": "was never started"}]
+
+
+def test_a_sweep_remembers_for_an_hour_what_it_said(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    lab.at(0)
+    sweep_all(lab.watch)
+
+    assert [bool(known(lab, minutes).said) for minutes in (59, 61)] == [True, False]
