@@ -35,6 +35,16 @@ _BOUND = "size = min(size, max(nodegroup.maximum if nodegroup else {}, before))"
 _LIVES = "lives = nodes_lives(desk.capacity, seen, until) if since {} until else ()"
 _COUNTING = "desk.ledger.begin_counting(pool, now.replace(microsecond={}))"
 _END = "return instant.written(min(lease.closes, now.replace(microsecond={})))"
+_LATELY = "self._lately = [stay for stay in self._lately if stay.closing {} before - longest]"
+_HOLD = "hold=terms.hold(nodes, opens, closes) if closes {} opens else Money.zero(terms.budget.currency),"
+_NEAR = "near = [stay for stay in (*stays, *curfew) if stay.opening {} begins and stay.closing {} wished]"
+_FULL = "if wished <= edge {} begins and _taken(near, edge) > free:"
+_THEIRS = "taken_at(theirs, at) for at in (opens, *(lease.opens for lease in theirs if lease.opens {} opens))"
+_WANTED = 'wanted = max(lease.nodes, int(str(results.get("AwaitNodes", {{}}).get("wanted") or {})))'
+_DAYS = "DAYS_BEFORE, DAYS_AFTER = {}, {}"
+_MARGIN = "every window is held against the range itself; the margin is wider than clocks and lengths need"
+_VANISHES = "code, reason = Code.VANISHES, found.notes[{}]"
+_SAME = "same = last and last[{}].at == entry.at"
 
 EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
@@ -130,4 +140,39 @@ EQUAL: dict[tuple[str, str, str], str] = {
         'type=kind[1] if kind else "such",',
         'type=kind[ 0] if kind else "such",',
     ): "the group is the whole match",
+    (f"{_DOMAIN}/admission.py", _LATELY.format(">"), _LATELY.format(">=")): (
+        "who closes then has left before anybody could open early"
+    ),
+    (f"{_DOMAIN}/grant.py", _HOLD.format(">"), _HOLD.format(">=")): "nodes for no time cost nothing",
+    (f"{_DOMAIN}/early_opening.py", _NEAR.format("<", ">"), _NEAR.format("<=", ">")): (
+        "who comes at its start takes no node before it"
+    ),
+    (f"{_DOMAIN}/early_opening.py", _NEAR.format("<", ">"), _NEAR.format("<", ">=")): (
+        "who leaves as it would open has no node from then on"
+    ),
+    (f"{_DOMAIN}/early_opening.py", _FULL.format("<"), _FULL.format("<=")): (
+        "full at its start is full just before, and it opens no later than its start"
+    ),
+    **{
+        (f"{_DOMAIN}/early_opening.py", "WHOLE_POOL = 1_000_000", f"WHOLE_POOL = {nodes}"): (
+            "no pool has so many nodes"
+        )
+        for nodes in (999_999, 1_000_001)
+    },
+    (f"{_DOMAIN}/allowance.py", _THEIRS.format(">"), _THEIRS.format(">=")): (
+        "its own opening is among them already"
+    ),
+    (f"{_DOMAIN}/allowance.py", "has: int = 0,", "has: int = -1,"): "a role allows no fewer than no nodes",
+    **{
+        (f"{_DOMAIN}/announcement_opening.py", _WANTED.format(0), _WANTED.format(nodes)): (
+            "a lease has a node at least"
+        )
+        for nodes in (-1, 1)
+    },
+    **{
+        (f"{_DOMAIN}/calendar.py", _DAYS.format(3, 2), _DAYS.format(*days)): _MARGIN
+        for days in ((4, 2), (2, 2), (3, 3), (3, 1))
+    },
+    (f"{_DOMAIN}/calendar.py", _VANISHES.format(0), _VANISHES.format(-1)): "an opening has one note",
+    (f"{_DOMAIN}/findings_told.py", _SAME.format(0), _SAME.format(-1)): "all of them are of one instant",
 }
