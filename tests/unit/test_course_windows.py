@@ -88,7 +88,7 @@ def test_only_events_that_meet_the_range_become_windows() -> None:
     ],
 )
 def test_events_outside_the_window_s_own_dates_are_left_out_without_a_word(
-    bounds: dict[str, str], kept: list[int]
+    bounds: dict[str, Any], kept: list[int]
 ) -> None:
     made = found(event(), event("cd34", 21), event("ef56", 22), **bounds)
 
@@ -98,8 +98,8 @@ def test_events_outside_the_window_s_own_dates_are_left_out_without_a_word(
 
 def test_an_event_on_an_exception_is_skipped_and_the_others_are_not() -> None:
     first, second = event(), event("cd34", 21)
-
-    made = found(first, second, **{"except": ["2026-11-20"]})
+    holiday: dict[str, Any] = {"except": ["2026-11-20"]}
+    made = found(first, second, **holiday)
 
     assert made.skipped == [skipped(first, Code.EXCEPTED, "2026-11-20 is among the exceptions of course")]
     assert days(made) == [21]

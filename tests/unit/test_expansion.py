@@ -1,5 +1,6 @@
 """Which openings of a lab's windows belong to a range of time, to the second, and which of them are skipped."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -8,18 +9,25 @@ import pytest
 from lamplighter.domain.calendar import Code, Expansion, PlannedWindow, SkippedWindow, expand
 from lamplighter.lab import Lab
 
-SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 EIGHT, TEN = datetime(2026, 11, 20, 20, 0, tzinfo=UTC), datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 # Clocks in New York go forward at this instant, from 02:00 to 03:00.
 SPRING = datetime(2026, 3, 8, 7, 0, tzinfo=UTC)
 AUTUMN = datetime(2026, 11, 1, 6, 0, tzinfo=UTC)
 
 
-def lab(*windows: dict[str, Any], zone: str = "Etc/UTC", **more: Any) -> Lab:
+def lab(*windows: dict[str, Any], zone: str = "Etc/UTC", excepted: Sequence[str] = ()) -> Lab:
     made = [{"name": "evening", "start": "20:00", "end": "22:00", **each} for each in windows]
     pool = {"instance_type": "g4dn.xlarge", "max_nodes": 3, "price_per_hour": "1"}
     return Lab.model_validate(
-        {"name": "lab", "time_zone": zone, "pools": {"gpu": pool}, "windows": made, **more}
+        {
+            "name": "lab",
+            "time_zone": zone,
+            "pools": {"gpu": pool},
+            "windows": made,
+            "except": list(excepted),
+        }
     )
 
 
@@ -69,6 +77,14 @@ def test_so_does_what_is_open_in_a_night_in_which_clocks_change(
     assert expand(night, start, end) == Expansion(
         [planned(date(2026, 11, 1), opens, closes)] if inside else [], []
     )
+
+
+def test_days_before_a_change_of_the_clocks_are_passed_over_and_its_own_is_not() -> None:
+    nights = lab({"days": "daily", "start": "01:30", "end": "02:30"}, zone="America/New_York")
+
+    assert [str(each.date) for each in expand(nights, AUTUMN + HOUR, AUTUMN + 25 * HOUR).windows] == [
+        "2026-11-01", "2026-11-02"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ READY = "2 of 2 nodes are ready and their GPUs are proven, for class."
 
 def opened(*nodes: dict[str, Any], **steps: dict[str, Any]) -> Announcement:
     """A lease of two nodes, opened by a run whose steps found this."""
-    results = {"Admit": GRANTED, "AwaitGpus": {"nodes": list(nodes)}, **steps}
+    results: dict[str, dict[str, Any]] = {"Admit": GRANTED, "AwaitGpus": {"nodes": list(nodes)}, **steps}
     return of_opening("gpu", lease(), results, UTC)
 
 
