@@ -100,6 +100,9 @@ def test_a_person_closes_everything_that_has_begun_and_the_guard_what_is_over() 
     assert asked(close(lease=None, source="guard"), *there, minutes=99).leases == (CLOSING, OVER)
     assert asked(close(lease=None), *there, minutes=2).leases == (CLOSING, BEGUN, OVER, TO_COME)
     assert asked(close(lease=None), *there, minutes=15).leases == ()
+    # All of a pool is meant in whatever state it is.
+    for generation in (0, 5):
+        assert asked(close(lease=None, generation=generation), *there).leases == (CLOSING, BEGUN, OVER)
 
 
 @pytest.mark.parametrize(
