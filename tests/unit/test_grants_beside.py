@@ -58,6 +58,7 @@ def test_what_a_person_hears_in_a_pause_is_over_and_a_lease_of_theirs_waits() ->
 
     assert (known.outcome, known.lease, known.for_now) == ("refused", mine, True)
     assert not asked(order(), changes=paused(2)).for_now
+    assert not asked(order(nodes=4)).for_now
 
 
 def test_the_lease_after_a_pause_is_as_long_as_it_was_asked_for() -> None:
