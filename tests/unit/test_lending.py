@@ -1,5 +1,6 @@
 """What is borrowed of a Kubernetes object: which fields, whose they were, and what puts all back as it was."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -148,6 +149,7 @@ def test_what_a_manager_owns_is_taken_as_it_would_apply_it_again() -> None:
             "f:dcgm": {"f:enabled": {}, "f:gone": {}},
             "f:tolerations": {'k:{"key":"gpu"}': {"f:key": {}}},
             "odd": {},
+            "driver": {},
         },
         "f:status": {},
     }
@@ -163,6 +165,25 @@ def test_what_a_manager_owns_is_taken_as_it_would_apply_it_again() -> None:
         "metadata": {"name": "cluster-policy"},
     }
     assert owned(thing, Owner("helm", "Update")) == {"spec": {"driver": {}}}
+
+
+def test_a_manager_s_fields_below_a_plain_value_are_not_there_and_nor_are_those_of_an_entry_without_any() -> (
+    None
+):
+    thing: Object = {
+        "metadata": {
+            "managedFields": [
+                entry("helm", fields={"f:spec": {"f:replicas": {"f:least": {}}}}),
+                entry("helm", fields=None),
+            ]
+        },
+        "spec": {"replicas": 3},
+    }
+
+    assert owned(thing, Owner("helm", "Apply")) == {"spec": {"replicas": {}}}
+    assert owners(thing, ("spec", "replicas")) == [Owner("helm", "Apply")]
+    found = looked_at(thing, {"spec": {"replicas": {"least": 1}}}, US)
+    assert [(field.there, field.value) for field in found.fields] == [(False, None)]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +241,21 @@ def test_a_loan_reads_as_the_ledger_keeps_it() -> None:
 
     assert found == loan()
     assert found.called() == "dcgm.enabled, mig"
+
+
+def test_a_loan_is_written_alike_in_whatever_order_it_came() -> None:
+    item = (
+        replace(loan(), fields={"spec": {"mig": {}, "dcgm": {"version": "4", "enabled": True}}})
+        .held_by("afternoon", "big")
+        .to_item()
+    )
+
+    assert item["fields"] == '{"spec": {"dcgm": {"enabled": true, "version": "4"}, "mig": {}}}'
+    assert item["holders"] == '{"afternoon": "big", "evening": "gpu"}'
+    assert item["before"] == (
+        '[{"owner": ["helm", "Apply"], "path": ["spec", "dcgm", "enabled"], "there": true, "value": false}, '
+        '{"owner": null, "path": ["spec", "mig"], "there": false, "value": null}]'
+    )
 
 
 def test_a_loan_that_was_given_back_says_when() -> None:

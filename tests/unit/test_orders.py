@@ -105,6 +105,8 @@ def test_a_lease_is_meant_by_its_id_or_as_the_only_one_that_runs() -> None:
         meant("gpu", ahead, elsewhere)
     with pytest.raises(Refused, match=r"^there is no running lease to extend$"):
         meant(None)
+    with pytest.raises(Refused, match=r"^there is no running lease to close$"):
+        lease_meant(None, [ending], ["gpu"], "close", now=NOW)
 
 
 def test_a_pool_and_a_window_are_meant_by_name_and_a_pool_as_the_only_one() -> None:

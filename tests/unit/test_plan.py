@@ -118,6 +118,7 @@ def test_a_planned_lease_is_started_ninety_seconds_before_its_opening_and_until_
 
 def test_a_planned_lease_whose_end_has_passed_is_started_no_more() -> None:
     assert starts(LEASE, LEASE.closes) == []
+    assert starts(LEASE, LEASE.closes + HOUR) == []
 
 
 def test_a_start_at_once_is_the_start_that_its_schedule_would_make() -> None:

@@ -30,6 +30,16 @@ def test_where_all_have_work_of_others_the_youngest_goes() -> None:
     assert leaving.reason == "young goes: every node has work of other leases, and it is the youngest"
 
 
+def test_each_node_that_goes_says_why_it_is_this_one() -> None:
+    nodes = [node("busy", "other"), node("idle"), node("own", "ending")]
+
+    assert [leaving.reason for leaving in choose(nodes, 3, "ending")] == [
+        "idle goes: no pod holds a GPU on it",
+        "own goes: only pods of the ending lease ending hold GPUs on it",
+        "busy goes: every node has work of other leases, and it is the youngest",
+    ]
+
+
 def test_among_equals_the_fullest_zone_shrinks_so_that_nothing_is_rebalanced() -> None:
     nodes = [node("b1", zone="b", minutes=9), node("a1"), node("a2", minutes=1)]
 

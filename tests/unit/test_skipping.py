@@ -9,11 +9,13 @@ import pytest
 from lamplighter.domain.calendar import PlannedWindow
 from lamplighter.domain.changes import Skip, clock_of
 from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.course_calendar import Event
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.skipping import Skipping, skip, unskip
 from lamplighter.domain.zones import zone
 from lamplighter.lab import Lab
+from tests.unit.test_standing import Lectures
 
 # A Friday evening; the window opens an hour later, and on the next day.
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -239,3 +241,25 @@ def test_what_is_not_skipped_or_has_passed_cannot_be_put_back() -> None:
     assert put_back(TODAY, replace(taken(TODAY), window="x")) == put_back(TODAY)
     assert put_back(TODAY, taken(TODAY), now=OPENS + 2 * HOUR) == Skipping("refused", passed)
     assert put_back("today") == Skipping("refused", "'today' is no date; write it like 2026-12-01")
+
+
+def test_of_two_events_on_one_date_the_first_is_meant() -> None:
+    follows = lab({"name": "evening", "calendar": "https://example.org/c.ics"})
+    begins, day = int(OPENS.timestamp()), OPENS.date()
+    events = tuple(
+        Event(name, "Lecture", day, begins + ahead, begins + ahead + 600, 600)
+        for name, ahead in (("bb22", 900), ("aa11", 0), ("cc33", 1800))
+    )
+    course = {"evening": Lectures(events, "UTC")}
+
+    def taken_out(on: str | None) -> str:
+        given = command(Verb.SKIP, on)
+        found = skip(given, follows, (), (), now=NOW, clock=CLOCK, courses=course)
+        return found.opening.event if found.opening else found.reason
+
+    def back(on: str | None) -> str:
+        given = command(Verb.UNSKIP, on)
+        found = unskip(given, follows, [taken(TODAY)], now=NOW, clock=CLOCK, courses=course)
+        return found.opening.event if found.opening else found.reason
+
+    assert [taken_out(None), taken_out(TODAY), back(None), back(TODAY)] == ["aa11"] * 4

@@ -45,9 +45,10 @@ class Lectures:
     """A course calendar with these events."""
 
     known: tuple[Event, ...]
+    zone: str = "Asia/Seoul"
 
     def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
-        assert zone == "Asia/Seoul"
+        assert zone == self.zone
         return [event for event in self.known if event.opening < end and event.closing > start]
 
 

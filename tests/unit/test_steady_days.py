@@ -66,7 +66,13 @@ def test_a_change_is_found_to_the_second() -> None:
     at, berlin = seconds(BERLIN), zone("Europe/Berlin")
 
     assert (offset_at(berlin, at - 1), offset_at(berlin, at)) == (7200, 3600)
-    for low, high in ((at - 1, at), (at - 1, at + 1), (at - 2, at), (at - 90_000, at + 7), (at - 5, at + 9e4)):
+    for low, high in (
+        (at - 1, at),
+        (at - 1, at + 1),
+        (at - 2, at),
+        (at - 90_000, at + 7),
+        (at - 5, at + 9e4),
+    ):
         assert change_within(berlin, low, int(high)) == at
     assert change_within(berlin, at, at + 90_000) is None
     assert change_within(berlin, at - 90_000, at - 1) is None

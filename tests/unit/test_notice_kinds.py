@@ -1,0 +1,40 @@
+"""What becomes of each kind of notice: where it goes, where a route gets it unasked, what the channel is told."""
+
+import pytest
+
+from lamplighter.domain.notice_kinds import (
+    IN_CHANNEL,
+    KINDS,
+    NAMES,
+    NOTICES,
+    PAGES,
+    ROUTED,
+    NoticeKind,
+    pings,
+)
+
+
+def test_only_what_needs_a_person_goes_to_the_pages_place() -> None:
+    assert PAGES == ("leaked", "guard")
+    assert NOTICES == tuple(name for name in NAMES if name not in PAGES)
+
+
+def test_a_route_that_names_no_kinds_is_spared_what_only_its_asker_wants_to_know() -> None:
+    asked_for = ("already-open", "arm", "watch", "ack", "keep", "doctor")
+
+    assert ROUTED == tuple(name for name in NOTICES if name not in asked_for)
+
+
+def test_the_channel_is_told_what_no_lease_s_message_shows() -> None:
+    assert IN_CHANNEL == {"not-opening", "foreseen", "skip", "unskip", "pause", "resume"}
+
+
+def test_a_kind_that_says_no_more_is_routed_and_neither_pages_nor_pings() -> None:
+    kind = NoticeKind("new", "Something new.")
+
+    assert (kind.ping, kind.routed, kind.page, kind.in_channel) == ("never", True, False, False)
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+def test_a_notice_that_says_nothing_of_itself_pings_only_if_its_kind_always_does(kind: str) -> None:
+    assert pings(kind) is (kind in {"degraded", "failed", "leaked"})
