@@ -1,24 +1,20 @@
 """The plan of a deployed lab at the edges of its range."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from lamplighter.domain.budget import Budget
-from lamplighter.domain.calendar import Code, SkippedWindow
-from lamplighter.domain.changes import Pause, Skip
-from lamplighter.domain.course_calendar import Event
+from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.live import Deployed, live
 from lamplighter.domain.money import Money
-from lamplighter.domain.planner import Beside
 from lamplighter.domain.simulation import Simulation
 from lamplighter.domain.terms import terms
 from lamplighter.lab import Lab
 from tests.unit.test_live import ALICES, EIGHT, HOUR, LAB
-from tests.unit.test_standing import Lectures
 
 SECOND = timedelta(seconds=1)
 DAILY = {"name": "evening", "days": "daily", "start": "21:00", "end": "23:00"}

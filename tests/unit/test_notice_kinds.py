@@ -16,17 +16,17 @@ from lamplighter.domain.notice_kinds import (
 
 def test_only_what_needs_a_person_goes_to_the_pages_place() -> None:
     assert PAGES == ("leaked", "guard")
-    assert NOTICES == tuple(name for name in NAMES if name not in PAGES)
+    assert tuple(name for name in NAMES if name not in PAGES) == NOTICES
 
 
 def test_a_route_that_names_no_kinds_is_spared_what_only_its_asker_wants_to_know() -> None:
     asked_for = ("already-open", "arm", "watch", "ack", "keep", "doctor")
 
-    assert ROUTED == tuple(name for name in NOTICES if name not in asked_for)
+    assert tuple(name for name in NOTICES if name not in asked_for) == ROUTED
 
 
 def test_the_channel_is_told_what_no_lease_s_message_shows() -> None:
-    assert IN_CHANNEL == {"not-opening", "foreseen", "skip", "unskip", "pause", "resume"}
+    assert {"not-opening", "foreseen", "skip", "unskip", "pause", "resume"} == IN_CHANNEL
 
 
 def test_a_kind_that_says_no_more_is_routed_and_neither_pages_nor_pings() -> None:

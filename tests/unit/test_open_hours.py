@@ -141,7 +141,7 @@ def test_an_event_is_open_from_its_first_second() -> None:
 
 
 def test_pools_without_an_open_window_are_left_out() -> None:
-    pools = {"gpu": {}, "big": {}, "idle": {}}
+    pools: dict[str, dict[str, int]] = {"gpu": {}, "big": {}, "idle": {}}
     found = Timetable(
         lab(
             {**EVENING, "pool": "gpu"},

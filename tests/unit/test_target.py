@@ -54,6 +54,24 @@ def test_several_leases_add_up_to_the_pools_most_the_first_to_end_first() -> Non
     assert target_at([LEASE, ALICES], OPENS, 4).leases == ("cli-1", "evening")
 
 
+def test_at_the_instant_of_a_handover_only_the_lease_that_begins_counts() -> None:
+    ends, begins = replace(LEASE, closes=OPENS + HOUR), replace(ALICES, opens=OPENS + HOUR)
+    following = replace(begins, closes=OPENS + 2 * HOUR)
+    longer = replace(LEASE, id="day", nodes=1)
+
+    def at(seconds: int) -> Target:
+        return target_at([ends, following], OPENS + HOUR + seconds * SECOND, 4)
+
+    assert (at(-1), at(0), at(3599), at(3600)) == (
+        Target(2, (ends,)),
+        Target(1, (following,)),
+        Target(1, (following,)),
+        Target(0, ()),
+    )
+    assert target_at([ends, following, longer], OPENS + HOUR, 4) == Target(2, (following, longer))
+    assert target_at([ends, ALICES, longer], OPENS + HOUR, 4) == Target(1, (longer,))
+
+
 def test_a_target_says_which_leases_justify_it() -> None:
     both = (
         "alice's lease justifies 1 until 21:00 UTC on 2026-11-20 and "

@@ -85,7 +85,7 @@ def test_a_change_of_half_an_hour_is_told_in_minutes() -> None:
         "03 15:00",
         "03 16:00",
         (
-            "lasts 1 h instead of 1 h 30 min: "
-            "clocks in Australia/Lord_Howe go forward from 02:00 to 02:30 on 2026-10-04",
+            "lasts 1 h instead of 1 h 30 min: clocks in Australia/Lord_Howe go forward "
+            "from 02:00 to 02:30 on 2026-10-04"
         ),
     )
