@@ -45,6 +45,20 @@ _DAYS = "DAYS_BEFORE, DAYS_AFTER = {}, {}"
 _MARGIN = "every window is held against the range itself; the margin is wider than clocks and lengths need"
 _VANISHES = "code, reason = Code.VANISHES, found.notes[{}]"
 _SAME = "same = last and last[{}].at == entry.at"
+_NEWLY = "if newly {} or now >= lease.closes:"
+_CANDIDATE = "if self.start <= day.latest and day.earliest {} self.end and self._on(day.date)"
+_DATES = "for day in range(earliest // MINUTES_A_DAY - {}, latest // MINUTES_A_DAY + {}):"
+_ROUNDED = "return (Decimal(whole if scaled {} 0 else -whole) * unit).quantize(unit, ROUND_HALF_UP)"
+_FRESHEST = "return max(known, key=lambda price: price.at.timestamp() if price.at else {}, default=None)"
+_ONE_LEASE = "return Target(min(in_force[{}].wanted, max_nodes), (in_force[{}],))"
+_WAS_OPEN = (
+    "if lease.state in {{LeaseState.CLOSING, LeaseState.CLOSED}} and lease.opens <= at {} lease.closes:"
+)
+_OFFSETS = "before, after = zones.offset_at(where, at - {}), zones.offset_at(where, at)"
+_OFFSET = "return int(ahead.total_seconds()) if ahead is not None else {}"
+_SAMPLES = "same = first is not None and all(self._sample(noon + step) == first for step in range(-{}, 7))"
+_FOLLOWING = "following = (first + timedelta(days={})).replace(day=1)"
+_UNREAD = "nobody read a price in the first second of 1970, or before it"
 
 EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
@@ -175,4 +189,76 @@ EQUAL: dict[tuple[str, str, str], str] = {
     },
     (f"{_DOMAIN}/calendar.py", _VANISHES.format(0), _VANISHES.format(-1)): "an opening has one note",
     (f"{_DOMAIN}/findings_told.py", _SAME.format(0), _SAME.format(-1)): "all of them are of one instant",
+    (f"{_DOMAIN}/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("< 0")): (
+        "of no more missing nodes nothing is freed, either way"
+    ),
+    (f"{_DOMAIN}/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("<= -1")): (
+        "of no more missing nodes nothing is freed, either way"
+    ),
+    (f"{_DOMAIN}/hours.py", _CANDIDATE.format("<"), _CANDIDATE.format("<=")): (
+        "what is looked at for nothing is not open at the instant"
+    ),
+    (f"{_DOMAIN}/hours.py", _DATES.format(1, 1), _DATES.format(2, 1)): (
+        "no window of two days ago is open any more"
+    ),
+    (f"{_DOMAIN}/hours.py", _DATES.format(1, 1), _DATES.format(1, 2)): "no window of tomorrow is open yet",
+    (f"{_DOMAIN}/meant.py", "return running[0]", "return running[ -1]"): "there is one",
+    (f"{_DOMAIN}/meant.py", "return pools[0]", "return pools[ -1]"): "there is one",
+    (f"{_DOMAIN}/money.py", _ROUNDED.format(">="), _ROUNDED.format(">")): "minus nothing is nothing",
+    (f"{_DOMAIN}/money.py", _FOLLOWING.format(31), _FOLLOWING.format(" 32")): (
+        "either lies in the first days of the month that follows"
+    ),
+    (f"{_DOMAIN}/pausing.py", "continue", "break"): (
+        "leases come by opening: what a pause ends before, it ends before all behind it"
+    ),
+    (f"{_DOMAIN}/price.py", _FRESHEST.format("0.0"), _FRESHEST.format("1.0")): _UNREAD,
+    (f"{_DOMAIN}/price.py", _FRESHEST.format("0.0"), _FRESHEST.format("-1.0")): _UNREAD,
+    (f"{_DOMAIN}/schedule.py", "if shots and at <= shots[-1].at:", "if shots and at <= shots[- 0].at:"): (
+        "two warnings fall on one instant only at half of the lease, where no other comes before them"
+    ),
+    (
+        f"{_DOMAIN}/shrink.py",
+        "return 1 if node.gpu_leases == {ending} else 2",
+        "return 1 if node.gpu_leases == {ending} else 3",
+    ): "the worst is the last either way",
+    (
+        f"{_DOMAIN}/standing.py",
+        "if lease.granted and self.at < lease.opens:",
+        "if lease.granted and self.at <= lease.opens:",
+    ): "at its opening a granted lease is in force",
+    (f"{_DOMAIN}/target.py", "if len(in_force) == 1:", "if len(in_force) == 0:"): (
+        "one lease adds up like several, only slower"
+    ),
+    (f"{_DOMAIN}/target.py", _ONE_LEASE.format(0, 0), _ONE_LEASE.format(" -1", 0)): "there is one",
+    (f"{_DOMAIN}/target.py", _ONE_LEASE.format(0, 0), _ONE_LEASE.format(0, " -1")): "there is one",
+    (f"{_DOMAIN}/wall_clock.py", "if before >= after:", "if before > after:"): (
+        "where clocks do not change both readings are one"
+    ),
+    (
+        f"{_DOMAIN}/wall_clock.py",
+        "moved = naive - before if end is None else end",
+        "moved = naive + before if end is None else end",
+    ): "in a gap clocks have changed",
+    (
+        f"{_DOMAIN}/wall_clock.py",
+        "low, high = min(opens, closes) - 1, max(opens, closes)",
+        "low, high = min(opens, closes) - 2, max(opens, closes)",
+    ): "a window opens at a whole minute: no change lies a second before it",
+    (f"{_DOMAIN}/wall_clock.py", _OFFSETS.format(1), _OFFSETS.format(2)): (
+        "no clock changes twice within two seconds"
+    ),
+    (
+        f"{_DOMAIN}/wall_clock.py",
+        'way = "forward" if after > before else "back"',
+        'way = "forward" if after >= before else "back"',
+    ): "where a clock changes the offsets are not equal",
+    (f"{_DOMAIN}/why.py", _WAS_OPEN.format("<"), _WAS_OPEN.format("<=")): (
+        "at its end a lease is in force in no state, and is said to be closed in all of these"
+    ),
+    (f"{_DOMAIN}/zones.py", _OFFSET.format(0), _OFFSET.format(1)): "every zone of the list has an offset",
+    (f"{_DOMAIN}/zones.py", _OFFSET.format(0), _OFFSET.format(-1)): "every zone of the list has an offset",
+    (f"{_DOMAIN}/zones.py", _SAMPLES.format(2), _SAMPLES.format(" 3")): "the first is like itself",
+    (f"{_DOMAIN}/zones.py", _SAMPLES.format(2), _SAMPLES.format(" 1")): (
+        "no zone has changed its clocks and changed them back within a day"
+    ),
 }

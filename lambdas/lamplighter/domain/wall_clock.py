@@ -59,7 +59,7 @@ def _note(opens: int, closes: int, wall: int, where: ZoneInfo) -> str:
 
 def _change(opens: int, closes: int, where: ZoneInfo) -> str:
     """Which change of the clocks lies in a window or at its edge, in words."""
-    low, high = min(opens, closes) - 1, max(opens, closes) + 1
+    low, high = min(opens, closes) - 1, max(opens, closes)
     at = zones.change_within(where, low, high)
     if at is None:
         return f"clocks in {where.key} change in between"
