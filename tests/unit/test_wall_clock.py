@@ -81,11 +81,10 @@ def test_an_opening_counts_its_seconds_from_1970() -> None:
 
 
 def test_a_change_of_half_an_hour_is_told_in_minutes() -> None:
+    forward = "clocks in Australia/Lord_Howe go forward from 02:00 to 02:30 on 2026-10-04"
+
     assert opened(date(2026, 10, 4), "01:30", "03:00", "Australia/Lord_Howe") == (
         "03 15:00",
         "03 16:00",
-        (
-            "lasts 1 h instead of 1 h 30 min: clocks in Australia/Lord_Howe go forward "
-            "from 02:00 to 02:30 on 2026-10-04"
-        ),
+        (f"lasts 1 h instead of 1 h 30 min: {forward}",),
     )
