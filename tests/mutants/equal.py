@@ -59,6 +59,7 @@ _OFFSET = "return int(ahead.total_seconds()) if ahead is not None else {}"
 _SAMPLES = "same = first is not None and all(self._sample(noon + step) == first for step in range(-{}, 7))"
 _FOLLOWING = "following = (first + timedelta(days={})).replace(day=1)"
 _UNREAD = "nobody read a price in the first second of 1970, or before it"
+_DAY = "day = seconds {} DAY {} EPOCH_ORDINAL"
 
 EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
@@ -260,5 +261,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/zones.py", _SAMPLES.format(2), _SAMPLES.format(" 3")): "the first is like itself",
     (f"{_DOMAIN}/zones.py", _SAMPLES.format(2), _SAMPLES.format(" 1")): (
         "no zone has changed its clocks and changed them back within a day"
+    ),
+    (f"{_DOMAIN}/zones.py", _DAY.format("//", "+"), _DAY.format("*", "+")): (
+        "on a day that no calendar has the instant itself is asked"
+    ),
+    (f"{_DOMAIN}/zones.py", _DAY.format("//", "+"), _DAY.format("//", "-")): (
+        "on a day that no calendar has the instant itself is asked"
     ),
 }

@@ -9,10 +9,11 @@ from lamplighter.domain.pool import DeployMark, Phase, PoolState
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
-NODE = NodeFacts("a", "i-1", NOW)
 
 
 def test_a_node_of_which_only_the_name_is_known_is_not_ready_and_has_nothing() -> None:
+    bare = NodeFacts("a", "i-1", NOW)
+
     assert (
         NodeFacts(
             name="a",
@@ -31,9 +32,9 @@ def test_a_node_of_which_only_the_name_is_known_is_not_ready_and_has_nothing() -
             hardware_fault="",
             monitored=False,
         )
-        == NODE
+        == bare
     )
-    assert (NODE.instance_type, NODE.zone, NODE.sliced, NODE.gpus) == ("", "", False, 0)
+    assert (bare.instance_type, bare.zone, bare.sliced, bare.gpus) == ("", "", False, 0)
 
 
 def test_a_pod_of_which_only_the_phase_is_known_holds_nothing() -> None:

@@ -57,6 +57,19 @@ def test_a_window_over_midnight_is_of_the_date_on_which_it_began(minutes: int, o
     assert dates(at, days="daily", start="22:00", end="20:00") == open_of
 
 
+@pytest.mark.parametrize(("minutes", "is_open"), [(-1, False), (0, True), (179, True), (180, False)])
+def test_west_of_greenwich_and_where_clocks_go_back_a_window_is_open_by_the_wall(
+    minutes: int, *, is_open: bool
+) -> None:
+    after = minutes * timedelta(minutes=1)
+    # 20:00 in New York; and 01:00 in Berlin, two hours before clocks go from 03:00 to 02:00.
+    evening, night = datetime(2026, 12, 2, 1, tzinfo=UTC), datetime(2026, 10, 24, 23, tzinfo=UTC)
+
+    assert bool(dates(evening + after, time_zone="America/New_York")) is is_open
+    berlin = {"days": "sun", "start": "01:00", "end": "03:00", "time_zone": "Europe/Berlin"}
+    assert bool(dates(night + after, **berlin)) is is_open
+
+
 @pytest.mark.parametrize(
     ("bounds", "open_of"),
     [
