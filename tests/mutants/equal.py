@@ -60,6 +60,7 @@ _SAMPLES = "same = first is not None and all(self._sample(noon + step) == first 
 _FOLLOWING = "following = (first + timedelta(days={})).replace(day=1)"
 _UNREAD = "nobody read a price in the first second of 1970, or before it"
 _DAY = "day = seconds {} DAY {} EPOCH_ORDINAL"
+_AHEAD = "ahead = [one for one in expand(alone, now, now + AHEAD, courses).windows if one.closes {} now]"
 
 EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
@@ -268,4 +269,9 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/zones.py", _DAY.format("//", "+"), _DAY.format("//", "-")): (
         "on a day that no calendar has the instant itself is asked"
     ),
+    (
+        f"{_DOMAIN}/skipping.py",
+        _AHEAD.format(">"),
+        _AHEAD.format(">="),
+    ): "what closes now is not ahead of now",
 }

@@ -68,6 +68,9 @@ def test_west_of_greenwich_and_where_clocks_go_back_a_window_is_open_by_the_wall
     assert bool(dates(evening + after, time_zone="America/New_York")) is is_open
     berlin = {"days": "sun", "start": "01:00", "end": "03:00", "time_zone": "Europe/Berlin"}
     assert bool(dates(night + after, **berlin)) is is_open
+    # After clocks went from 02:00 to 03:00, three hours later on the wall.
+    forward = datetime(2026, 3, 29, 2, tzinfo=UTC)
+    assert bool(dates(forward + after, **{**berlin, "start": "04:00", "end": "07:00"})) is is_open
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_every_pool_is_told_of_the_one_without_windows_and_leases_too() -> None:
             "was closed before its end: the exam is over",
         ),
         (replace(LEASE, state=LeaseState.CLOSING), "was closed before its end"),
+        (replace(LEASE, closes=IN_IT), "was closed before its end"),
     ],
 )
 def test_a_window_without_a_lease_in_force_justifies_nothing_and_says_why(

@@ -66,6 +66,7 @@ def test_what_is_ambiguous_in_autumn_is_the_first_unless_that_would_be_longer(
 def test_a_zone_without_an_offset_and_one_west_of_it_are_read_alike() -> None:
     assert opened(AUTUMN, "00:00", "23:59", "UTC") == ("25 00:00", "25 23:59", ())
     assert opened(AUTUMN, "20:00", "22:00", "America/New_York") == ("26 00:00", "26 02:00", ())
+    assert opened(date(2026, 3, 8), "02:30", "04:00", "America/New_York")[:2] == ("08 07:00", "08 08:00")
     assert opened(date(2026, 3, 29), "00:30", "02:30", "Europe/London") == (
         "29 00:30",
         "29 01:30",
