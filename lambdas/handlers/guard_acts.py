@@ -21,7 +21,7 @@ from lamplighter.domain.guard_failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.guard_leak import left
 from lamplighter.domain.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.pool import Phase
-from lamplighter.domain.schedule import Start
+from lamplighter.domain.schedule import Start, start_name
 from lamplighter.errors import OutsideFailed, TryLater
 
 _logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def _close(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
         generation=lease.generation if lease and lease.granted else None,
         because=breach.reason,
     )
-    return watch.workflows.start(Start(watch.close_lab, command.id[:80], command))
+    return watch.workflows.start(Start(watch.close_lab, start_name(command.id), command))
 
 
 def _order_zero(watch: Watch, pool: str, since: datetime) -> None:
@@ -79,15 +79,22 @@ def _order_zero(watch: Watch, pool: str, since: datetime) -> None:
 
 
 def _started_lately(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
-    """Whether this very close was started so lately that it is still at work; it gets longer each time."""
-    started = [
-        entry.at
-        for entry in watch.capacity.ledger.audit(pool, now - MEMORY)
-        if entry.details.get("action") == Action.CLOSE and entry.lease == breach.lease
-    ]
+    """Whether this very close was started so lately that it is still at work; it gets longer each time.
+
+    What was proven gone since is over: nodes that somebody starts after that are not waited for.
+    """
+    started: list[datetime] = []
+    in_vain: list[datetime] = []
+    for entry in watch.capacity.ledger.audit(pool, now - MEMORY):
+        if entry.kind == "zero-proven":
+            in_vain = []
+        elif entry.details.get("action") == Action.CLOSE and entry.lease == breach.lease:
+            started.append(entry.at)
+            in_vain.append(entry.at)
     if not started:
         return False
-    return _bucket(started[-1]) == _bucket(now) or now - started[-1] < retry_after(len(started) - 1)
+    waits = bool(in_vain) and now - started[-1] < retry_after(len(in_vain) - 1)
+    return waits or _bucket(started[-1]) == _bucket(now)
 
 
 def _bucket(now: datetime) -> str:

@@ -4,6 +4,7 @@ Owns the window schedules of a lease (open, warn, close); the failsafe's are in 
 them should exist is planner.py's, putting them there the scheduler adapter's.
 """
 
+import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,6 +24,8 @@ WARNING_RETRIED = timedelta(minutes=5)
 LEAST_RETRIED = timedelta(minutes=1)
 # What a close may still do when it comes late: the lease is over by then, so it can do no harm.
 CLOSE_GOOD_FOR = timedelta(days=1)
+LONGEST_NAME = 80
+"""Of an execution (https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,14 @@ class Start:
     def input(self) -> str:
         """The execution's input."""
         return json.dumps({"command": self.command.to_json()})
+
+
+def start_name(name: str) -> str:
+    """A name as Step Functions takes it; of one that is too long the whole counts, its end included."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    told = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(told) - 1]}-{told}"
 
 
 def opening(lease: Lease, doors: Doors) -> Start:
