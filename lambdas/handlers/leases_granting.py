@@ -217,6 +217,8 @@ def _promised(command: Command, leases: Sequence[Lease], terms: Terms, desk: Des
     from lamplighter.domain.planner import calendar  # noqa: PLC0415
 
     ends = command.closes or command.opens + (command.lasting or terms.default)
+    # What is longer is refused: the windows of a century would take longer than the pool may be kept.
+    ends = min(ends, command.opens + terms.longest)
     lab = desk.capacity.as_found(command.pool)
     around = beside(lab, desk.ledger, {command.pool: leases})
     ahead = calendar(

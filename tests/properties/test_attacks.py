@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
+from handlers import leases_granting
 from lamplighter.domain.schedule import start_name
 from tests.world.history import Play
 from tests.world.labs import FIRST_SWEEP, LAB, START
@@ -46,6 +48,38 @@ def test_what_is_raised_again_and_again_is_lowered_as_soon_each_time() -> None:
             assert world.now - begun <= timedelta(minutes=8)
             world.run(timedelta(minutes=2))
         assert alive(world) == 1
+
+
+def test_nobody_gets_anothers_lease_by_its_id() -> None:
+    with lab() as played:
+        world = played.world
+        opens = {"verb": "open", "pool": "gpu", "nodes": 1, "for_seconds": 3600, "add": True}
+        ask(world, "alice", {**opens, "token": SAME_LEASE["alice"]})
+        world.run(timedelta(minutes=12))
+        command = ask(world, "bob", {**opens, "token": SAME_LEASE["bob"]})
+        world.functions.deleted.add("cluster")
+        world.run(timedelta(minutes=30))
+        assert decided(world, command)["outcome"]["S"] == "refused"
+        [lease] = played.truth.known("gpu").values()
+        assert (lease.owner, lease.state) == ("alice", "open")
+
+
+def test_the_windows_over_what_is_too_long_are_not_worked_out() -> None:
+    seen: list[int] = []
+    works_out = leases_granting._promised
+
+    def counted(*given: Any) -> Any:
+        found = works_out(*given)
+        seen.append(len(found))
+        return found
+
+    with lab(windows=LAB["windows"]) as played, patch.object(leases_granting, "_promised", counted):
+        opens = (played.world.now + timedelta(minutes=30)).isoformat(timespec="seconds")
+        body = {"verb": "open", "pool": "gpu", "token": "x", "opens": opens, "closes": "2056-12-31T00:00:00Z"}
+        command = ask(played.world, "alice", body)
+        played.world.run(timedelta(minutes=1))
+        assert "no lease lasts longer" in decided(played.world, command)["reason"]["S"]
+        assert max(seen) < 10
 
 
 def test_a_long_name_is_closed_by_the_guard_on_every_day() -> None:

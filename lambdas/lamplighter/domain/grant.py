@@ -97,7 +97,7 @@ def decide(
         earliest = _after_the_pause(command, terms, leases, budgets, now=now, changes=changes)
         return Answer("refused", closed, known, earliest, for_now=stays)
     if known is not None and known.granted:
-        return Answer("granted", f"{known.called()} was granted before", known)
+        return _granted_before(command, known)
     if known is not None and known.state is not LeaseState.PLANNED:
         return Answer("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
     too_late = command.too_old(now, generation)
@@ -121,6 +121,13 @@ def decide(
         )
     beyond = allowance.refusal(command.allowance, command.by, lease, leases, since=lease.opens)
     return Answer("refused", beyond) if beyond else _judge(lease, terms, leases, budgets, now)
+
+
+def _granted_before(command: Command, known: Lease) -> Answer:
+    """The same lease again; whoever gives a command chooses what its lease's id is made of, and may find another's."""
+    if command.lease is None and command.by != (known.by or known.owner):
+        return Answer("refused", f"its lease would have the id of {known.called()}: ask again")
+    return Answer("granted", f"{known.called()} was granted before", known)
 
 
 def _kept_closed(
