@@ -1,5 +1,6 @@
 """What somebody may do on purpose, or an autoscaler without one: each broke a law that no random history had broken."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -8,6 +9,8 @@ from unittest.mock import patch
 
 from handlers import leases_granting
 from lamplighter.domain.schedule import start_name
+from lamplighter.domain.slack.request import Press
+from tests.world.chat import TEACHER, written
 from tests.world.history import Play
 from tests.world.labs import FIRST_SWEEP, LAB, START
 from tests.world.people import ask
@@ -80,6 +83,17 @@ def test_the_windows_over_what_is_too_long_are_not_worked_out() -> None:
         played.world.run(timedelta(minutes=1))
         assert "no lease lasts longer" in decided(played.world, command)["reason"]["S"]
         assert max(seen) < 10
+
+
+def test_another_name_in_slack_is_no_other_purse() -> None:
+    budget = {"amount": "30", "period": "day", "owners": {written(TEACHER): "2"}}
+    with lab(guard={**LAB["guard"], "budget": budget}) as played:
+        for name in ("utom", "tommy"):
+            asked = {"p": "gpu", "n": 1, "s": 3600}
+            played.chat._heard(Press("T1", TEACHER, name, "C1", "add", json.dumps(asked), None))
+            played.world.run(timedelta(minutes=3))
+        hers = [lease for lease in played.truth.known("gpu").values() if lease.granted]
+        assert sum(float(lease.hold) for lease in hers) == 1.5
 
 
 def test_a_long_name_is_closed_by_the_guard_on_every_day() -> None:

@@ -12,7 +12,7 @@ from typing import Self
 from lamplighter.domain.counted import write_duration
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.occupancy import taken_at
-from lamplighter.domain.slack.person import id_in
+from lamplighter.domain.slack.person import who
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ def answered_for(leases: Iterable[Lease], by: str, owner: str, opens: datetime, 
 
     Their own, the owner's for whom it is given, and those that they let others have.
     """
-    giver, people = _who(by), {_who(by), _who(owner)}
+    giver, people = who(by), {who(by), who(owner)}
     theirs = [
         lease
         for lease in leases
         if lease.granted
         and lease.overlaps(opens, closes)
-        and (_who(lease.owner) in people or (lease.by is not None and _who(lease.by) == giver))
+        and (who(lease.owner) in people or (lease.by is not None and who(lease.by) == giver))
     ]
     return max(
         taken_at(theirs, at) for at in (opens, *(lease.opens for lease in theirs if lease.opens > opens))
@@ -77,8 +77,3 @@ def refusal(
             f"{write_duration(allowance.length)}"
         )
     return None
-
-
-def _who(written: str) -> str:
-    """A person by what does not change: in Slack their id, elsewhere their name."""
-    return id_in(written) or written

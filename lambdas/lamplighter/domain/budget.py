@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from lamplighter.domain.money import Money
+from lamplighter.domain.slack.person import who
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,14 @@ class Budget:
         """What an owner has of the period; nothing for one who never had a lease in it."""
         nothing = Money.zero(self.held.currency)
         return self.accounts.get(owner, Account(nothing, nothing))
+
+    def of(self, owner: str) -> Account:
+        """What an owner has of it by whatever names they have had: in Slack a name is changed at will."""
+        nothing = Money.zero(self.held.currency)
+        theirs = [account for name, account in self.accounts.items() if who(name) == who(owner)]
+        return Account(
+            sum((each.held for each in theirs), nothing), sum((each.spent for each in theirs), nothing)
+        )
 
     def holding(self, more: Money, owner: str) -> Self:
         """With that much more set aside for an owner."""

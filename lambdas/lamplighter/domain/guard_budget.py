@@ -16,6 +16,7 @@ from lamplighter.domain.guard_leases import warned_first
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
 from lamplighter.domain.overdraft import Overdraft
+from lamplighter.domain.slack.person import who
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -67,7 +68,7 @@ def overdrafts(
             continue
         for purse in purses(one.lease.owner, terms, budget):
             whole = purse.account is budget
-            sharing = [each for each in running if whole or each.lease.owner == one.lease.owner]
+            sharing = [each for each in running if whole or who(each.lease.owner) == who(one.lease.owner)]
             at = _reached(purse.limit - purse.account.spent, sharing, now)
             if (
                 at is None

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lamplighter.domain.budget import Account, Budget
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.money import Money
+from lamplighter.domain.slack.person import who
 from lamplighter.domain.terms import Terms
 
 
@@ -34,11 +35,12 @@ def purses(owner: str, terms: Terms, budget: Budget, promised: Iterable[Lease] =
     nothing = Money.zero(terms.budget.currency)
     whole = sum((lease.hold for lease in planned), nothing)
     found = [Purse(terms.budget, budget, f"the {terms.budget} for the {terms.per}", whole)]
-    limit = terms.owners.get(owner)
-    if limit is not None:
-        own = sum((lease.hold for lease in planned if lease.owner == owner), nothing)
+    limits = [part for name, part in terms.owners.items() if who(name) == who(owner)]
+    if limits:
+        limit = min(limits)
+        own = sum((lease.hold for lease in planned if who(lease.owner) == who(owner)), nothing)
         whose = f"the {limit} that {owner} has for the {terms.per}"
-        found.append(Purse(limit, budget.account(owner), whose, own))
+        found.append(Purse(limit, budget.of(owner), whose, own))
     return found
 
 

@@ -51,6 +51,11 @@ def id_in(written: str | None) -> str | None:
     return found[1] if found else None
 
 
+def who(written: str) -> str:
+    """A person by what does not change: in Slack their id, elsewhere their name."""
+    return id_in(written) or written
+
+
 def mention(written: str) -> str:
     """An owner as a message names them: by their id, where they have one. It pings whoever reads a new message."""
     known = id_in(written)
