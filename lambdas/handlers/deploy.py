@@ -115,7 +115,7 @@ def _pools(event: Event) -> Answer:
     had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
     if event["RequestType"] == "Update":
         for pool in sorted(set(filter(None, had.split(","))) - set(_properties(event)["Pools"].split(","))):
-            deploy_mark.hold_still(pool, "take away")
+            deploy_mark.hold_still(pool, deploy_mark.TAKE_AWAY)
     return Answer("pools")
 
 

@@ -22,6 +22,9 @@ WRITTEN_WITHIN = timedelta(minutes=15)
 """From the mark to the write it takes CloudFormation a minute or two; rolling an empty group takes a few more."""
 
 
+TAKE_AWAY = "take away"
+
+
 def hold_still(pool: str, what: str) -> None:
     """From here on nobody raises the pool; Refused, and as before, while somebody holds it.
 
@@ -71,7 +74,8 @@ def let_go(pool: str) -> None:
 
 
 def _refuse_if_held(leases: list[Lease], what: str) -> None:
-    holding = [lease for lease in leases if _holds(lease)]
+    # What is granted for later waits for a change, and would never end on a pool that is gone.
+    holding = [lease for lease in leases if _holds(lease) or (what == TAKE_AWAY and lease.granted)]
     if holding:
         last = max(holding, key=lambda lease: lease.closes)
         raise Refused(

@@ -96,6 +96,18 @@ def test_another_name_in_slack_is_no_other_purse() -> None:
         assert sum(float(lease.hold) for lease in hers) == 1.5
 
 
+def test_a_pool_is_not_taken_away_from_a_lease_for_later() -> None:
+    with lab() as played:
+        world = played.world
+        opens = (world.now + timedelta(hours=3)).isoformat(timespec="seconds")
+        body = {"verb": "open", "pool": "big", "token": "x", "nodes": 1, "for_seconds": 3600, "opens": opens}
+        ask(world, "alice", body)
+        world.run(timedelta(minutes=5))
+        without, before = {"Pools": "gpu"}, {"Pools": "big,gpu"}
+        assert world.cloudformation._ask("Update", "Pools", "pools", without, before) is None
+        assert "would take away pool big while alice's lease" in world.cloudformation.reason
+
+
 def test_a_long_name_is_closed_by_the_guard_on_every_day() -> None:
     """Names of pool and window filled the name of the run, and for 90 days it had been started already."""
     window, pool = "w" * 40, "p" * 40
