@@ -22,6 +22,8 @@ from tests.world.truth import Truth
 from tests.world.world import World
 
 Json = dict[str, Any]
+CALLS = {"guard": 40}
+"""How many calls an invocation makes, where they are more than a dozen."""
 FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "notices", "planner")
 
 
@@ -64,13 +66,14 @@ KINDS_OF_STEPS = (
 
 def history(chance: random.Random, most: int = 12) -> History:
     """Any history of up to so many steps."""
-    steps = [_step(chance) for _ in range(chance.randint(1, most))]
+    # What is of few kinds meets its like more often: https://doi.org/10.1145/2338965.2336763
+    few = chance.sample(KINDS_OF_STEPS, chance.choice((3, 6, 12, len(KINDS_OF_STEPS))))
+    steps = [_step(chance, chance.choice(("wait", "open", *few))) for _ in range(chance.randint(1, most))]
     variant = chance.choice(("plain", "plain", "plain", "settings", "watch", "curfew", "autumn", "spring"))
     return History(tuple(steps), chance.randint(0, 9999), variant)
 
 
-def _step(chance: random.Random) -> Step:
-    what = chance.choice(KINDS_OF_STEPS)
+def _step(chance: random.Random, what: str) -> Step:
     name = chance.choice(FUNCTIONS) if what in {"dead", "trouble", "unheard"} else ""
     return Step(
         what,
@@ -227,10 +230,26 @@ class Play:
         self._wait(step)
 
     def _sweeps(self, step: Step) -> None:
-        """The guard is woken several times at once."""
-        for _ in range(1 + step.number):
+        """The guard is woken several times at once; it may be slow, with a size to put right and somebody who opens."""
+        if step.number < 2:
+            self._wake(1 + step.number)
+            self._wait(step)
+            return
+        with self._in_trouble():
+            self.world.functions.troubles = lambda function, _step: self._slow(function)
+            self._by_hand(Step("by-hand", step.pool, number=3, minutes=0))
+            self._wake(step.number)
+            self._give("open", self._command("open", step, nodes=1, for_seconds=3600, add=True))
+            self._wait(step)
+            self.world.functions.troubles = lambda _function, _step: ()
+
+    def _wake(self, times: int) -> None:
+        for _ in range(times):
             self.world._rule("guard")
-        self._wait(step)
+
+    def _slow(self, function: str) -> tuple[Trouble, ...]:
+        """One of the guard's calls takes most of the minute for which it may write."""
+        return (Trouble(self.chance.randint(15, 40), "slow", 45.0),) if function == "guard" else ()
 
     def _price(self, step: Step) -> None:
         """A deploy states another price; what was granted keeps its own."""
@@ -486,16 +505,18 @@ class Play:
         """For a while calls fail, get lost, are made twice and take long, and functions die between two of them."""
         with self._in_trouble():
             rate = (0.1, 0.3, 0.6, 0.9)[step.number]
-            self.world.functions.troubles = lambda _function, _step: self._troubles(rate)
+            self.world.functions.troubles = lambda function, _step: self._troubles(
+                rate, CALLS.get(function, 14)
+            )
             self._wait(step)
             self.world.functions.troubles = lambda _function, _step: ()
 
-    def _troubles(self, rate: float) -> tuple[Trouble, ...]:
+    def _troubles(self, rate: float, calls: int) -> tuple[Trouble, ...]:
         if self.chance.random() > rate:
             return ()
         kinds = [self.chance.choice(KINDS) for _ in range(self.chance.randint(1, 3))]
         return tuple(
-            Trouble(self.chance.randint(1, 14), kind, self.chance.choice((2.0, 5.0, 9.0, 45.0)))
+            Trouble(self.chance.randint(1, calls), kind, self.chance.choice((2.0, 5.0, 9.0, 45.0)))
             for kind in kinds
         )
 

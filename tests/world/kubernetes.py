@@ -87,6 +87,8 @@ class Kubernetes:
         """Whether pods of two nodes reach each other."""
         self.jobs: dict[tuple[str, str], Json] = {}
         self.evicted: list[tuple[datetime, Machine]] = []
+        self.asked_to_go: Callable[[Machine], None] = lambda _machine: None
+        """Told of each machine whose people are asked to leave, before they do."""
         machines.changed.append(self._changed)
 
     def client(self, cross: Passage) -> Any:
@@ -377,6 +379,8 @@ class Kubernetes:
             return 429, {"message": "Cannot evict pod as it would violate the pod's disruption budget."}
         self.evicted.append((self._agenda.now, pod.machine))
         if pod.deleted is None:
+            if pod.namespace == PEOPLE:
+                self.asked_to_go(pod.machine)
             pod.deleted = self._agenda.now
             self._goes(pod, self._chance.uniform(*LEAVES_IN))
         return 201, {}

@@ -7,6 +7,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
+from lamplighter.domain.drain import LEAVING
 from tests.world.chat import LONGEST, MOST, TEACHER, written
 from tests.world.laws_of_money import LawsOfMoney
 from tests.world.machines import Group, Machine
@@ -59,6 +60,7 @@ class LawsAtOnce(LawsOfMoney):
         self._faulty: dict[str, datetime] = {}
         """By pool: since when its failsafe is not as it must be."""
         world.machines.retired = self._retired
+        world.kubernetes.asked_to_go = self._asked_to_go
         self._terminates = world.ec2.terminate_instances
         world.ec2.terminate_instances = self._terminated  # type: ignore[method-assign]
 
@@ -133,6 +135,22 @@ class LawsAtOnce(LawsOfMoney):
         enough = 0 < len(group.counted()) - group.desired <= idle
         if ours and machine.working and enough and self._surely_justified(group.pool):
             self._break(5, f"{machine.id} was taken, on which people work, and {idle} idle ones stayed")
+
+    def _asked_to_go(self, machine: Machine) -> None:
+        """People are asked to leave a node only where idle ones are too few to go instead."""
+        current, leaving = self.world.functions.current, machine.annotations.get(LEAVING)
+        if current is None or current.step != "Drain" or leaving is None:
+            return
+        chosen = datetime.fromisoformat(leaving)
+        if self.world.now - chosen > ONE_CALL:
+            return
+        group = next(each for each in self.world.machines.groups.values() if each.pool == machine.pool)
+        members = {member.machine.id for member in group.counted()}
+        there = [each for each in self.world.kubernetes.nodes() if each.id in members]
+        idle = [each for each in there if not each.working]
+        needed = self._surely_justified(machine.pool)
+        if needed and len(there) - needed <= len(idle):
+            self._break(5, f"people were asked to leave {machine.id}, and {len(idle)} idle ones stayed")
 
     def _terminated(self, *, InstanceIds: list[str]) -> Any:
         machines = self.world.machines.machines
