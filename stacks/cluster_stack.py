@@ -18,7 +18,7 @@ from lamplighter.lab_cluster import SystemNodes
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
 from stacks.constructs.denied_sizing import deny_sizing
-from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.deploy_steps import pools_step
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
 from stacks.constructs.gatekeeper import gatekeeper
 from stacks.constructs.gpu_pool import GpuPool
@@ -116,9 +116,9 @@ class ClusterStack(Stack):
         of_pods = identities.roles if identities else ()
         for role in (system.role, *(pool.group.role for pool in pools.values()), *of_pods):
             deny_sizing(role, lab, names)
-        deploy_step(self, "Pools", kind="Pools", function=keeper, properties={"Pools": ",".join(pools)})
+        own = pools_step(self, {pool: lab.pools[pool] for pool in pools}, function=keeper)
         for pool in pools.values():
-            pool.comes_after(network.way_out, *add_ons.before_nodes)
+            pool.comes_after(own, network.way_out, *add_ons.before_nodes)
 
         kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
         kubectl.manifest("Rbac", documents(RBAC))

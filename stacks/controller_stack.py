@@ -19,7 +19,7 @@ from stacks.constructs.channels import Channels
 from stacks.constructs.close_lab import CloseLab
 from stacks.constructs.commands import Commands
 from stacks.constructs.curfew import Curfew
-from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.deploy_steps import deploy_step, pools_step
 from stacks.constructs.doctor import Doctor
 from stacks.constructs.experiment import RunExperiment
 from stacks.constructs.extend import ExtendLease
@@ -159,13 +159,7 @@ class ControllerStack(Stack):
             properties={"Digest": digest},
         )
         plan.node.add_dependency(*everything, *claims)
-        pools = deploy_step(
-            self,
-            "Pools",
-            kind="Pools",
-            function=functions.deploy,
-            properties={"Pools": ",".join(lab.pools)},
-        )
+        pools = pools_step(self, lab.pools, function=functions.deploy)
         budget = lab.guard.budget
         currency = deploy_step(
             self,

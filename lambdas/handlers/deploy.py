@@ -110,13 +110,23 @@ def _gate(event: Event) -> Answer:
 
 
 def _pools(event: Event) -> Answer:
-    """Fail a deploy that takes away a pool that somebody holds: its node group would go with its nodes."""
+    """Fail a deploy that takes a pool, or nodes of it, away from who holds them."""
     old = event.get("OldResourceProperties")
     had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
     if event["RequestType"] == "Update":
         for pool in sorted(set(filter(None, had.split(","))) - set(_properties(event)["Pools"].split(","))):
             deploy_mark.hold_still(pool, deploy_mark.TAKE_AWAY)
+        most = _most(_properties(event))
+        for pool, before in _most(old).items():
+            if most.get(pool, before) < before:
+                deploy_mark.refuse_fewer(pool, most[pool])
     return Answer("pools")
+
+
+def _most(properties: object) -> dict[str, int]:
+    """By pool how many nodes it may have; empty where an older deploy did not say."""
+    said = str(properties.get("Most", "")) if isinstance(properties, Mapping) else ""
+    return {pool: int(most) for pool, _, most in (each.partition("=") for each in said.split(",") if each)}
 
 
 def _currency(event: Event) -> Answer:

@@ -11,6 +11,7 @@ from handlers.environment import ENVIRONMENT
 from lamplighter import clock
 from lamplighter.adapters.aws.calls import error_code
 from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.domain.counted import counted
 from lamplighter.domain.instant import clock_time
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.pool import DeployMark
@@ -82,6 +83,21 @@ def _refuse_if_held(leases: list[Lease], what: str) -> None:
             f"this deploy would {what} pool {last.pool} while {last.called()} ({last.id}) is on it until "
             f"{clock_time(last.closes)}: deploy after that, or close the lease first"
         )
+
+
+def refuse_fewer(pool: str, most: int) -> None:
+    """Refused where at any instant granted leases have more nodes than that."""
+    leases, now = _ledger().leases(pool), clock.now()
+    for at in sorted({now, *(lease.opens for lease in leases if lease.opens > now)}):
+        there = [lease for lease in leases if lease.in_force(at)]
+        have = sum(lease.nodes for lease in there)
+        if have > most:
+            last = max(there, key=lambda lease: lease.closes)
+            raise Refused(
+                f"this deploy would leave pool {pool} {counted(most, 'node')}, and its leases have {have}, the last "
+                f"until {clock_time(last.closes)} ({last.called()}, {last.id}): deploy after that, or close leases "
+                f"first"
+            )
 
 
 def _holds(lease: Lease) -> bool:

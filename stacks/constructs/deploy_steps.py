@@ -5,7 +5,7 @@ said by its kind:
 DesiredSize  the size a node group has now, so that a deploy leaves it alone
 Group        the name of the Auto Scaling group behind a node group
 Gate         fails a deploy that changes a pool while a lease is on it
-Pools        fails a deploy that takes a pool away while a lease is on it
+Pools        fails a deploy that takes a pool, or nodes of it, away from a lease
 Plan         lets the planner run, so that changed windows take effect at once
 Emptied      empties the bucket of pages before it goes
 LastClosed   closes every pool, and fails a destroy until zero is proven
@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from aws_cdk import CustomResource, Duration
 from constructs import Construct
 
+from lamplighter.lab_pools import Pool
 from stacks.constructs.functions import Function
 
 
@@ -36,4 +37,12 @@ def deploy_step(
         resource_type=f"Custom::Lamplighter{kind}",
         properties={"Kind": kind, **properties},
         service_timeout=timeout or Duration.minutes(5),
+    )
+
+
+def pools_step(scope: Construct, pools: Mapping[str, Pool], *, function: Function) -> CustomResource:
+    """Asked whenever a pool comes, goes or may have another number of nodes."""
+    most = ",".join(f"{name}={pool.max_nodes}" for name, pool in pools.items())
+    return deploy_step(
+        scope, "Pools", kind="Pools", function=function, properties={"Pools": ",".join(pools), "Most": most}
     )

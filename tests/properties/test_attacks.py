@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
 
+import pytest
+
 from handlers import leases_granting
 from lamplighter.domain.schedule import start_name
 from lamplighter.domain.slack.request import Press
@@ -106,6 +108,22 @@ def test_a_pool_is_not_taken_away_from_a_lease_for_later() -> None:
         without, before = {"Pools": "gpu"}, {"Pools": "big,gpu"}
         assert world.cloudformation._ask("Update", "Pools", "pools", without, before) is None
         assert "would take away pool big while alice's lease" in world.cloudformation.reason
+
+
+@pytest.mark.parametrize(("most", "refused"), [(1, True), (2, False)])
+def test_no_nodes_are_taken_away_from_a_pool_whose_leases_have_them(most: int, *, refused: bool) -> None:
+    """A group that was there before has no gate of its own."""
+    with lab() as played:
+        world = played.world
+        opens = (world.now + timedelta(hours=3)).isoformat(timespec="seconds")
+        body = {"verb": "open", "pool": "gpu", "token": "x", "nodes": 2, "for_seconds": 3600, "opens": opens}
+        ask(world, "alice", body)
+        world.run(timedelta(minutes=5))
+        lower = {"Pools": "big,gpu", "Most": f"big=1,gpu={most}"}
+        before = {"Pools": "big,gpu", "Most": "big=1,gpu=3"}
+        assert (world.cloudformation._ask("Update", "Pools", "pools", lower, before) is None) == refused
+        if refused:
+            assert "would leave pool gpu 1 node, and its leases have 2" in world.cloudformation.reason
 
 
 def test_a_long_name_is_closed_by_the_guard_on_every_day() -> None:
