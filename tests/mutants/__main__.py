@@ -2,11 +2,13 @@
 
 `python -m tests.mutants [N] [SEED] [WITHIN]`; WITHIN is how the paths of the changed files begin. The tests that run
 the changed function are run until one fails, and the histories at last; what outlives them is left out of the score
-only where tests/mutants/equal.py says why it changes nothing.
+only where tests/mutants/equal.py says why it changes nothing. The score of all sources is written into
+docs/reference/performance.md.
 """
 
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -31,6 +33,8 @@ TESTS = ("tests/unit", "tests/properties")
 #: A test that takes so much longer than all of them should goes round and round.
 SECONDS = 150.0
 PASSED = 0
+PAGE = ROOT / "docs" / "reference" / "performance.md"
+_LAST = re.compile(r"^(The last run of `make mutants`: ).*$", re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:
@@ -56,11 +60,13 @@ def main(arguments: list[str]) -> int:
                 if not _told(change, count, seen=seen)
             ]
     counted = [change for change in lived if _key(change) not in EQUAL]
-    killed = len(changes) - len(lived)
-    sys.stdout.write(
-        f"killed {killed} of {len(changes)}; {len(lived) - len(counted)} change nothing; "
-        f"{len(counted)} lived, in {time.monotonic() - begun:.0f} s\n"
+    score = (
+        f"of {len(changes)} changes (seed {seed}) {len(changes) - len(lived)} were killed, "
+        f"{len(lived) - len(counted)} change nothing, {len(counted)} lived; {time.monotonic() - begun:.0f} s"
     )
+    sys.stdout.write(f"{score}\n")
+    if not arguments[2:]:
+        PAGE.write_text(_LAST.sub(rf"\g<1>{score}.", PAGE.read_text("utf-8")), "utf-8")
     return 1 if counted else 0
 
 
