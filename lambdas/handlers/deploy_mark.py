@@ -87,7 +87,13 @@ def _refuse_if_held(leases: list[Lease], what: str) -> None:
 
 def refuse_fewer(pool: str, most: int) -> None:
     """Refused where at any instant granted leases have more nodes than that."""
-    leases, now = _ledger().leases(pool), clock.now()
+    now = clock.now()
+    try:
+        leases = _ledger().leases(pool)
+    except OutsideFailed as error:
+        if not _is_no_ledger(error):
+            raise
+        return
     for at in sorted({now, *(lease.opens for lease in leases if lease.opens > now)}):
         there = [lease for lease in leases if lease.in_force(at)]
         have = sum(lease.nodes for lease in there)
