@@ -231,7 +231,9 @@ def test_a_first_deploy_has_no_ledger_to_ask(lab: LabOnMoto, cloudformation: Clo
     cloudformation.asks("Delete", "Gate", "gate-gpu-old", Pool="gpu", Digest="old")
     assert cloudformation.answer["Status"] == "SUCCESS"
     assert lab.sizes["desiredSize"] == 0
-    cloudformation.asks("Update", "Pools", "pools", {"Pools": "gpu", "Most": "gpu=2"}, Pools="gpu", Most="gpu=1")
+    cloudformation.asks(
+        "Update", "Pools", "pools", {"Pools": "gpu", "Most": "gpu=2"}, Pools="gpu", Most="gpu=1"
+    )
     assert cloudformation.answer["Status"] == "SUCCESS"
 
 
