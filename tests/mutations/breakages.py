@@ -307,8 +307,8 @@ BREAKAGES = (
         3,
         "what somebody lets others have is nobody's",
         f"{DOMAIN}/allowance.py",
-        "and (_who(lease.owner) in people or (lease.by is not None and _who(lease.by) == giver))",
-        "and _who(lease.owner) in people",
+        "and (who(lease.owner) in people or (lease.by is not None and who(lease.by) == giver))",
+        "and who(lease.owner) in people",
     ),
     Breakage(
         3,
