@@ -1,10 +1,27 @@
-"""Every text that any unit test has said is also said in every other language: nothing may be missing there."""
+"""A ledger on moto; and every text that any unit test has said is said in every other language, too."""
 
+from collections.abc import Iterator
 from functools import wraps
 
+import boto3
 import pytest
+from moto import mock_aws
 
+from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.data.texts import Texts, languages, rendered
+from tests import ledger_table
+
+
+@pytest.fixture
+def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+    """An empty one, in the table `ledger`."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with mock_aws():
+        client = boto3.client("dynamodb")
+        ledger_table.create(client, "ledger")
+        yield Ledger("ledger", client)
 
 
 @pytest.fixture(autouse=True)

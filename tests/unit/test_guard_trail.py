@@ -1,11 +1,8 @@
 """What the guard reads out of the trail: a close that is under way, what was said, and a leak's history."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from handlers.guard_trail import closing_since, incident, said_in
 from lamplighter.adapters.aws.ledger import Ledger
@@ -13,7 +10,6 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Said
 from lamplighter.domain.incident import Incident
 from lamplighter.domain.pool import PoolState
-from tests import ledger_table
 
 EIGHT, MINUTE = datetime(2026, 11, 20, 20, 0, tzinfo=UTC), timedelta(minutes=1)
 
@@ -56,17 +52,6 @@ def test_what_a_rule_said_is_remembered_with_whether_it_was_paged() -> None:
         Said("leaked", "page", "cli-1", EIGHT + MINUTE, paged=False),
         Said("leaked", "", None, EIGHT, paged=True),
     )
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def test_a_leak_has_its_closes_and_its_pages_since_it_began(ledger: Ledger) -> None:

@@ -1,6 +1,5 @@
 """The ledger on a DynamoDB table: locks, fences, transactions that hold together, and what it remembers."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +7,6 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from moto import mock_aws
 
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
 from lamplighter.domain.audit import Entry
@@ -17,21 +15,9 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.pool import Fence, Phase
 from lamplighter.errors import OutsideFailed, Stale, TryLater
-from tests import ledger_table
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def lease(name: str = "cli-1", state: LeaseState = LeaseState.ADMITTED, hold: str = "2.474") -> Lease:

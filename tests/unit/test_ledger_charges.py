@@ -1,14 +1,12 @@
 """What the ledger keeps of charges, leaks, kept leases and deploys: counted once, and stale once it moved."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
@@ -19,21 +17,9 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import DeployMark, Phase, SeenGpus
-from tests import ledger_table
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def kept(sort_key: str, partition: str = "POOL#gpu") -> dict[str, Any]:

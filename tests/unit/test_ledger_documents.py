@@ -1,34 +1,20 @@
 """How documents, entries and progress stand in the ledger, and how they come back."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.progress import Noted, Stage
-from tests import ledger_table
 from tests.unit.test_ledger import EIGHT, MINUTE, entry, lease
 from tests.unit.test_ledger_history import RUN, SECOND, begin
 from tests.unit.test_proof import proof
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def test_documents_come_back_with_their_keys_in_order(ledger: Ledger) -> None:

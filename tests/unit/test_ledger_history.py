@@ -1,18 +1,15 @@
 """What the ledger keeps to be read later: experiments, proofs, progress, documents, and the form of their items."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
-from tests import ledger_table
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 from tests.unit.test_proof import proof
 
@@ -27,17 +24,6 @@ RUN = ExperimentRun(
     ends=EIGHT + 12 * MINUTE,
     closes=EIGHT + 60 * MINUTE,
 )
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def kept(sort_key: str, partition: str = "LAB") -> dict[str, Any]:

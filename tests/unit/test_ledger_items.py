@@ -1,13 +1,11 @@
 """The whole items that the ledger keeps, both ways: values, instants, pools, budgets, skips and pauses."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws import ledger_money
@@ -21,7 +19,6 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.progress import Noted, Stage
-from tests import ledger_table
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
@@ -29,17 +26,6 @@ MILLISECONDS = int(EIGHT.timestamp()) * 1000
 DECISION = Decision("skip-1", "skipped", "for a reason", EIGHT)
 AGAIN = Decision("unskip-1", "unskipped", "for a reason", EIGHT)
 WHY = Entry(EIGHT, "gpu", "skipped", "alice", "did it", "for a reason")
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def kept(sort_key: str, partition: str = "LAB") -> dict[str, Any] | None:

@@ -1,13 +1,12 @@
 """The ledger's single writes at their edges: until when a writer writes, what stands, how long it is kept."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Ledger
@@ -16,22 +15,10 @@ from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.pool import Phase
 from lamplighter.errors import Stale
-from tests import ledger_table
 from tests.unit import aws_calls
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def kept(sort_key: str, partition: str = "POOL#gpu") -> dict[str, Any]:

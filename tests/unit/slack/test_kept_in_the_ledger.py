@@ -1,19 +1,16 @@
 """What the ledger keeps of the conversation in Slack: whole, once, in its order, and for how long."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
 from lamplighter.domain.slack.kept import Ask, Reply, Shown, Wish
 from lamplighter.domain.slack.person import Person
-from tests import ledger_table
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
@@ -21,17 +18,6 @@ REPLY = Reply("open-1", "gpu", "U1", "https://answer", "C1", "1 node now", EIGHT
 ASK = Ask("ask-1", "gpu", "U1", "jun (U1)", "C1", "1 node now", {"verb": "open"}, EIGHT, EIGHT + DAY, "UTC")
 WISH = Wish("gpu", EIGHT, "U1", "jun (U1)", "C1", 2, None, EIGHT + DAY, "Asia/Seoul")
 SHOWN = Shown("gpu", "cli-1", "C1", "1.5", "abc")
-
-
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
 
 
 def lapses(sort_key: str, partition: str = "SLACK") -> Any:
