@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 
 from lamplighter.errors import BadInput
 
+_MILLISECOND = 1000
+
 
 def written(instant: datetime) -> str:
-    """`2026-11-20T11:00:00Z`; milliseconds only where there are any."""
-    precision = "milliseconds" if instant.microsecond else "seconds"
+    """`2026-11-20T11:00:00Z`; milliseconds only where there are any. Read and written again, it is the same."""
+    precision = "milliseconds" if instant.microsecond >= _MILLISECOND else "seconds"
     return instant.astimezone(UTC).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
