@@ -105,7 +105,7 @@ def _gate(event: Event) -> Answer:
         return Answer(_known_as(event))
     if event["RequestType"] == "Create" or _known_as(event) == name:
         return Answer(name)
-    deploy_mark.hold_still(pool, "change")
+    deploy_mark.hold_still(pool, deploy_mark.Write.CHANGE)
     return Answer(name)
 
 
@@ -115,7 +115,7 @@ def _pools(event: Event) -> Answer:
     had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
     if event["RequestType"] == "Update":
         for pool in sorted(set(filter(None, had.split(","))) - set(_properties(event)["Pools"].split(","))):
-            deploy_mark.hold_still(pool, deploy_mark.TAKE_AWAY)
+            deploy_mark.hold_still(pool, deploy_mark.Write.TAKE_AWAY)
         most = _most(_properties(event))
         for pool, before in _most(old).items():
             if most.get(pool, before) < before:

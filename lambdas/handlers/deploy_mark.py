@@ -5,7 +5,10 @@ granted (sizes.py), so one of the two always sees the other.
 """
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from enum import StrEnum
 
 from handlers.environment import ENVIRONMENT
 from lamplighter import clock
@@ -23,25 +26,27 @@ WRITTEN_WITHIN = timedelta(minutes=15)
 """From the mark to the write it takes CloudFormation a minute or two; rolling an empty group takes a few more."""
 
 
-TAKE_AWAY = "take away"
+class Write(StrEnum):
+    """What a deploy does to a pool."""
+
+    CHANGE = "change"
+    TAKE_AWAY = "take away"
 
 
-def hold_still(pool: str, what: str) -> None:
+def hold_still(pool: str, write: Write) -> None:
     """From here on nobody raises the pool; Refused, and as before, while somebody holds it.
 
     A pool that an earlier step or the way back finds marked was empty then, and still is.
     """
     try:
-        if not marked(pool):
-            ledger = _ledger()
-            _refuse_if_held(ledger.leases(pool), what)
-            ledger.mark_deploy(pool, DeployMark(clock.now() + WRITTEN_WITHIN, empty=True))
+        with _if_there_is_a_ledger():
+            if not marked(pool):
+                ledger = _ledger()
+                _refuse_if_held(ledger.leases(pool), write)
+                ledger.mark_deploy(pool, DeployMark(clock.now() + WRITTEN_WITHIN, empty=True))
     except Refused:
         let_go(pool)
         raise
-    except OutsideFailed as error:
-        if not _is_no_ledger(error):
-            raise
 
 
 def marked(pool: str) -> bool:
@@ -57,12 +62,9 @@ def justified(pool: str) -> int:
     """The nodes that leases justify whose order may be on its way; from here on nobody raises the pool."""
     from handlers.capacity import deployed  # noqa: PLC0415 -- brings the lab's model
 
-    try:
+    with _if_there_is_a_ledger():
         return 0 if marked(pool) else deployed().target(pool, None).nodes
-    except OutsideFailed as error:
-        if _is_no_ledger(error):
-            return 0
-        raise
+    return 0
 
 
 def let_go(pool: str) -> None:
@@ -74,26 +76,22 @@ def let_go(pool: str) -> None:
             _logger.warning("the mark of pool %s stands until it is over: %s", pool, error)
 
 
-def _refuse_if_held(leases: list[Lease], what: str) -> None:
+def _refuse_if_held(leases: list[Lease], write: Write) -> None:
     # What is granted for later waits for a change, and would never end on a pool that is gone.
-    holding = [lease for lease in leases if _holds(lease) or (what == TAKE_AWAY and lease.granted)]
+    holding = [lease for lease in leases if _holds(lease) or (write is Write.TAKE_AWAY and lease.granted)]
     if holding:
         last = max(holding, key=lambda lease: lease.closes)
         raise Refused(
-            f"this deploy would {what} pool {last.pool} while {last.called()} ({last.id}) is on it until "
+            f"this deploy would {write.value} pool {last.pool} while {last.called()} ({last.id}) is on it until "
             f"{clock_time(last.closes)}: deploy after that, or close the lease first"
         )
 
 
 def refuse_fewer(pool: str, most: int) -> None:
     """Refused where at any instant granted leases have more nodes than that."""
-    now = clock.now()
-    try:
+    now, leases = clock.now(), list[Lease]()
+    with _if_there_is_a_ledger():
         leases = _ledger().leases(pool)
-    except OutsideFailed as error:
-        if not _is_no_ledger(error):
-            raise
-        return
     for at in sorted({now, *(lease.opens for lease in leases if lease.opens > now)}):
         there = [lease for lease in leases if lease.in_force(at)]
         have = sum(lease.nodes for lease in there)
@@ -110,8 +108,17 @@ def _holds(lease: Lease) -> bool:
     return lease.in_force(clock.now()) or lease.state is LeaseState.CLOSING
 
 
+@contextmanager
+def _if_there_is_a_ledger() -> Iterator[None]:
+    """At a first deploy there is none yet, and nothing on any pool."""
+    try:
+        yield
+    except OutsideFailed as error:
+        if not _is_no_ledger(error):
+            raise
+
+
 def _is_no_ledger(error: OutsideFailed) -> bool:
-    """At a first deploy there is no ledger yet."""
     return (
         isinstance(error.__cause__, Exception) and error_code(error.__cause__) == "ResourceNotFoundException"
     )
