@@ -1,6 +1,10 @@
 """The ledger's table, as the template makes it, for tests that keep one in memory."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from lamplighter.adapters.aws import ledger_items as items
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -20,3 +24,9 @@ def create(dynamodb: "DynamoDBClient", name: str) -> None:
         ],
         BillingMode="PAY_PER_REQUEST",
     )
+
+
+def kept(partition: str, sort_key: str) -> dict[str, Any]:
+    """What the table `ledger` keeps there; empty where it keeps nothing."""
+    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
+    return items.values(boto3.client("dynamodb").get_item(TableName="ledger", Key=key).get("Item") or {})

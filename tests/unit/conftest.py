@@ -1,7 +1,9 @@
-"""A ledger on moto; and every text that any unit test has said is said in every other language, too."""
+"""A ledger and a lab on moto; and every text that any test has said is said in every other language, too."""
 
 from collections.abc import Iterator
 from functools import wraps
+from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -10,18 +12,32 @@ from moto import mock_aws
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.data.texts import Texts, languages, rendered
 from tests import ledger_table
+from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
 
 @pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
-    """An empty one, in the table `ledger`."""
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    """A deployed lab at eight in the evening, its pool at zero."""
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def dynamodb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """With a ledger's table, `ledger`, and nothing in it."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     with mock_aws():
         client = boto3.client("dynamodb")
         ledger_table.create(client, "ledger")
-        yield Ledger("ledger", client)
+        yield client
+
+
+@pytest.fixture
+def ledger(dynamodb: Any) -> Ledger:
+    """An empty one."""
+    return Ledger("ledger", dynamodb)
 
 
 @pytest.fixture(autouse=True)

@@ -28,9 +28,11 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.kubernetes.connection import Answer
+from lamplighter.domain import instant
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.schedule import Doors
+from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
 from tests import ledger_table
 from tests.stopped_clock import stop_at
@@ -223,6 +225,23 @@ class LabOnMoto:
             "expires": "2026-11-21T20:00:00Z",
             **more,
         }
+
+    def run(self, at: float | None = 0, target: int = 2, before: int = 0, **more: Any) -> dict[str, object]:
+        """A run whose Scale ordered so many nodes so many minutes after eight."""
+        order: dict[str, object] = {"target": target, "desired_before": before, "update_id": None}
+        if at is not None:
+            order["at"] = instant.written(EIGHT + timedelta(minutes=at))
+        return {"command": self.command(), "results": {"Scale": {**order, **more.pop("scale", {})}, **more}}
+
+
+class Busy(NodeGroups):
+    """EKS is at an update that never ends."""
+
+    def scale(self, name: str, target: int) -> str:
+        raise TryLater(f"EKS is busy with {name}, not at {target}")
+
+    def bound(self, name: str, maximum: int, desired: int) -> str:
+        raise TryLater(f"EKS is busy with {name}, not at {maximum} around {desired}")
 
 
 _make_client = boto3.client

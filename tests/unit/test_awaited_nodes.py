@@ -1,10 +1,7 @@
 """For how long nodes are awaited, from which order on, and which cause is told for those that do not come."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import boto3
 import pytest
@@ -19,18 +16,16 @@ from lamplighter.domain.capacity import Activity, Instance, Update
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.progress import Noted, Stage
 from lamplighter.errors import TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto
 from tests.unit.test_shortage import NO_CAPACITY
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 WHY = Entry(EIGHT, "gpu", "replaced", "a test", "changes a node", "to see what follows")
 
 
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        made.lease(nodes=2)
-        yield made
+@pytest.fixture(autouse=True)
+def _leased(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
 
 
 class Booting(Instances):
@@ -64,26 +59,16 @@ class Failed(NodeGroups):
         return Update(update_id, "ConfigUpdate", "Failed", EIGHT, (f"NodeCreationFailure: {name}",))
 
 
-def run(
-    lab: LabOnMoto, at: float | None = 0, target: int = 2, before: int = 0, **more: Any
-) -> dict[str, object]:
-    """A run whose Scale ordered so many nodes so many minutes after eight."""
-    order: dict[str, object] = {"target": target, "desired_before": before, "update_id": None}
-    if at is not None:
-        order["at"] = instant.written(EIGHT + at * MINUTE)
-    return {"command": lab.command(), "results": {"Scale": {**order, **more.pop("scale", {})}, **more}}
-
-
 def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:
     lab.scale(2)
     lab.capacity.instances = Booting(1)
     for minutes in (0, 10 - SECOND):
         lab.at(minutes)
         with pytest.raises(TryLater, match=r"^1 of 2 nodes of pool gpu run, 1 are booting$"):
-            await_nodes(run(lab), lab.capacity)
+            await_nodes(lab.run(), lab.capacity)
     lab.at(10)
 
-    done = await_nodes(run(lab), lab.capacity)
+    done = await_nodes(lab.run(), lab.capacity)
 
     late = "1 of 2 nodes: 1 were launched and do not run after 10 minutes"
     assert (done["wanted"], done["shortage"], done["cause"]) == (2, late, "unknown")
@@ -95,15 +80,15 @@ def test_a_cause_is_told_at_once_where_nothing_boots_and_else_after_two_and_a_ha
     lab: LabOnMoto,
 ) -> None:
     lab.capacity.autoscaling = Refused(0)
-    assert await_nodes(run(lab), lab.capacity)["cause"] == "no-capacity"
+    assert await_nodes(lab.run(), lab.capacity)["cause"] == "no-capacity"
     lab.scale(1)
     lab.capacity.instances = Booting(1)
     lab.at(2.5 - SECOND)
     with pytest.raises(TryLater, match="0 of 2 nodes of pool gpu run, 1 are booting"):
-        await_nodes(run(lab), lab.capacity)
+        await_nodes(lab.run(), lab.capacity)
     lab.at(2.5)
 
-    done = await_nodes(run(lab), lab.capacity)
+    done = await_nodes(lab.run(), lab.capacity)
 
     assert (done["instances"], done["cause"]) == ([], "no-capacity")
 
@@ -120,10 +105,10 @@ def test_where_nothing_new_was_ordered_what_failed_since_the_first_order_tells_t
     lab.at(20)
 
     if told:
-        assert await_nodes(run(lab, at=20, before=before), lab.capacity)["cause"] == "no-capacity"
+        assert await_nodes(lab.run(at=20, before=before), lab.capacity)["cause"] == "no-capacity"
     else:
         with pytest.raises(TryLater, match="0 of 2 nodes"):
-            await_nodes(run(lab, at=20, before=before), lab.capacity)
+            await_nodes(lab.run(at=20, before=before), lab.capacity)
 
 
 def test_a_run_that_ordered_nothing_waits_for_nothing_and_without_a_stamp_from_its_opening(
@@ -132,9 +117,9 @@ def test_a_run_that_ordered_nothing_waits_for_nothing_and_without_a_stamp_from_i
     assert await_nodes({"command": lab.command(), "results": {}}, lab.capacity)["wanted"] == 0
     lab.at(3 - SECOND)
     with pytest.raises(TryLater, match="0 of 2 nodes"):
-        await_nodes(run(lab, at=None), lab.capacity)
+        await_nodes(lab.run(at=None), lab.capacity)
     lab.at(3)
-    done = await_nodes(run(lab, at=None), lab.capacity)
+    done = await_nodes(lab.run(at=None), lab.capacity)
     assert done["shortage"] == "0 of 2 nodes: EKS took the order back and stands at 0"
 
 
@@ -148,10 +133,10 @@ def test_a_node_that_was_replaced_counts_no_more_and_is_waited_for_until_it_is_g
     for minutes in (8, 18 - SECOND):
         lab.at(minutes)
         with pytest.raises(TryLater, match=f"^1 of 2 nodes of pool gpu run, {first} has yet to go$"):
-            await_nodes(run(lab, Replace=replaced), lab.capacity)
+            await_nodes(lab.run(Replace=replaced), lab.capacity)
     lab.at(18)
 
-    done = await_nodes(run(lab, Replace=replaced), lab.capacity)
+    done = await_nodes(lab.run(Replace=replaced), lab.capacity)
 
     assert done["shortage"] == "1 of 2 nodes: no launch for 10 minutes and AWS gives no reason yet"
 
@@ -163,7 +148,7 @@ def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(
     budget = ledger.budget(lease.period, "USD")
     ledger.rehold(lease, replace(lease, missing=2), pool=ledger.pool("gpu"), budget=budget, why=WHY)
 
-    assert await_nodes(run(lab), lab.capacity) == {
+    assert await_nodes(lab.run(), lab.capacity) == {
         "over": False,
         "wanted": 2,
         "instances": [],
@@ -176,7 +161,7 @@ def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(
 def test_an_update_of_eks_that_failed_tells_the_cause(lab: LabOnMoto) -> None:
     lab.capacity.nodegroups = Failed(LAB)
 
-    done = await_nodes(run(lab, scale={"update_id": "u-1"}), lab.capacity)
+    done = await_nodes(lab.run(scale={"update_id": "u-1"}), lab.capacity)
 
     assert done["shortage"] == "0 of 2 nodes: AWS says NodeCreationFailure: lab-ng-gpu"
 
@@ -185,4 +170,4 @@ def test_without_a_group_no_node_is_there(lab: LabOnMoto) -> None:
     boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
     lab.at(3)
 
-    assert await_nodes(run(lab), lab.capacity)["instances"] == []
+    assert await_nodes(lab.run(), lab.capacity)["instances"] == []

@@ -1,12 +1,10 @@
 """What runs past or without a lease is spent: counted as it runs, once, and put on a receipt once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
-import pytest
 
 from handlers.guard_money import count
 from handlers.leases import STEPS
@@ -14,15 +12,9 @@ from handlers.metering import count_beyond
 from lamplighter.domain import instant, money
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.money import Money
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def budget(lab: LabOnMoto) -> Budget:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -17,15 +16,9 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.schedule import close_command
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 from tests.unit.test_charges import cost, started
 from tests.unit.test_leases import MINUTE, opened, schedules, step
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 @contextmanager

@@ -1,10 +1,8 @@
 """What `cost` says: the period, its owners and windows, what is still to come, and what is beside it."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,19 +16,13 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.statement import windows
 from lamplighter.lab import Lab
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
 from tests.unit.test_charges import started
 from tests.unit.test_status import Stopped
 
 MINUTE = timedelta(minutes=1)
 # Friday 20 November 20:00 UTC is Saturday morning in Seoul; the month there ends on the 30th at 15:00 UTC.
 WEEKLY = {"name": "evening", "days": "sat", "start": "20:00", "end": "22:00", "nodes": 1, "owner": "class"}
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def account(lab: LabOnMoto, minutes: int = 0, **more: Any) -> Account:

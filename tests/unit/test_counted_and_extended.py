@@ -1,23 +1,13 @@
 """What is counted beyond leases, and what an extension moves, where others write too."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from handlers.metering import count_beyond
 from lamplighter.domain import instant
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_charges import cost, started
 from tests.unit.test_closing_steps import entries, kept, of, others_write_first
 from tests.unit.test_leases import MINUTE, asks, opened, schedules, step
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> None:

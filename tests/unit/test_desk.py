@@ -1,8 +1,6 @@
 """How the failsafe is moved and schedules are put: not into a shot that fires, none in the past, and read back."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import boto3
 import pytest
@@ -11,18 +9,12 @@ from handlers.desk import Desk, command_of
 from lamplighter.domain.schedule import Schedule
 from lamplighter.errors import BadInput, TryLater
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_granting import forget
 from tests.unit.test_leases import MINUTE, schedules
 
 SECOND = 1 / 60
 SHOTS = [f"failsafe-gpu-{minutes}" for minutes in (10, 20, 30, 40)]
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

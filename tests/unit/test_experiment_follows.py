@@ -1,8 +1,7 @@
 """What becomes of an experiment when its lease ends, or ends sooner: it is undone first, or said that it is not."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,15 +12,9 @@ from lamplighter.domain.commands import Command
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
 from lamplighter.domain.lease import Lease
 from lamplighter.errors import OutsideFailed
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_ledger import decision, entry
 from tests.unit.test_ledger_history import RUN
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def desk(lab: LabOnMoto, asked: list[dict[str, Any]], *broken: str) -> Desk:

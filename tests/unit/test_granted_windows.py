@@ -1,9 +1,7 @@
 """Windows and those who ask beside them, and what is armed for whom."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -12,15 +10,9 @@ from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.progress import Noted, Stage
 from lamplighter.domain.schedule import open_command
 from lamplighter.lab import Lab
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_granting import HOUR, ahead, forget
 from tests.unit.test_leases import asks, ledger, opened, planned, step
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def test_a_window_says_in_the_trail_that_it_opens_and_a_person_s_lease_does_not(lab: LabOnMoto) -> None:

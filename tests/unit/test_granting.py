@@ -1,8 +1,6 @@
 """How a grant comes about: when it waits, when it is left to a schedule, and what stands in the ledger of it."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -16,16 +14,10 @@ from lamplighter.domain.progress import Noted, Stage
 from lamplighter.domain.schedule import open_command
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 from tests.unit.test_leases import MINUTE, asks, ledger, opened, schedules, step
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def ahead(lab: LabOnMoto, name: str = "open-1", seconds: float = 0, **more: object) -> dict[str, Any]:

@@ -1,9 +1,7 @@
 """What comes of a breach: what is done once, how it stands in the trail, and who is told."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,30 +11,16 @@ from handlers.guard_acts import act
 from handlers.guard_facts import gather
 from handlers.guard_watch import gather_lab
 from handlers.leases_changes import change
-from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.pool import Phase
-from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, REGION, LabOnMoto, lab_on_moto
+from lamplighter.errors import OutsideFailed
+from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
 
 SECOND = 1 / 60
 ALWAYS = EIGHT - timedelta(days=2)
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
-
-
-class Busy(NodeGroups):
-    """EKS is at an update that never ends."""
-
-    def bound(self, name: str, maximum: int, desired: int) -> str:
-        raise TryLater(f"EKS is busy with {name}, not at {maximum} around {desired}")
 
 
 def silent() -> Connection:

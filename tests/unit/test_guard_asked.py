@@ -1,8 +1,6 @@
 """When a sweep asks Kubernetes about a pool, and what it makes of the nodes and pods there."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +9,7 @@ from handlers.guard_facts import gather
 from handlers.guard_watch import LabFacts, gather_lab
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.pool import SeenGpus
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:

@@ -1,12 +1,8 @@
 """A budget that running leases will pass: they are warned a quarter of an hour ahead, and closed then."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from pathlib import Path
-
-import pytest
 
 from handlers.guard import sweep_all
 from handlers.guard_facts import gather
@@ -24,7 +20,7 @@ from lamplighter.domain.overdraft import Overdraft
 from lamplighter.domain.terms import Terms
 from lamplighter.lab import Lab
 from tests.properties.test_admissions import TERMS
-from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.test_charges import started
 from tests.unit.test_guard import EIGHT, MINUTE, lease, pool
 
@@ -115,12 +111,6 @@ def test_a_watched_pool_is_only_said_about() -> None:
     [said] = sweep(facts)
 
     assert said.action is Action.SAY
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def test_another_pool_whose_price_nobody_knows_keeps_no_pool_from_being_guarded(lab: LabOnMoto) -> None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -12,13 +11,7 @@ import pytest
 from handlers.guard import sweep_all
 from lamplighter.domain.pool import SeenGpus
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto, lab_on_moto
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 
 
 @contextmanager

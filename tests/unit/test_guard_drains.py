@@ -1,8 +1,6 @@
 """When EKS's own wait for a node that leaves is ended: once it is empty, or has had its time."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ from handlers.guard_proof import end_drains, prove_zero
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity import Activity, Group, Member
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_guard_proof import IN_SERVICE, MINUTE, WAITS, draining, run
 
 LEFT = Member("i-3", "a", "Terminating:Wait")
@@ -19,12 +17,6 @@ LEFT = Member("i-3", "a", "Terminating:Wait")
 
 def silent() -> Connection:
     raise OutsideFailed("eks:DescribeCluster on lab got no answer")
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def test_only_what_waits_is_ended_and_beside_other_leases_only_what_this_close_emptied(

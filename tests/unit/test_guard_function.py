@@ -1,9 +1,7 @@
 """The guard function: what a sweep does about what it finds, and when zero is proven."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import boto3
 import pytest
@@ -15,13 +13,7 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Group, Member
 from lamplighter.domain.commands import Decision
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
 
 def breaches(lab: LabOnMoto) -> list[Entry]:

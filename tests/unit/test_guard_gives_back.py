@@ -1,9 +1,7 @@
 """What the guard gives back of the GPU Operator's settings: once no lease runs that wants them, and for how long."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -11,16 +9,10 @@ from handlers.guard_loans import give_back_forgotten
 from handlers.guard_watch import Watch
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.lending import Before, FieldBefore, Loan
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 BEFORE = Before((FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False),))
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def loan(lab: LabOnMoto, what: str = "cluster-policy", **holders: str) -> Loan:

@@ -1,27 +1,18 @@
 """A sweep moves a pool in which nothing else does, while Slack is to hear of something: the board looks again."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
-import pytest
 
 from handlers.guard import sweep_all
 from handlers.leases import STEPS
 from lamplighter.domain.slack.kept import Wish
 from lamplighter.lab import Lab
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
 
 DAY = timedelta(hours=24)
 WISH = Wish("gpu", EIGHT, "U0JUN", "jun (U0JUN)", "C0123456789", 1, None, EIGHT + DAY, "Asia/Seoul")
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def states(lab: LabOnMoto, *minutes: float) -> list[Any]:

@@ -1,9 +1,7 @@
 """How a sweep finds out that the run of an opening came to nothing, and from when on it asks."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -17,16 +15,10 @@ from lamplighter.domain.changes import Pause
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.lease import LeaseState
 from lamplighter.errors import OutsideFailed
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 STOPPED = "was stopped by somebody"
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:

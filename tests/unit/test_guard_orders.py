@@ -1,9 +1,7 @@
 """What people say to the guard: arm, watch, ack and keep, and what a sweep then does differently."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,13 +15,7 @@ from lamplighter.domain.commands import Command
 from lamplighter.domain.idleness import allowed
 from lamplighter.domain.lease import LeaseState
 from lamplighter.errors import OutsideFailed
-from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 
 
 def say(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:

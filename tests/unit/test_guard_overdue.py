@@ -1,24 +1,16 @@
 """How long the guard waits for the run that opens a lease, and how long it remembers what it said, to the second."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import boto3
-import pytest
 
 from handlers.guard import sweep_all
 from handlers.guard_facts import gather
 from handlers.guard_watch import gather_lab
 from lamplighter.domain.guard_facts import PoolFacts
-from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LabOnMoto
 
 SECOND = 1 / 60
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def known(lab: LabOnMoto, minutes: float) -> PoolFacts:

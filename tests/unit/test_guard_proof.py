@@ -1,9 +1,7 @@
 """What proves that a pool is at zero, what speaks against it and for how long, and when EKS's own wait is ended."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -15,19 +13,13 @@ from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Activity, Group, Member
 from lamplighter.errors import TryLater
-from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 IN_SERVICE, WAITS = (
     Member("i-1", "a", "InService"),
     Member("i-2", "a", "Terminating:Wait"),
 )
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 class Draining(AutoScaling):

@@ -1,9 +1,7 @@
 """What a sweep meets when others are at work too: late closes, slow reads, broken parts, crossed orders."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -17,7 +15,7 @@ from lamplighter.domain.capacity import NodeGroup
 from lamplighter.domain.commands import Command
 from lamplighter.domain.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
 
 KEPT = (
     "Name",
@@ -29,19 +27,6 @@ KEPT = (
     "State",
     "ActionAfterCompletion",
 )
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
-
-
-class BusyNodeGroups(NodeGroups):
-    """EKS is at an update that never ends, so it takes no other."""
-
-    def scale(self, name: str, target: int) -> str:
-        raise TryLater(f"EKS is still busy with another update of node group {name}, not at {target}")
 
 
 class BrokenSchedules(Schedules):
@@ -118,7 +103,7 @@ def test_while_eks_is_stuck_the_guard_takes_the_group_itself_after_a_quarter_of_
     lab: LabOnMoto,
 ) -> None:
     lab.scale(1)
-    lab.capacity.nodegroups = BusyNodeGroups(LAB)
+    lab.capacity.nodegroups = Busy(LAB)
     sizes = []
     for minutes in (0, 5, 10, 15, 20):
         lab.at(minutes)
@@ -147,7 +132,7 @@ def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
 ) -> None:
     lab.scale(1)
     monkeypatch.setattr(lab.capacity.autoscaling, "lower", nothing)
-    lab.capacity.nodegroups = BusyNodeGroups(LAB)
+    lab.capacity.nodegroups = Busy(LAB)
     lab.cluster.add_node(lab.members[0])
     for minutes in range(0, 50, 5):
         lab.at(minutes)
@@ -160,7 +145,7 @@ def test_closes_that_come_to_nothing_are_started_less_and_less_often(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.scale(1)
-    lab.capacity.nodegroups = BusyNodeGroups(LAB)
+    lab.capacity.nodegroups = Busy(LAB)
     monkeypatch.setattr(lab.capacity.autoscaling, "lower", nothing)
     started = []
     for minutes in range(0, 40, 5):

@@ -1,9 +1,7 @@
 """What a sweep finds of a pool in AWS and in the ledger, and who it says is behind it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -17,16 +15,10 @@ from lamplighter.domain.capacity import NodeGroup, Update
 from lamplighter.domain.guard_facts import PoolFacts
 from lamplighter.domain.lease import LeaseState
 from lamplighter.lab import Lab
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
 ROLLING = Update("u-1", "VersionUpdate", "InProgress", EIGHT)
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:

@@ -1,22 +1,11 @@
 """The close that the guard starts: for what, until when, and once at a time."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from handlers.guard import sweep_all
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.breach import Action, Rule
 from lamplighter.domain.lease import LeaseState
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_guard_acts import does
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def test_the_close_of_a_pool_is_good_for_an_hour_and_named_by_its_five_minutes(lab: LabOnMoto) -> None:

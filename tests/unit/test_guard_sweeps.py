@@ -1,8 +1,6 @@
 """A round of the guard as a whole: its sign of life, what it drains, and what of people's changes it hears of."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -13,17 +11,11 @@ from handlers.guard import sweep_all
 from handlers.leases_changes import change
 from lamplighter.domain.capacity import Member
 from lamplighter.errors import BadInput, TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 from tests.unit.test_closing_steps import others_write_first
 from tests.unit.test_guard_proof import WAITS, draining
 
 SECOND = 1 / 60
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 @pytest.mark.parametrize(("minutes", "alive"), [(0, True), (180 - SECOND, True), (180, False)])

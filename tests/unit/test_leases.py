@@ -1,9 +1,8 @@
 """The lease steps on a real table and real schedules: grants, extensions, hand-overs, receipts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -28,16 +27,10 @@ from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
 OPENING = {"opens": None, "closes": None, "lease": None, "for_seconds": 7200, "nodes": 2}
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def desk(lab: LabOnMoto) -> Desk:

@@ -3,12 +3,9 @@
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
-import boto3
 import pytest
 
-from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.budget import Budget
@@ -17,14 +14,10 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import DeployMark, Phase, SeenGpus
+from tests.ledger_table import kept
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
-
-
-def kept(sort_key: str, partition: str = "POOL#gpu") -> dict[str, Any]:
-    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
-    return items.values(boto3.client("dynamodb").get_item(TableName="ledger", Key=key).get("Item") or {})
 
 
 def budget(ledger: Ledger) -> Budget:
@@ -64,7 +57,7 @@ def test_what_is_charged_adds_up_until_it_is_billed_as_it_was_read(ledger: Ledge
 def test_what_is_unbilled_is_the_same_in_whatever_order_its_keys_come(ledger: Ledger) -> None:
     charges(ledger, until=1, unleased=ran(1))
     text = json.dumps(dict(sorted(ran(1).to_json().items())))
-    assert kept("STATE")["unbilled"] == text
+    assert kept("POOL#gpu", "STATE")["unbilled"] == text
 
     assert ledger.bill_unleased("gpu", EIGHT, {}, ran(1)) is True
 

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
-import boto3
 import pytest
 
-from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from tests.ledger_table import kept
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 from tests.unit.test_proof import proof
 
@@ -24,11 +22,6 @@ RUN = ExperimentRun(
     ends=EIGHT + 12 * MINUTE,
     closes=EIGHT + 60 * MINUTE,
 )
-
-
-def kept(sort_key: str, partition: str = "LAB") -> dict[str, Any]:
-    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
-    return items.values(boto3.client("dynamodb").get_item(TableName="ledger", Key=key).get("Item") or {})
 
 
 def begin(ledger: Ledger, run: ExperimentRun) -> None:
@@ -71,8 +64,8 @@ def test_what_is_proven_of_an_experiment_later_leaves_the_next_one_under_way(led
 def test_an_experiment_is_kept_400_days_and_what_is_under_way_until_it_is_undone(ledger: Ledger) -> None:
     begin(ledger, RUN)
 
-    assert kept("EXPERIMENT#nccl-1")["ttl"] == int((EIGHT + 400 * DAY).timestamp())
-    assert "ttl" not in kept("EXPERIMENTING")
+    assert kept("LAB", "EXPERIMENT#nccl-1")["ttl"] == int((EIGHT + 400 * DAY).timestamp())
+    assert "ttl" not in kept("LAB", "EXPERIMENTING")
 
 
 def test_the_newest_proofs_come_first_and_are_kept_400_days(ledger: Ledger) -> None:
@@ -80,7 +73,7 @@ def test_the_newest_proofs_come_first_and_are_kept_400_days(ledger: Ledger) -> N
         ledger.keep_proof(proof(minutes))
 
     assert ledger.proofs("gpu", 2) == [proof(3), proof(2)]
-    found = kept("PROOF#2026-11-20T20:01:00.000000Z#evening", "POOL#gpu")
+    found = kept("POOL#gpu", "PROOF#2026-11-20T20:01:00.000000Z#evening")
     assert found["ttl"] == int((EIGHT + MINUTE + 400 * DAY).timestamp())
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import boto3
 import pytest
 
 from lamplighter.adapters.aws import ledger_items as items
@@ -19,6 +18,7 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.progress import Noted, Stage
+from tests.ledger_table import kept
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
@@ -26,12 +26,6 @@ MILLISECONDS = int(EIGHT.timestamp()) * 1000
 DECISION = Decision("skip-1", "skipped", "for a reason", EIGHT)
 AGAIN = Decision("unskip-1", "unskipped", "for a reason", EIGHT)
 WHY = Entry(EIGHT, "gpu", "skipped", "alice", "did it", "for a reason")
-
-
-def kept(sort_key: str, partition: str = "LAB") -> dict[str, Any] | None:
-    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
-    found = boto3.client("dynamodb").get_item(TableName="ledger", Key=key).get("Item")
-    return None if found is None else items.values(found)
 
 
 def usd(amount: str | int) -> Money:
@@ -162,7 +156,7 @@ def test_a_skip_is_kept_until_45_days_after_its_date_and_put_back_once(
     assert ledger.skipped("evening", "2026-11-21") is None
     ledger.skip(skip, ("gpu", "evening-2026-11-21"), "*", DECISION, WHY)
 
-    found = kept("SKIP#evening#2026-11-21")
+    found = kept("LAB", "SKIP#evening#2026-11-21")
     assert found is not None
     assert found["ttl"] == int(datetime(2027, 1, 5, tzinfo=UTC).timestamp())
     assert found.get("why") == because
@@ -198,7 +192,7 @@ def test_a_pause_of_a_person_is_kept_whole_and_ended_only_as_it_was_read(
     ledger.pause(pause, "*", DECISION, [WHY])
 
     base = {"pk": "LAB", "sk": "PAUSE#PEOPLE", "schema": 1, "by": "alice", "at": "2026-11-20T20:00:00Z"}
-    assert kept("PAUSE#PEOPLE") == {**base, **more}
+    assert kept("LAB", "PAUSE#PEOPLE") == {**base, **more}
     assert (ledger.pauses(), ledger.skips_and_pauses()) == ([pause], ([], [pause]))
     with pytest.raises(Conflict):
         ledger.resume([Pause("alice", EIGHT + SECOND)], "*", AGAIN, [WHY])
@@ -242,7 +236,7 @@ def test_progress_is_noted_when_it_changes_and_remembers_since_when(ledger: Ledg
     ledger.note_progress("gpu", "cli-1", stage, 0, 2, EIGHT)
 
     assert ledger.progress("gpu", "cli-1") == {stage: Noted(1, 2, EIGHT, EIGHT + MINUTE)}
-    found = kept("cli-1", "PROGRESS#gpu")
+    found = kept("PROGRESS#gpu", "cli-1")
     assert found is not None
     assert (found["schema"], found["ttl"]) == (1, int((EIGHT + MINUTE + 45 * DAY).timestamp()))
 

@@ -5,25 +5,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import boto3
 import pytest
 
-from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.pool import Phase
 from lamplighter.errors import Stale
+from tests.ledger_table import kept
 from tests.unit import aws_calls
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
-
-
-def kept(sort_key: str, partition: str = "POOL#gpu") -> dict[str, Any]:
-    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
-    return items.values(boto3.client("dynamodb").get_item(TableName="ledger", Key=key).get("Item") or {})
 
 
 def seconds(at: datetime) -> int:
@@ -74,7 +68,7 @@ def test_the_first_decision_on_a_command_stands_for_45_days(ledger: Ledger) -> N
 
     assert ledger.command("gpu", "open-1") == decision()
     assert trail(ledger) == ["answered"]
-    assert kept("COMMAND#open-1")["ttl"] == seconds(EIGHT + 45 * DAY)
+    assert kept("POOL#gpu", "COMMAND#open-1")["ttl"] == seconds(EIGHT + 45 * DAY)
 
 
 def test_a_refused_window_is_kept_45_days_and_another_refusal_touches_no_lease(ledger: Ledger) -> None:
@@ -85,7 +79,7 @@ def test_a_refused_window_is_kept_45_days_and_another_refusal_touches_no_lease(l
 
     ledger.refuse("gpu", decision("open-2"), entry("refused"), planned)
 
-    assert kept("LEASE#evening")["ttl"] == seconds(EIGHT + 45 * DAY)
+    assert kept("POOL#gpu", "LEASE#evening")["ttl"] == seconds(EIGHT + 45 * DAY)
 
 
 def test_a_lease_goes_on_from_ordered_to_ready_and_never_back(ledger: Ledger) -> None:
@@ -116,7 +110,10 @@ def test_what_stands_of_a_lease_for_its_receipt_goes_45_days_after_its_end(ledge
         {"seats": 4},
     )
     until = seconds(lease().closes + 45 * DAY)
-    assert (kept("VERDICTS#cli-1")["ttl"], kept("SETTINGS#cli-1")["ttl"]) == (until, until)
+    assert (kept("POOL#gpu", "VERDICTS#cli-1")["ttl"], kept("POOL#gpu", "SETTINGS#cli-1")["ttl"]) == (
+        until,
+        until,
+    )
 
 
 def test_what_is_being_closed_is_not_closed_again(ledger: Ledger) -> None:

@@ -1,8 +1,6 @@
 """The node-group steps: what is ordered, and what comes of it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,13 +9,7 @@ from handlers.sizes import Direction, Order, write
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 
 def ordered(lab: LabOnMoto) -> dict[str, object]:

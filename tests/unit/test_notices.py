@@ -1,9 +1,8 @@
 """Notices: in the lab's language, told apart by kind, and never in a workflow's way."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -17,7 +16,7 @@ from lamplighter.domain.notice_kinds import KINDS, NOTICES, pings
 from lamplighter.domain.schedule import close_command
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab import Lab
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.world.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -28,12 +27,6 @@ LAB: dict[str, Any] = {
     "windows": [{"name": "evening", "days": "daily", "start": "20:00", "end": "22:00", "nodes": 1}],
 }
 HELLO = Announcement("open", "gpu 풀이 열렸습니다", "노드가 준비되었습니다.", "Pool gpu is open")
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 class Mailbox:

@@ -1,11 +1,9 @@
 """What a node costs: the lab's word, AWS's price list with its age, the shipped table; nobody's is a refusal."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -20,7 +18,7 @@ from lamplighter.domain.money import Money
 from lamplighter.domain.price import Price, Source, best
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab import Lab
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 FILTERS = {
     "regionCode": "ap-northeast-2",
@@ -66,12 +64,6 @@ class Listed:
         if isinstance(self.price, Exception):
             raise self.price
         return self.price
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def test_the_price_list_is_asked_for_an_ordinary_linux_instance() -> None:

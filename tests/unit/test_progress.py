@@ -1,36 +1,17 @@
 """How far a warm-up has come: noted once for each change, never in anybody's way."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.pool import SeenGpus
 from lamplighter.domain.progress import Noted, Stage, share
-from tests import ledger_table
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
-
-
-@pytest.fixture
-def dynamodb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "ap-northeast-2")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        ledger_table.create(client, "ledger")
-        yield client
-
-
-@pytest.fixture
-def ledger(dynamodb: Any) -> Ledger:
-    return Ledger("ledger", dynamodb)
 
 
 def writes(dynamodb: Any) -> list[str]:

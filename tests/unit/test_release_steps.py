@@ -1,8 +1,6 @@
 """What a shortage keeps away is ordered no more: whose nodes are missing, and what happens when others write too."""
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -12,28 +10,14 @@ from moto.backends import get_backend
 from handlers import nodegroups_missing
 from handlers.capacity import Seen
 from handlers.nodegroups import release
-from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.capacity import Group, Instance, Member
 from lamplighter.domain.commands import Command
 from lamplighter.domain.lease import Lease
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LAB, REGION, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
 from tests.unit.test_closing_steps import others_write_first
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
-
-
-class Busy(NodeGroups):
-    """EKS is at the very order that finds no capacity."""
-
-    def scale(self, name: str, target: int) -> str:
-        raise TryLater(f"EKS is busy with {name}, not at {target}")
 
 
 def released(lab: LabOnMoto) -> dict[str, object]:

@@ -1,12 +1,10 @@
 """Which running leases will use up their budget, reckoned from what really runs, and what a sweep counts as spent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import boto3
-import pytest
 
 from handlers.guard_money import count
 from handlers.guard_overdrafts import overdrafts
@@ -18,17 +16,11 @@ from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.overdraft import Overdraft
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 from tests.unit.test_charges import budget, cost, started, sweep
 from tests.unit.test_closing_steps import of
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def left(lab: LabOnMoto, money: Money) -> None:

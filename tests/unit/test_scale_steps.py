@@ -1,46 +1,23 @@
 """What Scale orders for whom, from when it waits for EKS, and what it notes of it."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handlers.nodegroups import scale
-from lamplighter.adapters.aws.nodegroups import NodeGroups
-from lamplighter.domain import instant
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.progress import Noted, Stage
 from lamplighter.errors import TryLater
-from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, Busy, LabOnMoto
 from tests.unit.test_granting import forget
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 
 
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        made.lease(nodes=2)
-        yield made
-
-
-def run(
-    lab: LabOnMoto, at: float | None = 0, target: int = 2, before: int = 0, **more: Any
-) -> dict[str, object]:
-    """A run whose Scale ordered so many nodes so many minutes after eight."""
-    order: dict[str, object] = {"target": target, "desired_before": before, "update_id": None}
-    if at is not None:
-        order["at"] = instant.written(EIGHT + at * MINUTE)
-    return {"command": lab.command(), "results": {"Scale": {**order, **more.pop("scale", {})}, **more}}
-
-
-class Busy(NodeGroups):
-    """EKS is at an update that never ends."""
-
-    def scale(self, name: str, target: int) -> str:
-        raise TryLater(f"EKS is busy with {name}, not at {target}")
+@pytest.fixture(autouse=True)
+def _leased(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """What a close settles and leaves: the whole answers of its steps, at the instant that zero was proven."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +12,11 @@ from lamplighter.domain.audit import Entry
 from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.pool import Phase
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_charges import cost, started
 
 MINUTE = timedelta(minutes=1)
 NOTHING = {"amount": "0.0000", "currency": "USD"}
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def step(lab: LabOnMoto, name: str, **results: object) -> dict[str, Any]:

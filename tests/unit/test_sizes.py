@@ -1,34 +1,18 @@
 """What an order writes: within the group's own bounds, only what is not there yet, and only the nodes it means."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 
 from handlers.sizes import Direction, Order, write
-from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain.pool import DeployMark
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, Busy, LabOnMoto
 
 QUARTER, SECOND = timedelta(minutes=15), timedelta(seconds=1)
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
-
-
-class Busy(NodeGroups):
-    """EKS is at an update that never ends."""
-
-    def scale(self, name: str, target: int) -> str:
-        raise TryLater(f"EKS is busy with {name}, not at {target}")
 
 
 def order(direction: Direction = Direction.DOWN, **more: Any) -> Order:

@@ -1,22 +1,13 @@
 """Which nodes an order takes, and where none can be written."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import boto3
 import pytest
 
 from handlers.sizes import Direction, write
 from lamplighter.errors import BadInput
 from tests.unit import aws_calls
-from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto, lab_on_moto
+from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
 from tests.unit.test_sizes import bounds, no_group, no_node_group, order
-
-
-@pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
-    with lab_on_moto(monkeypatch, tmp_path) as made:
-        yield made
 
 
 def test_closing_to_zero_leaves_the_choice_of_nodes_to_nobody(lab: LabOnMoto) -> None:

@@ -4,13 +4,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import boto3
 import pytest
 
-from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
 from lamplighter.domain.slack.kept import Ask, Reply, Shown, Wish
 from lamplighter.domain.slack.person import Person
+from tests.ledger_table import kept
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
@@ -21,10 +20,7 @@ SHOWN = Shown("gpu", "cli-1", "C1", "1.5", "abc")
 
 
 def lapses(sort_key: str, partition: str = "SLACK") -> Any:
-    key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
-    return items.values(boto3.client("dynamodb").get_item(TableName="ledger", Key=key).get("Item") or {})[
-        "ttl"
-    ]
+    return kept(partition, sort_key)["ttl"]
 
 
 @pytest.mark.parametrize(
