@@ -18,12 +18,14 @@ from tests.world.functions import KINDS, Trouble
 from tests.world.labs import FIRST_SWEEP, LAB, VARIANTS
 from tests.world.laws import Laws
 from tests.world.people import BOSS, CRAFTED, PEOPLE, ask, lease_of
+from tests.world.scheduler import LATE
 from tests.world.truth import Truth
 from tests.world.world import World
 
 Json = dict[str, Any]
 CALLS = {"guard": 40}
 """How many calls an invocation makes, where they are more than a dozen."""
+A_PRESS_DIES = 3
 FUNCTIONS = ("leases", "nodegroups", "cluster", "guard", "notices", "planner")
 
 
@@ -150,10 +152,13 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8, 20))))
 
     def _ahead(self, step: Step) -> None:
-        """A lease that begins later."""
+        """A lease that begins later; the planner may look in the very minute in which it opens."""
         opens = self.world.now + timedelta(minutes=step.minutes)
         self._ask(self._person(), "open", step, nodes=max(1, step.number), opens=_written(opens),
                   for_seconds=self.chance.choice((20, 45, 90)) * 60, add=True)  # fmt: skip
+        if not step.number:
+            self.world.run(opens + timedelta(seconds=self.chance.uniform(0.0, LATE)) - self.world.now)
+            self.world._rule("planner")
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _crafted(self, step: Step) -> None:
@@ -182,14 +187,37 @@ class Play:
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
 
     def _says_yes(self, step: Step) -> None:
-        """Who may let others in says yes to all that was asked lately, some of it twice; students may not."""
+        """Who may let others in says yes to all that was asked lately, some of it twice; students may not.
+
+        Students may ask for more than that one may have by then; and a press may die on its way and be made again.
+        """
         who = self.chance.choice((TEACHER, TEACHER, TEACHER, *STUDENTS))
+        if step.number > 1:
+            who = TEACHER
+            self._ask_for_much(step.pool)
         for asked in self.chat.asks[-3:]:
+            if step.number == A_PRESS_DIES:
+                with self._in_trouble():
+                    at = Trouble(self.chance.randint(1, 20), "die")
+                    self.world.functions.troubles = lambda _function, _step, at=at: (at,)
+                    self.chat.presses(who, "approve", a=asked)
+                    self.world.functions.troubles = lambda _function, _step: ()
             for _ in range(self.chance.choice((1, 1, 2))):
                 self.chat.presses(who, "approve" if step.number or who != TEACHER else "decline", a=asked)
             if who == TEACHER:
                 self.laws.pressed(asked)
+            # What was let in before may run by the next press, or be under way.
+            self._wait(Step("wait", minutes=self.chance.choice((0, 1))))
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _ask_for_much(self, pool: str) -> None:
+        """Students ask for a few minutes each; before anybody answers, the teacher may have opened too."""
+        for student, nodes in zip(STUDENTS, self.chance.choice(((2, 1), (1, 2), (1, 1))), strict=True):
+            command = self.chat.presses(student, "ask", p=pool, v="add", n=nodes, s=1200)
+            self.laws.asked[command] = (written(student), written(TEACHER))
+        if self.chance.random() < 0.5:
+            self._wait(Step("wait", minutes=25))
+            self._teaches(Step("teaches", pool, number=2, minutes=40))
 
     def _teaches(self, step: Step) -> None:
         """Who may open a little does, or takes more time."""

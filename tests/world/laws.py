@@ -5,7 +5,7 @@ Each law says what is broken as a sentence; an empty list is a law that held. Wh
 """
 
 import json
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from tests.properties.contract_reading import opening
 from tests.world.chat import STUDENTS, written
@@ -15,6 +15,8 @@ from tests.world.people import PEOPLE, lease_of
 CLOSED_WITHIN = timedelta(minutes=15)
 """From the first surplus node to none in EC2, with nothing in trouble."""
 NODES_WITHIN = timedelta(minutes=10)
+BEGINS_WITHIN = timedelta(minutes=2)
+"""Scheduler takes up to one; the planner begins what is due within moments."""
 TAKEN_AWAY = timedelta(minutes=16)
 """A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
 HOUR = timedelta(hours=1)
@@ -30,6 +32,7 @@ class Laws(LawsAtOnce):
             self._every_lease_ended(pool)
             self._windows_are_wall_clock(pool)
             self._closed_is_zero(pool)
+            self._leases_begin_in_their_minute(pool)
             self._leases_have_their_nodes(pool)
             self._nobody_is_bounced(pool)
         self._every_window_is_planned()
@@ -58,6 +61,27 @@ class Laws(LawsAtOnce):
             if took > CLOSED_WITHIN:
                 self._break(1, f"pool {pool} ran nodes without a lease from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
+
+    def _leases_begin_in_their_minute(self, pool: str) -> None:
+        """What was known ahead is begun by its schedule; no lease waits until a sweep finds that nobody came."""
+        begun: dict[str | None, list[datetime]] = {}
+        for (workflow, _), run in self.world.workflows.executions.items():
+            if workflow.endswith("-open"):
+                begun.setdefault(json.loads(run.input)["command"].get("lease"), []).append(run.begun)
+        for name, versions in self.truth.leases.get(pool, {}).items():
+            ahead = [version for version in versions if version.at < version.opens]
+            if not ahead or f"open-{name}" in self.taken_away:
+                continue
+            last = ahead[-1]
+            # A planned one may have been taken out of the calendar, or refused.
+            if not (last.granted or (last.state == "planned" and any(each.granted for each in versions))):
+                continue
+            since = last.opens - BEGINS_WITHIN
+            first = min((at for at in begun.get(name, []) if at >= since), default=last.closes)
+            if self.late(pool, last.opens, first, paused=True) > BEGINS_WITHIN:
+                self._break(
+                    5, f"{name} was to begin at {last.opens:%d %H:%M:%S}, and began at {first:%d %H:%M:%S}"
+                )
 
     def _leases_have_their_nodes(self, pool: str) -> None:
         """A lease gets its nodes, and keeps them."""

@@ -29,6 +29,7 @@ class Execution:
     workflow: str
     name: str
     input: str
+    begun: datetime
     status: str = "RUNNING"
     error: str = ""
     steps: list[str] = field(default_factory=list)
@@ -55,7 +56,7 @@ class StepFunctions:
             if known.input == input and known.status == "RUNNING":
                 return {"executionArn": name, "startDate": self._agenda.now}
             raise refused("ExecutionAlreadyExists", f"Execution Already Exists: '{name}'", "StartExecution")
-        execution = Execution(workflow, name, input)
+        execution = Execution(workflow, name, input, self._agenda.now)
         self.executions[workflow, name] = execution
         self.running += 1
         run = self._states(execution, json.loads(input))
