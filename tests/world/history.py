@@ -197,11 +197,7 @@ class Play:
             self._ask_for_much(step.pool)
         for asked in self.chat.asks[-3:]:
             if step.number == A_PRESS_DIES:
-                with self._in_trouble():
-                    at = Trouble(self.chance.randint(1, 20), "die")
-                    self.world.functions.troubles = lambda _function, _step, at=at: (at,)
-                    self.chat.presses(who, "approve", a=asked)
-                    self.world.functions.troubles = lambda _function, _step: ()
+                self._press_in_vain(who, asked)
             for _ in range(self.chance.choice((1, 1, 2))):
                 self.chat.presses(who, "approve" if step.number or who != TEACHER else "decline", a=asked)
             if who == TEACHER:
@@ -209,6 +205,14 @@ class Play:
             # What was let in before may run by the next press, or be under way.
             self._wait(Step("wait", minutes=self.chance.choice((0, 1))))
         self._wait(Step("wait", minutes=self.chance.choice((0, 2, 8))))
+
+    def _press_in_vain(self, who: str, asked: str) -> None:
+        """What a press starts dies on its way."""
+        with self._in_trouble():
+            died = Trouble(self.chance.randint(1, 20), "die")
+            self.world.functions.troubles = lambda _function, _step: (died,)
+            self.chat.presses(who, "approve", a=asked)
+            self.world.functions.troubles = lambda _function, _step: ()
 
     def _ask_for_much(self, pool: str) -> None:
         """Students ask for a few minutes each; before anybody answers, the teacher may have opened too."""
