@@ -187,6 +187,31 @@ STORIES = {
         seed=2,
         variant="watch",
     ),
+    # What ran between a window's opening and its grant belonged to the lease before it.
+    "a window is granted late, and the nodes of the one before still run": History(
+        (
+            Step("wait", minutes=297),
+            Step("working", "gpu", minutes=1),
+            Step("dead", "gpu", minutes=7, name="leases"),
+            Step("wait", minutes=90),
+        )
+    ),
+    "somebody starts a machine beside a group whose lease misses nodes": History(
+        (
+            Step("scarce", number=1, minutes=1),
+            Step("open", "gpu", number=2, minutes=60),
+            Step("stray", "gpu", minutes=1),
+            Step("immortal", minutes=40),
+        )
+    ),
+    "somebody takes the nodes of one lease as another one closes": History(
+        (
+            Step("open", "gpu", number=2, minutes=60),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("by-hand", "gpu", number=0, minutes=0),
+            Step("close", "gpu", number=1),
+        )
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

@@ -54,6 +54,8 @@ class Invocation:
     dead: bool = False
     go: threading.Semaphore | None = None
     made: list[str] = field(default_factory=list)
+    verb: str = ""
+    """What was commanded, where the step is one of a command's run."""
 
 
 class Functions:
@@ -82,7 +84,7 @@ class Functions:
             self._agenda.after(0.1, lambda: done(None, error))
             return
         step = str(event.get("step", "event"))
-        invocation = Invocation(name, step, self.troubles(name, step))
+        invocation = Invocation(name, step, self.troubles(name, step), verb=_verb(event))
         self.count += 1
         payload = json.loads(json.dumps(event))
 
@@ -244,6 +246,11 @@ class Functions:
             return
         self._parked.remove(invocation)
         self._hand_over(invocation, invocation.go.release)
+
+
+def _verb(event: Json) -> str:
+    run = event.get("run")
+    return str(run.get("command", {}).get("verb", "")) if isinstance(run, dict) else ""
 
 
 def _handler(function: str) -> Callable[[Json, None], Json]:

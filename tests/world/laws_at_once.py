@@ -96,6 +96,7 @@ class LawsAtOnce(LawsOfMoney):
             self._break(2, f"the failsafe ordered {after} nodes on {pool}")
         if after > before:
             self._armed_before(order)
+            self._opens(order)
         if any(end is None for _, end in self.ill.get(pool, [])):
             return
         if after < min(before, self._surely_justified(pool)) and not self._gives_up_what_never_came(
@@ -180,6 +181,17 @@ class LawsAtOnce(LawsOfMoney):
         fault = self.failsafe_fault(order.pool, max(ends))
         if fault:
             self._break(2, f"{order.by} ordered {order.after} nodes on {order.pool}, and {fault}")
+
+    def _opens(self, order: Order) -> None:
+        """Only an opening adds: who closes, and the guard, never order more than they found."""
+        current = self.world.functions.current
+        if order.by in {"deploy", "scheduler"} or current is None:
+            return
+        if (current.step, current.verb) != ("Scale", "open"):
+            self._break(
+                2,
+                f"{order.by} ordered {order.after} of {order.before} nodes on {order.pool}, and opens nothing",
+            )
 
     def failsafe_fault(self, pool: str, end: datetime, *, exact: bool = False) -> str | None:
         """What is wrong with a pool's failsafe for a last end; None when it is as it must be.

@@ -151,14 +151,15 @@ class LawsOfMoney:
                 (Fraction(each["cost"]["amount"]) for each in receipts), start=self.truth.unbilled(pool)
             )
             least, most = (self.truth.leased(pool, existing=existing) for existing in (False, True))
-            past = self.truth.past_leases(pool)
+            noticed = self.taken_back.get(pool, 0) * int(NOTICED)
             for each in receipts:
                 name = each["lease"]
                 version = self.truth.known(pool).get(name)
                 if version is None:
                     continue
                 ran = each["node_seconds"]
-                low, high = least.get(name, Fraction(0)) - UNSURE, most.get(name, Fraction(0)) + past + UNSURE
+                low = least.get(name, Fraction(0)) - UNSURE
+                high = most.get(name, Fraction(0)) + self.truth.past_end(pool, name) + noticed + UNSURE
                 if not low <= ran <= high:
                     self._break(4, f"{ran} node-seconds are on the receipt of {name}, {float(low):.0f} to "
                                    f"{float(high):.0f} ran for it")  # fmt: skip

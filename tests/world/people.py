@@ -22,7 +22,7 @@ CRAFTED: tuple[Json, ...] = (
     {"source": "window", "window": "evening"},
     {"opens": "2026-11-01T00:00:00Z"},
     {"opens": "an hour ago"},
-    {"for_seconds": 10**7},
+    {"for_seconds": 5 * 3600},
     {"expires": "2030-01-01T00:00:00Z"},
     {"id": "cli-open-0001"},
     {"nodes": 99},

@@ -34,6 +34,8 @@ class Version:
     asked_by: str
     price: Fraction | None
     """Of a node and an hour, as it was granted."""
+    replaced: bool
+    """Whether nodes of it were changed for fresh ones."""
 
     @property
     def granted(self) -> bool:
@@ -111,11 +113,33 @@ class Truth:
             if item["kind"]["S"] in {"closing", "extended", "kept"} and "lease" in item
         ]
 
-    def past_leases(self, pool: str) -> Fraction:
-        """The node-seconds that ran while no lease justified them, until every machine was gone."""
-        return sum(
-            (_seconds(end - begin) for begin, end in self.exposed(pool, self.world.now)), Fraction(0)
-        ) * max(1, len(self.machines.get(pool, {})))
+    def past_end(self, pool: str, name: str) -> Fraction:
+        """The node-seconds beyond what leases justify that a lease may answer for, until every machine was gone.
+
+        They ran after its end, or since it was granted where nodes of it were changed for fresh ones.
+        """
+        now = self.world.now
+        own = list(self._stretches(pool, name, now))
+        if not own:
+            return Fraction(0)
+        since = own[0][1] if any(version.replaced for version, _, _ in own) else own[-1][2]
+        lives = [(begin, end, 1) for begin, end in self._members(pool, existing=True)]
+        justified = [(begin, end, -nodes) for begin, end, nodes in self._justified(pool, now)]
+        total = left = Fraction(0)
+        changes = sorted(
+            (at, by) for begin, end, n in [*lives, *justified] for at, by in ((begin, n), (end, -n))
+        )
+        for (at, by), (until, _) in pairwise([*changes, (now, 0)]):
+            left += by
+            if left > 0:
+                total += left * _seconds(max(until, since) - max(at, since))
+        return total
+
+    def _members(self, pool: str, *, existing: bool) -> Iterator[tuple[datetime, datetime]]:
+        """The lives of what the pool's group started: until EC2 bills it no more, or until it is gone."""
+        for life in self.machines.get(pool, {}).values():
+            if not life.stray:
+                yield life.launched, (life.ended if existing else life.stopped) or self.world.now
 
     def _items(self, pool: str, begins: str) -> list[Any]:
         return [
@@ -173,11 +197,7 @@ class Truth:
         They run until EC2 bills them no more, or until they are gone. What was started beside the group is no lease's.
         """
         now = self.world.now
-        lives = [
-            (life.launched, (life.ended if existing else life.stopped) or now)
-            for life in self.machines.get(pool, {}).values()
-            if not life.stray
-        ]
+        lives = list(self._members(pool, existing=existing))
         wanted = [
             (version.opens, name, begin, end, version.nodes)
             for name in self.leases.get(pool, {})
@@ -228,6 +248,7 @@ class Truth:
             owner=item["owner"]["S"],
             asked_by=item["by"]["S"] if "by" in item else "",
             price=Fraction(item["price_per_hour"]["S"]) if "price_per_hour" in item else None,
+            replaced="replaced" in item,
         )
 
     def _machine(self, machine: Machine) -> None:
