@@ -77,7 +77,7 @@ class Laws(LawsAtOnce):
             if not (last.granted or (last.state == "planned" and any(each.granted for each in versions))):
                 continue
             since = last.opens - BEGINS_WITHIN
-            first = min((at for at in begun.get(name, []) if at >= since), default=last.closes)
+            first = min((at for at in begun.get(name, []) if at >= since), default=versions[-1].closes)
             if self.late(pool, last.opens, first, paused=True) > BEGINS_WITHIN:
                 self._break(
                     5, f"{name} was to begin at {last.opens:%d %H:%M:%S}, and began at {first:%d %H:%M:%S}"
