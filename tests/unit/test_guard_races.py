@@ -278,3 +278,15 @@ def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabO
     assert [breach["rule"] for breach in found(lab)] == ["failsafe-left"]
 
     assert lab.capacity.ledger.pool("gpu").failsafe_at is None
+
+
+def test_a_sweep_does_not_write_to_a_pool_while_another_one_does(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    slow, next_one = (replace(lab.watch, invocation=name) for name in ("slow", "next"))
+
+    with lab.capacity.ledger.writing("gpu", slow.holder, EIGHT):
+        sweep_all(next_one)
+        meanwhile = lab.sizes["desiredSize"]
+    sweep_all(next_one)
+
+    assert (meanwhile, lab.sizes["desiredSize"]) == (1, 0)

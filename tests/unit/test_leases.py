@@ -439,6 +439,18 @@ def test_a_failed_opening_is_closed_by_its_command_alone(lab: LabOnMoto) -> None
     assert done["reason"] == "OutsideFailed: the validator is stuck"
 
 
+def test_a_run_that_found_the_pool_open_and_failed_closes_nobodys_lease(lab: LabOnMoto) -> None:
+    theirs = opened(lab)
+    found = step(lab, "Admit", asks(lab, "open-2", owner="bob", by="bob"))
+
+    failed = lab.command("close", lease=None, opened_by="open-2", source="guard", because="no answer came")
+    done = step(lab, "RestoreExperiments", failed)
+
+    assert found["outcome"] == "already-open"
+    assert done["closing"] == []
+    assert [lease.granted for lease in ledger(lab).leases("gpu") if lease.id == theirs.id] == [True]
+
+
 def test_proven_gpus_are_announced_and_stand_in_the_receipt(lab: LabOnMoto) -> None:
     lease = opened(lab)
     lab.at(7)
