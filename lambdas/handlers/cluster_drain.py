@@ -52,7 +52,10 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
 
 
 def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at: datetime) -> list[NodeFacts]:
-    """The nodes beyond what the other leases justify at an instant; those that began to leave go first."""
+    """The nodes beyond what the other leases justify at an instant; those that began to leave go first.
+
+    What somebody started beside the group is the guard's to end: no lease's node is emptied in its stead.
+    """
     others = [lease for lease in run.leases() if lease.id != run.lease]
     most = lab.pools[run.pool].max_nodes or len(here)
     # What a pause keeps from opening needs no node; it is asked for only where anything waits to open.
@@ -62,9 +65,13 @@ def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at:
     # A lease whose opening is being decided right now counts: its nodes are kept, not bounced.
     opening = [] if paused_at(pauses, at) else due(others, at)
     wanted = target_at(there, at, most).nodes + sum(lease.nodes for lease in opening)
-    surplus = max(0, len(here) - wanted)
-    if surplus == len(here):
+    if not wanted:
         return here
+    if len(here) <= wanted:
+        return []
+    members = run.members(lab)
+    here = [node for node in here if node.instance in members]
+    surplus = max(0, len(here) - wanted)
     leaving = [node for node in here if LEAVING in node.annotations][:surplus]
     staying = [node for node in here if node not in leaving]
     chosen = shrink.choose(

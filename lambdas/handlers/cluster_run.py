@@ -9,12 +9,14 @@ from datetime import datetime
 
 from handlers.environment import ENVIRONMENT
 from lamplighter import clock
+from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain import instant
 from lamplighter.domain.changes import Pause
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.progress import Stage
 from lamplighter.errors import BadInput
+from lamplighter.lab import Lab
 
 Document = Mapping[str, object]
 
@@ -79,6 +81,11 @@ class Run:
     def pauses(self) -> list[Pause]:
         """What keeps leases from opening."""
         return Ledger(ENVIRONMENT.ledger_table).pauses()
+
+    def members(self, lab: Lab) -> frozenset[str]:
+        """The instances of the pool's group, those that leave it included."""
+        group = AutoScaling().group_of(lab.cluster_name, lab.nodegroup_name(self.pool))
+        return frozenset(member.instance for member in group.members) if group else frozenset()
 
     def over(self) -> str | None:
         """Why the lease justifies nothing any more; None while it is in force."""

@@ -206,6 +206,14 @@ class Permissions:
         """Where its API is; what may be done there is RBAC's (data/rbac.yaml)."""
         return Leave(["eks:DescribeCluster"], [self._names.cluster_arn])
 
+    def seeing_groups(self) -> Leave:
+        """Which instances are members of the pools' groups."""
+        return Leave(
+            ["autoscaling:DescribeAutoScalingGroups"],
+            ["*"],
+            wide="Auto Scaling takes no resource for reading.",
+        )
+
     def seeing_runs(self, *workflows: str) -> Leave:
         """How runs of these workflows ended."""
         return Leave(

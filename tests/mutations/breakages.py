@@ -235,6 +235,13 @@ BREAKAGES = (
     ),
     Breakage(
         5,
+        "a machine beside the group counts as one of the nodes that may go",
+        f"{HANDLERS}/cluster_drain.py",
+        "    here = [node for node in here if node.instance in members]\n",
+        "",
+    ),
+    Breakage(
+        5,
         "an opening does not wait for a deploy that has read the size",
         f"{HANDLERS}/sizes.py",
         "            _wait_for_a_deploy(capacity, order)\n",

@@ -212,6 +212,18 @@ STORIES = {
             Step("close", "gpu", number=1),
         )
     ),
+    # Of three nodes one was to stay, and only two were the group's: people were asked to leave both.
+    "a lease ends while a machine beside the group is a node": History(
+        (
+            Step("stray", "gpu", minutes=7),
+            Step("open", "gpu", number=1, minutes=60),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("wait", minutes=7),
+            Step("working", "gpu", minutes=1),
+            Step("close", "gpu", number=1),
+        ),
+        variant="watch",
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

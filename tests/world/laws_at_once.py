@@ -152,6 +152,9 @@ class LawsAtOnce(LawsOfMoney):
         needed = self._surely_justified(machine.pool)
         if needed and len(there) - needed <= len(idle):
             self._break(5, f"people were asked to leave {machine.id}, and {len(idle)} idle ones stayed")
+        left = sum(1 for each in there if LEAVING not in each.annotations)
+        if left < needed:
+            self._break(5, f"people were asked to leave {machine.id}, and {left} nodes are left of {needed}")
 
     def _terminated(self, *, InstanceIds: list[str]) -> Any:
         machines = self.world.machines.machines

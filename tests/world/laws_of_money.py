@@ -15,7 +15,7 @@ from tests.world.world import World
 CENT, HALF_A_CENT = Fraction(1, 100), Fraction(1, 200)
 """The table shows amounts rounded."""
 UNSURE = 60
-"""Node-seconds: a count is written moments after it holds, and seconds are rounded at every start and end."""
+"""Seconds of each node: a lease granted in its first minute counts from its opening; seconds are rounded."""
 IN_FLIGHT, HALF_AN_HOUR = timedelta(minutes=5), timedelta(minutes=30)
 
 
@@ -157,9 +157,9 @@ class LawsOfMoney:
                 version = self.truth.known(pool).get(name)
                 if version is None:
                     continue
-                ran = each["node_seconds"]
-                low = least.get(name, Fraction(0)) - UNSURE
-                high = most.get(name, Fraction(0)) + self.truth.past_end(pool, name) + noticed + UNSURE
+                ran, unsure = each["node_seconds"], UNSURE * max(1, each["nodes"])
+                low = least.get(name, Fraction(0)) - unsure
+                high = most.get(name, Fraction(0)) + self.truth.past_end(pool, name) + noticed + unsure
                 if not low <= ran <= high:
                     self._break(4, f"{ran} node-seconds are on the receipt of {name}, {float(low):.0f} to "
                                    f"{float(high):.0f} ran for it")  # fmt: skip
