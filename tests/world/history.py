@@ -346,15 +346,15 @@ class Play:
 
     def _pause(self, step: Step) -> None:
         """Nothing opens for a while."""
-        until = _written(self.world.now + timedelta(minutes=step.minutes))
-        self._ask(BOSS, "pause", Step("pause", "*"), closes=until if step.number else None)
+        until = (self.world.now + timedelta(minutes=step.minutes)).replace(microsecond=0)
+        self._ask(BOSS, "pause", Step("pause", "*"), closes=_written(until) if step.number else None)
         since = self.world.now
         # Where a lease cannot be read nobody can tell what a pause keeps closed: it is refused.
         if self._ill_item is None:
-            self.laws.paused.append((since, None))
+            self.laws.paused.append((since, until if step.number else None))
         self._wait(step)
         self._ask(BOSS, "resume", Step("resume", "*"))
-        if self._ill_item is None:
+        if self._ill_item is None and not step.number:
             self.laws.paused[-1] = (since, self.world.now)
         self._wait(Step("wait", minutes=2))
 

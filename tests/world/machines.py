@@ -182,6 +182,9 @@ class Machines:
             return False
         member.state = "Terminating:Proceed"
         self.shut_down(member.machine)
+        if member.machine.ended is not None:
+            # EC2 had taken it back before the group could tell it to go.
+            self._removed(self.groups[member.machine.group], member)
         return True
 
     def shut_down(self, machine: Machine) -> None:
