@@ -54,7 +54,8 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
 def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at: datetime) -> list[NodeFacts]:
     """The nodes beyond what the other leases justify at an instant; those that began to leave go first.
 
-    What somebody started beside the group is the guard's to end: no lease's node is emptied in its stead.
+    What somebody started beside the group is the guard's to end, and what leaves the group goes already: no
+    lease's node is emptied in its stead.
     """
     others = [lease for lease in run.leases() if lease.id != run.lease]
     most = lab.pools[run.pool].max_nodes or len(here)

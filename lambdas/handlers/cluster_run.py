@@ -83,9 +83,9 @@ class Run:
         return Ledger(ENVIRONMENT.ledger_table).pauses()
 
     def members(self, lab: Lab) -> frozenset[str]:
-        """The instances of the pool's group, those that leave it included."""
+        """The instances that are in the pool's group and do not leave it."""
         group = AutoScaling().group_of(lab.cluster_name, lab.nodegroup_name(self.pool))
-        return frozenset(member.instance for member in group.members) if group else frozenset()
+        return frozenset(member.instance for member in group.staying) if group else frozenset()
 
     def over(self) -> str | None:
         """Why the lease justifies nothing any more; None while it is in force."""

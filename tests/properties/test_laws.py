@@ -224,6 +224,17 @@ STORIES = {
         ),
         variant="watch",
     ),
+    # Two of three nodes were going by somebody's hand; the lease that ended had the third one emptied as well.
+    "a lease ends while somebody takes the nodes of another": History(
+        (
+            Step("open", "gpu", number=2, minutes=60),
+            Step("open", "gpu", number=0, minutes=15),
+            Step("wait", minutes=7),
+            Step("working", "gpu", minutes=1),
+            Step("by-hand", "gpu", number=1, minutes=8),
+            Step("close", "gpu", number=1),
+        )
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 
 from tests.properties.contract_reading import opening
 from tests.world.chat import STUDENTS, written
-from tests.world.laws_at_once import HAND_OVER, ORDERED_WITHIN, LawsAtOnce
+from tests.world.laws_at_once import HAND_OVER, LawsAtOnce
 from tests.world.people import PEOPLE, lease_of
 
 CLOSED_WITHIN = timedelta(minutes=15)
@@ -17,6 +17,8 @@ CLOSED_WITHIN = timedelta(minutes=15)
 NODES_WITHIN = timedelta(minutes=10)
 BEGINS_WITHIN = timedelta(minutes=2)
 """Scheduler takes up to one; the planner begins what is due within moments."""
+RESUMED_WITHIN = timedelta(minutes=12)
+"""Once the lab is resumed, a sweep finds what should have begun meanwhile five minutes later."""
 TAKEN_AWAY = timedelta(minutes=16)
 """A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
 HOUR = timedelta(hours=1)
@@ -77,10 +79,13 @@ class Laws(LawsAtOnce):
             if not (last.granted or (last.state == "planned" and any(each.granted for each in versions))):
                 continue
             since = last.opens - BEGINS_WITHIN
-            first = min((at for at in begun.get(name, []) if at >= since), default=versions[-1].closes)
-            # Whoever resumes the lab lets the next sweep find what should have begun meanwhile.
+            # A command that was delivered again may open it too.
+            opened = [version.at for version in versions if version.state == "opening"]
+            first = min(
+                (at for at in [*begun.get(name, []), *opened] if at >= since), default=versions[-1].closes
+            )
             paused = any(begin <= last.opens <= (end or first) for begin, end in self.paused)
-            within = ORDERED_WITHIN if paused else BEGINS_WITHIN
+            within = RESUMED_WITHIN if paused else BEGINS_WITHIN
             if self.late(pool, last.opens, first, paused=True) > within:
                 self._break(
                     5, f"{name} was to begin at {last.opens:%d %H:%M:%S}, and began at {first:%d %H:%M:%S}"
