@@ -84,7 +84,10 @@ class Laws(LawsAtOnce):
             first = min(
                 (at for at in [*begun.get(name, []), *opened] if at >= since), default=versions[-1].closes
             )
-            paused = any(begin <= last.opens <= (end or first) for begin, end in self.paused)
+            paused = any(
+                begin <= last.opens + BEGINS_WITHIN and last.opens <= (end or first)
+                for begin, end in self.paused
+            )
             within = RESUMED_WITHIN if paused else BEGINS_WITHIN
             if self.late(pool, last.opens, first, paused=True) > within:
                 self._break(

@@ -132,6 +132,10 @@ class LawsAtOnce(LawsOfMoney):
     def _retired(self, group: Group, machine: Machine) -> None:
         """A node on which people work goes last, as long as any lease is there."""
         idle = sum(1 for each in group.counted() if not each.machine.working)
+        functions = self.world.functions
+        if "cluster" in functions.unheard | functions.deleted:
+            # Nobody else knows which nodes are idle; the youngest goes then.
+            return
         ours = self.truth.orders and self.truth.orders[-1].by != "outside"
         enough = 0 < len(group.counted()) - group.desired <= idle
         if ours and machine.working and enough and self._surely_justified(group.pool):
