@@ -70,7 +70,7 @@ def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at:
         return here
     if len(here) <= wanted:
         return []
-    members = run.members(lab)
+    members = run.staying(lab)
     here = [node for node in here if node.instance in members]
     surplus = max(0, len(here) - wanted)
     leaving = [node for node in here if LEAVING in node.annotations][:surplus]

@@ -82,7 +82,7 @@ class Run:
         """What keeps leases from opening."""
         return Ledger(ENVIRONMENT.ledger_table).pauses()
 
-    def members(self, lab: Lab) -> frozenset[str]:
+    def staying(self, lab: Lab) -> frozenset[str]:
         """The instances that are in the pool's group and do not leave it."""
         group = AutoScaling().group_of(lab.cluster_name, lab.nodegroup_name(self.pool))
         return frozenset(member.instance for member in group.staying) if group else frozenset()

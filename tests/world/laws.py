@@ -18,7 +18,7 @@ NODES_WITHIN = timedelta(minutes=10)
 BEGINS_WITHIN = timedelta(minutes=2)
 """Scheduler takes up to one; the planner begins what is due within moments."""
 RESUMED_WITHIN = timedelta(minutes=12)
-"""Once the lab is resumed, a sweep finds what should have begun meanwhile five minutes later."""
+"""What should have begun in a pause counts as missed after five minutes; the sweep after that begins it."""
 TAKEN_AWAY = timedelta(minutes=16)
 """A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
 HOUR = timedelta(hours=1)

@@ -4,7 +4,7 @@ Reads raw items of the table and the world's own machines; nothing of ours is as
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -125,15 +125,14 @@ class Truth:
         since = own[0][1] if any(version.replaced for version, _, _ in own) else own[-1][2]
         lives = [(begin, end, 1) for begin, end in self._members(pool, existing=True)]
         justified = [(begin, end, -nodes) for begin, end, nodes in self._justified(pool, now)]
-        total = left = Fraction(0)
-        changes = sorted(
-            (at, by) for begin, end, n in [*lives, *justified] for at, by in ((begin, n), (end, -n))
+        return sum(
+            (
+                surplus * _seconds(max(until, since) - max(begin, since))
+                for begin, until, surplus in _levels([*lives, *justified])
+                if surplus > 0
+            ),
+            start=Fraction(0),
         )
-        for (at, by), (until, _) in pairwise([*changes, (now, 0)]):
-            left += by
-            if left > 0:
-                total += left * _seconds(max(until, since) - max(at, since))
-        return total
 
     def _members(self, pool: str, *, existing: bool) -> Iterator[tuple[datetime, datetime]]:
         """The lives of what the pool's group started: until EC2 bills it no more, or until it is gone."""
@@ -268,19 +267,28 @@ def _seconds(length: timedelta) -> Fraction:
     return Fraction(length // timedelta(microseconds=1), 10**6)
 
 
-def _positive(stretches: list[tuple[datetime, datetime, int]]) -> list[tuple[datetime, datetime]]:
-    """When the sum of the stretches is more than nothing."""
+def _levels(
+    stretches: Iterable[tuple[datetime, datetime, int]],
+) -> Iterator[tuple[datetime, datetime, int]]:
+    """The sum of the stretches between each two of their ends."""
     changes: dict[datetime, int] = {}
     for begin, end, number in stretches:
         changes[begin] = changes.get(begin, 0) + number
         changes[end] = changes.get(end, 0) - number
-    found: list[tuple[datetime, datetime]] = []
-    total, since = 0, None
-    for at in sorted(changes):
+    total = 0
+    for at, until in pairwise(sorted(changes)):
         total += changes[at]
-        if total > 0 and since is None:
-            since = at
-        elif total <= 0 and since is not None:
-            found.append((since, at))
-            since = None
+        yield at, until, total
+
+
+def _positive(stretches: Iterable[tuple[datetime, datetime, int]]) -> list[tuple[datetime, datetime]]:
+    """When the sum of the stretches is more than nothing."""
+    found: list[tuple[datetime, datetime]] = []
+    for since, until, number in _levels(stretches):
+        if number <= 0:
+            continue
+        if found and found[-1][1] == since:
+            found[-1] = (found[-1][0], until)
+        else:
+            found.append((since, until))
     return found
