@@ -157,6 +157,53 @@ def test_a_measured_fault_of_a_pair_is_named_with_its_limit(text: str, code: int
     assert (found.outcome, found.reason) == (FAILED, reason)
 
 
+AVERAGE = "# Avg bus bandwidth    : 1.165"
+
+
+def test_what_nccl_tests_says_of_its_own_bandwidth_is_never_overruled_upwards() -> None:
+    # nccl-tests common.cu, with NCCL_TESTS_MIN_BW set: its exit code may have been swallowed by a pipe.
+    opinions = {word: nccl(said.nccl().replace(AVERAGE, f"{AVERAGE} {word}"), 0, 2, A10G) for word in WORDS}
+
+    assert {word: found.outcome for word, found in opinions.items()} == WORDS
+    assert opinions["FAILED"].reason == "nccl-tests itself says FAILED of the average bus bandwidth"
+    assert opinions["FAI"].reason == "nccl-tests says 'FAI' of the average bus bandwidth"
+
+
+WORDS = {"": PASSED, "OK": PASSED, "FAILED": FAILED, "FAI": NOT_PROVEN}
+
+
+def test_a_last_line_that_says_failed_counts_though_it_may_be_cut() -> None:
+    whole = said.nccl().partition("# Out of bounds")[0]
+    assert nccl(f"{whole}# Out of bounds values : 3 FAILED", 0, 2, A10G).outcome is FAILED
+
+
+def test_one_rank_has_no_bus_and_proves_nothing_of_it() -> None:
+    alone = said.nccl([row(halves="1 1 0.00 0 1 1 0.00 0")], ranks=1)
+    wrong = said.nccl([row(halves="1 1 0.00 4 1 1 0.00 0")], ranks=1)
+
+    found = nccl(alone, 0, 1, A10G)
+    assert (found.outcome, found.reason) == (NOT_PROVEN, "one rank has no bus: nothing was sent to another")
+    assert nccl(alone, 0, 2, A10G).reason == "1 ranks took part where 2 were expected"
+    assert nccl(wrong, 0, 1, A10G).outcome is FAILED
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        # nccl-tests common.cu, where a collective does not end.
+        ("nccl-1: Test timeout (60s) common.cu:371", FAILED),
+        (" .. nccl-1 pid 99: Test failure common.cu:590", FAILED),
+        # Open MPI's launcher and torchrun, of a rank that ended badly after the table.
+        ("Primary job  terminated normally, but 1 process returned a non-zero exit code.", NOT_PROVEN),
+        ("MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", NOT_PROVEN),
+        ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", NOT_PROVEN),
+        ("nccl-0:1:1 [0] NCCL WARN a figure is odd", PASSED),
+    ],
+)
+def test_a_rank_that_ended_badly_beside_a_whole_table_is_heard(line: str, outcome: Outcome) -> None:
+    assert nccl(f"{said.nccl()}{line}\n", 0, 2, A10G).outcome is outcome
+
+
 @pytest.mark.parametrize("code", [6, 8])
 def test_only_the_tool_s_own_code_for_bad_data_is_a_failure(code: int) -> None:
     assert nccl(said.nccl(), code, 2, A10G).outcome is NOT_PROVEN

@@ -116,11 +116,23 @@ class TestNvidiaSmi:
             "Failed to initialize NVML: Driver/library version mismatch",
             "No devices were found",
             "Unable to determine the device handle for GPU0000:00:1E.0: Unknown Error",
+            "Unable to detect the device handle for GPU0000:00:1E.0: Unknown Error",
+            "Failed to properly shut down NVML: Unknown Error",
         ],
     )
     def test_the_tool_s_own_words_for_a_dead_gpu_fail(self, line: str) -> None:
         assert judge("nvidia-smi", line + "\n", code=9).outcome is FAILED
         assert judge("nvidia-smi", said.smi() + line + "\n").outcome is FAILED
+
+    def test_a_warning_of_nvidia_smi_about_a_gpu_leaves_it_unproven_whatever_its_row_says(self) -> None:
+        # nvidia-smi's manual: exit code 14, "infoROM is corrupted"; a pipe swallows it.
+        text = said.smi() + "WARNING: infoROM is corrupted at gpu 0000:00:1E.0\n"
+        found = judge("nvidia-smi", text)
+        assert (found.outcome, found.reason) == (
+            NOT_PROVEN,
+            "nvidia-smi says: WARNING: infoROM is corrupted at gpu 0000:00:1E.0",
+        )
+        assert judge("nvidia-smi", text.replace(", 0, No", ", 2, No")).outcome is FAILED
 
     def test_banners_warnings_windows_line_ends_and_marks_are_read_over(self) -> None:
         text = "\ufeffDefaulted container check out of: check\n" + said.smi() + "a warning, from stderr\n"

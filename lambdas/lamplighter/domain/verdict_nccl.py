@@ -21,7 +21,15 @@ _RANK = re.compile(r"#\s+Rank\s+(\d{1,6})\s+(?:Group\s+\d+\s+)?Pid\b")
 _STARTING = re.compile(r"#\s*Collective test starting\s*:\s*(\S+)")
 _CONCLUDED = re.compile(r"#\s*Collective test concluded\s*:\s*(\S+)")
 _BOUNDS = re.compile(r"#\s*Out of bounds values\s*:\s*(\d{1,18})\s+(\S+)\s*")
-_BROKE = re.compile(r"Test (?:NCCL|CUDA) failure.*")
+# nccl-tests prints the figure alone, or with OK or FAILED where NCCL_TESTS_MIN_BW said what to expect.
+_AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*\S+(?:\s+(\S+))?\s*")
+# nccl-tests (common.h: NCCLCHECK, CUDACHECK, TESTCHECK, and its time-out), by whichever rank it is printed.
+_BROKE = re.compile(r"Test (?:NCCL |CUDA )?failure.*|Test timeout \(.*")
+# Open MPI (help-errmgr-base.txt, help-prun.txt, help-mpi-api.txt) and torchrun, where a pipe swallowed their exit code.
+_LAUNCHER = re.compile(
+    r"one or more processes exited with non-zero status|process rank \d+ .{0,160}exited on signal"
+    r"|process returned a non-zero exit code|MPI_ABORT was invoked on rank|\bChildFailedError\b"
+)
 _OLD_HEADER = re.compile(r"#\s+size\s+count\s+type\b(?!.*#wrong).*\berror\b")
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{0,18})?(?:e[+-]?\d{1,2})?", re.IGNORECASE)
 _ROW_BEGINS = re.compile(r"\s*\d{1,18}\s+\d{1,18}\s+[a-z]\S*\s")
@@ -50,6 +58,8 @@ class _Found:
     starting: set[str] = field(default_factory=set)
     concluded: set[str] = field(default_factory=set)
     bounds: list[tuple[int, str]] = field(default_factory=list)
+    average: str = ""
+    """What nccl-tests itself thinks of the average bus bandwidth; "" where it was not asked."""
     rows: list[_Row] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     broke: str = ""
@@ -70,7 +80,7 @@ def nccl(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:
     )
 
 
-def _wrong(found: _Found, exit_code: int, kind: GpuType) -> str | None:
+def _wrong(found: _Found, exit_code: int, kind: GpuType) -> str | None:  # noqa: PLR0911 -- one a rule
     """What was measured and is not as it must be."""
     if found.broke:
         return found.broke[:200]
@@ -80,8 +90,10 @@ def _wrong(found: _Found, exit_code: int, kind: GpuType) -> str | None:
     for count, word in found.bounds:
         if count or word != "OK":
             return f"{count} values are out of bounds, allowed are 0"
+    if found.average == "FAILED":
+        return "nccl-tests itself says FAILED of the average bus bandwidth"
     slow = _bandwidth(found)
-    if slow is not None and slow < kind.busbw_floor:
+    if slow is not None and slow < kind.busbw_floor and len(found.ranks) != 1:
         return f"the bus bandwidth is {slow} GB/s at the largest size, needed are {kind.busbw_floor}"
     if exit_code == BAD_DATA:
         return f"nccl-tests says that data is wrong or too slow (exit code {BAD_DATA})"
@@ -94,8 +106,8 @@ def _missing(found: _Found, gpus: int) -> str | None:  # noqa: PLR0911 -- one a 
         return found.unread[0]
     if len(found.plans) != 1:
         return "the output does not say once how many bytes were to be sent (maxBytes)"
-    if len(found.ranks) != gpus or max(found.ranks) != gpus - 1:
-        return f"{len(found.ranks)} ranks took part where {gpus} were expected"
+    if ranks := _ranks(found, gpus):
+        return ranks
     if not found.rows:
         return "there is no row of figures"
     if not _largest(found):
@@ -112,6 +124,13 @@ def _missing(found: _Found, gpus: int) -> str | None:  # noqa: PLR0911 -- one a 
     return None
 
 
+def _ranks(found: _Found, gpus: int) -> str | None:
+    """What is wrong with who took part; None where all ranks did, and they are several."""
+    if len(found.ranks) != gpus or max(found.ranks) != gpus - 1:
+        return f"{len(found.ranks)} ranks took part where {gpus} were expected"
+    return "one rank has no bus: nothing was sent to another" if gpus == 1 else None
+
+
 def _largest(found: _Found) -> list[_Row]:
     return [row for row in found.rows if set(found.plans) == {row.size}]
 
@@ -124,8 +143,10 @@ def _bandwidth(found: _Found) -> Decimal | None:
 def _read(printed: Iterable[Line]) -> _Found:
     found = _Found()
     for text, ended, rank in printed:
-        if " failure" in text and (broke := _BROKE.search(text)):
+        if "Test " in text and (broke := _BROKE.search(text)):
             found.broke = found.broke or broke[0]
+        if launcher := _LAUNCHER.search(text):
+            found.unread.append(f"the launcher says that a rank ended badly: {launcher[0][:160]}")
         # Other ranks print nothing of the table; where each prints its own, they were no one job.
         if rank:
             continue
@@ -150,8 +171,16 @@ def _remark(text: str, found: _Found, *, ended: bool) -> None:
         found.unread.append(
             "this version of nccl-tests prints an error figure and does not count wrong values"
         )
-    elif ended and (match := _BOUNDS.fullmatch(text)):
+    elif match := _AVERAGE.fullmatch(text):
+        _average(match[1] or "", found)
+    elif (match := _BOUNDS.fullmatch(text)) and (ended or match[2] == "FAILED"):
         found.bounds.append((int(match[1]), match[2]))
+
+
+def _average(word: str, found: _Found) -> None:
+    found.average = found.average or word
+    if word not in {"", "OK", "FAILED"}:
+        found.unread.append(f"nccl-tests says '{word[:40]}' of the average bus bandwidth")
 
 
 def _row(cells: list[str], found: _Found) -> None:

@@ -41,8 +41,10 @@ _MASK_DIGITS = len("0x") + 16
 _BROKEN = re.compile(
     r"NVIDIA-SMI has failed|couldn't communicate with the NVIDIA driver|GPU is lost|requires reset"
     r"|Driver/library version mismatch|Failed to initialize NVML|No devices were found|fallen off the bus"
-    r"|Unable to determine the device handle"
+    r"|Unable to (?:determine|detect) the device handle|Failed to properly shut down NVML"
 )
+# It ends with exit code 14 beside this line (nvidia-smi's manual), which a pipe may swallow.
+_WARNS = re.compile(r"WARNING: infoROM is corrupted.*")
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,15 @@ def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict: 
         return failed("; ".join(proven), measured)
     if badly := ended_badly(exit_code):
         return not_proven(badly, measured)
+    if warning := _WARNS.search(text):
+        return not_proven(f"nvidia-smi says: {warning[0].strip()[:200]}", measured)
     if faults:
         return not_proven("; ".join(fault.text for fault in faults), measured)
+    return _counted(table, gpus, kind, measured)
+
+
+def _counted(table: _Table, gpus: int, kind: GpuType, measured: dict[str, Measurement]) -> Verdict:
+    """Judges how many GPUs without fault are listed."""
     if gpus > kind.count:
         return not_proven(f"a {kind.instance_type} has {kind.count} GPUs, so {gpus} cannot be seen", measured)
     if len(table.rows) < gpus and table.strange:
