@@ -90,7 +90,7 @@ def test_nodes_that_never_joined_are_blamed_on_the_group_once_they_are_late() ->
         return document
 
     assert told(gone(5 + SECOND)) == [("node-not-joined", POOL, ["NodeCreationFailure: no"])]
-    assert told(gone(5)) == [("unknown", POOL, ["1 of 2 expected instances are there"])]
+    assert told(gone(5)) == [("unknown", POOL, ["1 of 2 expected instances are there; AWS says: Odd"])]
 
 
 @pytest.mark.parametrize(

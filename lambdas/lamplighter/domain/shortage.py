@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lamplighter.domain.capacity import Activity, NodeGroup, Update
-from lamplighter.domain.launch_refusal import refusal
+from lamplighter.domain.launch_refusal import health_refusal, refusal
 
 SILENCE = timedelta(minutes=3)
 _LONGEST_QUOTE = 160
@@ -71,12 +71,18 @@ def _silent(lead: str, wanted: int, nodegroup: NodeGroup, update: Update | None,
     if nodegroup.desired < wanted and (update is None or not update.in_progress):
         return Shortage("unknown", f"{lead}: EKS took the order back and stands at {nodegroup.desired}")
     if nodegroup.health:
-        return _judge(lead, nodegroup.health[0].message or nodegroup.health[0].code)
+        # Of several issues the one that names a cause tells more.
+        known = ((issue, health_refusal(issue.code, issue.message)) for issue in nodegroup.health)
+        issue, cause = next((pair for pair in known if pair[1]), (nodegroup.health[0], None))
+        return _told(lead, issue.message or issue.code, cause)
     return Shortage("unknown", f"{lead}: no launch for {minutes} minutes and AWS gives no reason yet")
 
 
 def _judge(lead: str, text: str) -> Shortage:
-    cause = refusal(text)
+    return _told(lead, text, refusal(text))
+
+
+def _told(lead: str, text: str, cause: str | None) -> Shortage:
     if cause is None:
         return Shortage("unknown", f"{lead}: AWS says {_short(text)}")
     zone, limit, kind = _ZONE.search(text), _LIMIT.search(text), _TYPE.search(text)

@@ -14,9 +14,8 @@ from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, inst
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
-from lamplighter.domain.launch_refusal import refusal
+from lamplighter.domain.launch_refusal import NEVER_JOINED, health_refusal, refusal
 
-_NEVER_JOINED = {"NodeCreationFailure", "AccessDenied", "Ec2SubnetInvalidConfiguration", "ClusterUnreachable"}
 _KARPENTER = re.compile(
     r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE
 )
@@ -60,8 +59,10 @@ def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
     for each in refusals:
         gathered.found(each.cause, each.about, each.said)
     if not refusals and not _joined_never(snapshot, gathered):
+        strange = _strange_refusal(snapshot)
         gathered.unknown(
-            f"whether the {snapshot.wanted_nodes} expected nodes are there was not read",
+            f"whether the {snapshot.wanted_nodes} expected nodes are there was not read"
+            + (f"; AWS says: {strange}" if strange else ""),
             snapshot.not_read("kubernetes.nodes", "aws.instances"),
         )
 
@@ -74,7 +75,9 @@ class _Refusal:
 
 
 def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
-    refusals = list(_refusals(snapshot, missing)) or list(_by_figures(snapshot))
+    strange = _strange_refusal(snapshot)
+    # Figures count where nobody says more.
+    refusals = list(_refusals(snapshot, missing)) or ([] if strange else list(_by_figures(snapshot)))
     for each in refusals:
         gathered.found(each.cause, each.about, each.said)
     if refusals:
@@ -94,7 +97,7 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     sentence = f"{there} of {snapshot.wanted_nodes} expected {'instances' if counted else 'nodes'} are there"
     if desired is not None and desired < snapshot.wanted_nodes:
         sentence += f", and the desired size of {snapshot.name} is {desired}: nobody asked for more"
-    if strange := _strange_refusal(snapshot):
+    if strange:
         sentence += f"; AWS says: {strange}"
     gathered.unknown(
         sentence, snapshot.not_read("aws.nodegroup", "aws.scaling_activities", "aws.instances", "aws.quotas")
@@ -102,13 +105,16 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
 
 
 def _strange_refusal(snapshot: Snapshot) -> str:
-    """What the last launch failed with, where no rule knows it."""
+    """What the last launch failed with, or the node group's health says, where no rule knows it."""
     failed = [
         (started, said)
         for started, status, said in _activities(snapshot)
         if status in _REFUSED and said and (started is None or started >= snapshot.since)
     ]
-    return max(failed, key=lambda each: each[0] or snapshot.since)[1] if failed else ""
+    if failed:
+        return max(failed, key=lambda each: each[0] or snapshot.since)[1]
+    issues = docs(snapshot.nodegroup, "health", "issues")
+    return "; ".join(_issue(each) for each in issues if text(each, "code") not in NEVER_JOINED)
 
 
 def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
@@ -135,13 +141,14 @@ def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:
     if fresh or stale:
         return
     for issue in docs(snapshot.nodegroup, "health", "issues"):
-        code = text(issue, "code")
-        if code in _NEVER_JOINED:
-            continue
-        said = f"{code}: {text(issue, 'message')}"
-        cause = refusal(said)
+        cause = health_refusal(text(issue, "code"), text(issue, "message"))
         if cause:
-            yield _Refusal(cause, snapshot.name, said)
+            yield _Refusal(cause, snapshot.name, _issue(issue))
+
+
+def _issue(issue: Doc) -> str:
+    """An issue of the node group's health in one line."""
+    return ": ".join(part for part in (text(issue, "code"), text(issue, "message")) if part)
 
 
 def _activities(snapshot: Snapshot) -> list[tuple[datetime | None, str, str]]:
@@ -211,7 +218,7 @@ def _unjoined(snapshot: Snapshot) -> list[Doc]:
 
 def _joining(snapshot: Snapshot, gathered: Gathered, unjoined: list[Doc]) -> None:
     issues = [
-        each for each in docs(snapshot.nodegroup, "health", "issues") if text(each, "code") in _NEVER_JOINED
+        each for each in docs(snapshot.nodegroup, "health", "issues") if text(each, "code") in NEVER_JOINED
     ]
     for instance in unjoined[: max(0, snapshot.wanted_nodes - len(snapshot.nodes))]:
         name = text(instance, "InstanceId") or "an instance"
@@ -220,7 +227,7 @@ def _joining(snapshot: Snapshot, gathered: Gathered, unjoined: list[Doc]) -> Non
         if not named and snapshot.age(began) <= Stage.JOIN.normal:
             gathered.progress(Stage.JOIN, name, began)
             continue
-        said = [f"{text(issue, 'code')}: {text(issue, 'message')}" for issue in named or issues]
+        said = [_issue(issue) for issue in named or issues]
         minutes = int(snapshot.age(began).total_seconds() // 60)
         gathered.found("node-not-joined", name, f"{name} runs for {minutes} minutes and is no node", *said)
 
@@ -230,8 +237,8 @@ def _joined_never(snapshot: Snapshot, gathered: Gathered) -> bool:
     late = snapshot.age(None) > Stage.JOIN.normal
     found = False
     for issue in docs(snapshot.nodegroup, "health", "issues"):
-        if text(issue, "code") in _NEVER_JOINED and late:
-            said = f"{text(issue, 'code')}: {text(issue, 'message')}"
+        if text(issue, "code") in NEVER_JOINED and late:
+            said = _issue(issue)
             gathered.found("node-not-joined", snapshot.name, said)
             found = True
     return found
