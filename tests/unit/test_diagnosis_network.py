@@ -215,7 +215,7 @@ def test_a_rank_that_is_a_pod_of_its_own_waits_for_those_beside_it() -> None:
     document["logs"]["lab/rank-0"] = STORE
     assert told(document) == [("nccl-path-blocked", "lab/rank-0", [f"lab/rank-0: {STORE}"])]
 
-    for namespace, number, blamed in (("lab", 1, False), ("other", 1, True), ("lab", 0, True)):
+    for namespace, number, blamed in (("lab", 1, False), ("other", 1, True), ("lab", 0, False)):
         beside = waiting(pod("rank-1", namespace, number, gpus=1, minute=10), "ErrImagePull", "gone")
         both = {**document, "kubernetes": {**document["kubernetes"]}}
         both["kubernetes"]["pods"] = [*document["kubernetes"]["pods"], beside]

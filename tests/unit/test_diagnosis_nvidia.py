@@ -4,6 +4,7 @@ import pytest
 
 from tests.snapshots import (
     NODES,
+    POOL,
     Document,
     causes,
     daemonset,
@@ -16,6 +17,7 @@ from tests.snapshots import (
     policy,
     replace,
     stages,
+    told,
     waiting,
     without,
 )
@@ -148,11 +150,14 @@ def test_a_workload_is_named_by_what_the_runtime_says(reason: str, message: str,
     assert found.findings[0].about == "lab/train-0"
 
 
-def test_a_workload_that_fails_by_itself_is_none() -> None:
+def test_of_a_workload_that_fails_by_itself_only_its_text_is_told() -> None:
     document = healthy()
     document["logs"]["lab/train-0"] = "ValueError: learning rate"
     replace(document, waiting(pod("train-0", "lab", 0, gpus=1), "CrashLoopBackOff", "back-off", restarts=4))
-    assert causes(document) == []
+    said = (
+        f"lab/train-0 on {NODES[0]} fails: CrashLoopBackOff back-off; its log ends: ValueError: learning rate"
+    )
+    assert told(document) == [("unknown", POOL, [said])]
 
 
 def hardware(reason: str, status: str = "False") -> Document:

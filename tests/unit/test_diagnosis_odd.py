@@ -243,7 +243,7 @@ def test_a_pod_whose_sandbox_came_in_the_end_waits_for_something_else() -> None:
         document["kubernetes"]["events"].append(
             event("Pod", "train-0", reason, message, minute, namespace="lab")
         )
-    assert causes(document) == []
+    assert causes(document) == ["unknown"]
 
 
 def test_a_validator_that_keeps_the_plugin_waiting_is_the_cause() -> None:

@@ -24,8 +24,8 @@ _ALL = (
         "launch-denied",
         "aws",
         "AWS refuses to launch the instance: a permission, a key or a service-linked role is missing",
-        "a launch activity, or Karpenter's error, that carries an authorisation text: "
-        "UnauthorizedOperation, a KMS key, a missing service-linked role, an instance profile",
+        "a launch activity, the node group's health or Karpenter's error that carries an authorisation text: "
+        "UnauthorizedOperation, a KMS key that is refused, a missing service-linked role, an instance profile",
         "Read the refused action in the evidence; grant it to the role that Auto Scaling or Karpenter uses, "
         "allow AWSServiceRoleForAutoScaling on the KMS key of the volumes, or create the service-linked role.",
         "EC2 Auto Scaling user guide, troubleshooting launch failures",
@@ -34,8 +34,9 @@ _ALL = (
         "vcpu-quota",
         "aws",
         "the account's vCPU quota for this kind of instance is used up",
-        "VcpuLimitExceeded in a launch activity or within Karpenter's InsufficientCapacityError; or a "
-        "quota smaller than what was asked, where nobody says more",
+        "VcpuLimitExceeded, MaxSpotInstanceCountExceeded or InstanceLimitExceeded, or their texts, in a launch "
+        "activity, the node group's health or Karpenter's InsufficientCapacityError; or a quota smaller than what "
+        "was asked, where nobody says more",
         "Ask for a higher quota in Service Quotas (G and VT: L-DB2E81BA, P: L-417A185B), or open fewer nodes.",
         "EC2 error codes; published lab transcripts",
     ),
@@ -52,8 +53,8 @@ _ALL = (
         "no-capacity",
         "aws",
         "AWS has no capacity of this instance type in this zone now",
-        "InsufficientInstanceCapacity in a launch activity, AsgInstanceLaunchFailures in the node "
-        "group's health, Karpenter's InsufficientCapacityError with no other inner code",
+        "InsufficientInstanceCapacity or no Spot capacity in a launch activity or in the node group's health, "
+        "Karpenter's InsufficientCapacityError with no other inner code",
         "Wait (the group keeps trying), use another zone or a similar instance type, or reserve capacity.",
         "EC2 error codes; karpenter-provider-aws",
     ),
@@ -146,8 +147,8 @@ _ALL = (
         "driver-mismatch",
         "nvidia",
         "the loaded driver and its library are of different versions",
-        '"Driver/library version mismatch" from the device plugin, the validator, the runtime or a pod '
-        "that holds a GPU",
+        '"Driver/library version mismatch", or CUDA\'s error 803, from the device plugin, the validator, the runtime '
+        "or a pod that holds a GPU",
         "Reboot or replace the node: its driver was updated while it was in use.",
         "NVML",
     ),
@@ -155,7 +156,8 @@ _ALL = (
         "driver-broken",
         "nvidia",
         "the NVIDIA driver does not answer",
-        '"couldn\'t communicate with the NVIDIA driver" or "driver not loaded" from the same',
+        '"couldn\'t communicate with the NVIDIA driver" or "driver not loaded" from the same; "nvidia-container-cli: '
+        'initialization error" or "detection error" from the runtime',
         "Replace the node; if it repeats with a fresh one, change the AMI release.",
         "nvidia-smi; libnvidia-container",
     ),
@@ -163,8 +165,8 @@ _ALL = (
         "runtime-missing",
         "nvidia",
         "containers on the node do not get the NVIDIA runtime",
-        '"no runtime for nvidia is configured" where a sandbox is made, a missing RuntimeClass, or a '
-        "device plugin that cannot load NVML on an image that has the driver",
+        '"no runtime for nvidia is configured" where a sandbox is made, a missing RuntimeClass or runtime, or a '
+        "device plugin or workload that finds neither NVML nor nvidia-smi on an image that has the driver",
         "Enable the container toolkit (toolkit.enabled) or use an image that brings it; check that containerd "
         "has a runtime named nvidia.",
         "containerd; nvidia-container-toolkit",
@@ -174,7 +176,8 @@ _ALL = (
         "nvidia",
         "the GPU reported a fatal hardware error",
         "condition AcceleratedHardwareReady=False with a fatal XID, a double bit error or a failed DCGM "
-        "diagnostic; a fatal XID in the device plugin's log",
+        "diagnostic; a fatal XID in the device plugin's log; an uncorrectable ECC or NVLink error, or a GPU that "
+        "requires a reset, in the words of CUDA or of the runtime",
         "Drain and replace the node; report the XID to AWS support if it repeats on new instances.",
         "eks-node-monitoring-agent; k8s-device-plugin",
     ),
@@ -227,7 +230,8 @@ _ALL = (
         "driver-too-old",
         "nvidia",
         "an image needs a newer CUDA than the node's driver supports",
-        '"unsatisfied condition: cuda" from the runtime about a container',
+        '"unsatisfied condition: cuda" from the runtime about a container; CUDA\'s errors 35, 222 and 804, or '
+        "PyTorch's words for them, from a pod or the validator's workload",
         "Use an image for an older CUDA, or a newer AMI release.",
         "libnvidia-container",
         takes_supply=False,
@@ -236,7 +240,7 @@ _ALL = (
         "cdi-unresolvable",
         "nvidia",
         "the container runtime does not know the GPU by the name it was given",
-        '"unresolvable CDI devices" from the runtime about a container',
+        '"unresolvable CDI devices", or "device error: unknown device" without CDI, from the runtime about a container',
         "Restart the container toolkit and the device plugin on the node, so that its CDI files are written anew.",
         "nvidia-container-toolkit; containerd",
         takes_supply=False,
@@ -255,7 +259,8 @@ _ALL = (
         "unknown",
         "kubernetes",
         "what was expected is not there, and what was read does not say why",
-        "something is not as expected, no rule names it, and the finding says what was not read",
+        "something is not as expected and no rule names it: a pod that fails or waits is told with its text, a "
+        "refused launch with AWS's; the finding says what was not read",
         "Collect what the evidence names as missing and diagnose again.",
         "this diagnosis",
         takes_supply=False,

@@ -22,4 +22,5 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     network.blocked(snapshot, gathered)
     network.throttled(snapshot, gathered)
     software.operator_healthy(snapshot, gathered)
+    pods.unexplained(snapshot, gathered)
     return gathered.diagnosis(snapshot.name)

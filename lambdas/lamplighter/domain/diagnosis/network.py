@@ -36,7 +36,7 @@ def blocked(snapshot: Snapshot, gathered: Gathered) -> None:
     jobs: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:
         if pod.gpus and not pod.operand:
-            jobs.setdefault(f"{pod.namespace}/{pod.owner or pod.name}", []).append(pod)
+            jobs.setdefault(f"{pod.namespace}/{pod.group or pod.name}", []).append(pod)
     closed = _closed(snapshot)
     for called, pods in jobs.items():
         _judge(snapshot, gathered, called, pods, closed)
@@ -50,7 +50,7 @@ def _judge(snapshot: Snapshot, gathered: Gathered, called: str, pods: list[Pod],
     logs = {pod.called: snapshot.logs(pod) or snapshot.logs(pod, previous=True) for pod in alive}
     if any(_RESULT.search(log) for log in logs.values()) or _met_later(snapshot, pods):
         return
-    if any(_never_ran(snapshot, pod) for pod in _ranks_beside(snapshot, pods)):
+    if any(_never_ran(snapshot, pod) for pod in (*alive, *_ranks_beside(snapshot, pods))):
         return
     if not closed and any(_kept_back(snapshot, gathered, pod) for pod in alive):
         return
@@ -67,23 +67,45 @@ def _judge(snapshot: Snapshot, gathered: Gathered, called: str, pods: list[Pod],
 
 
 def _ranks_beside(snapshot: Snapshot, pods: list[Pod]) -> list[Pod]:
-    """Where a rank is a pod of its own, the others are those of its namespace on other nodes."""
+    """Where a rank is a pod of its own, the others are those of its namespace, placed or of unknown place."""
     if len(pods) > 1:
         return []
     [only] = pods
     return [
         pod
         for pod in snapshot.pods
-        if pod.gpus
+        if pod is not only
+        and pod.gpus
         and not pod.operand
         and pod.namespace == only.namespace
-        and pod.node not in {"", only.node}
+        and (pod.node or not pod.phase)
     ]
 
 
 def _never_ran(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether its image is not there yet, or cannot be had: nobody can have met it."""
-    return pod.phase == "Pending" and not workloads.is_history(snapshot, pod)
+    if workloads.is_history(snapshot, pod):
+        return False
+    return pod.phase == "Pending" or workloads.pull_failure(snapshot, pod) is not None
+
+
+def ranks_of(snapshot: Snapshot, pod: Pod) -> list[Pod]:
+    """The pods of its job, itself among them."""
+    if not pod.group:
+        return [pod]
+    return [
+        each
+        for each in snapshot.pods
+        if (each.namespace, each.group) == (pod.namespace, pod.group) and not each.operand
+    ]
+
+
+def waited_for_peers(snapshot: Snapshot, pod: Pod, peers: list[Pod]) -> bool:
+    """Whether it gave up waiting for ranks that have not come yet, or that met in a later job after all."""
+    if not _timed_out(snapshot.logs(pod) or snapshot.logs(pod, previous=True)):
+        return False
+    beside = (*peers, *_ranks_beside(snapshot, peers))
+    return any(_never_ran(snapshot, each) for each in beside) or _met_later(snapshot, peers)
 
 
 def _kept_back(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> bool:

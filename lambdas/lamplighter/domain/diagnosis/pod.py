@@ -16,6 +16,10 @@ _OPERAND = re.compile(
 _PLUGIN = re.compile(r"nvidia-device-plugin(?!-validator|-mps|-gpu-feature)|^nvidia-gpu-device-plugin")
 _OPERATOR = re.compile(r"^gpu-operator-(?!node-feature)|node-feature-discovery-master")
 _VALIDATOR = re.compile(r"nvidia-operator-validator")
+# The pods that the validator starts: the one for CUDA sees all GPUs and asks for none.
+_WORKLOAD = re.compile(r"nvidia-(?:cuda|device-plugin)-validator")
+
+_GROUPS = ("jobset.sigs.k8s.io/jobset-name", "leaderworkerset.sigs.k8s.io/name")
 
 
 def is_operand(name: str) -> bool:
@@ -77,6 +81,11 @@ class Pod:
         return is_validator(self.name) or is_validator(text(self.item, "metadata", "labels", "app"))
 
     @cached_property
+    def validates(self) -> bool:
+        """Whether it is a workload by which the operator's validator tries a GPU."""
+        return bool(_WORKLOAD.search(self.name)) or (self.operand and self.gpus > 0)
+
+    @cached_property
     def gpus(self) -> int:
         """GPU units it asks for, of whatever resource name."""
         wanted = 0
@@ -93,6 +102,19 @@ class Pod:
         for owner in docs(self.item, "metadata", "ownerReferences"):
             return f"{text(owner, 'kind')}/{text(owner, 'name')}"
         return ""
+
+    @property
+    def index(self) -> str:
+        """Which of an indexed job's ranks it is; "" where it is none."""
+        return text(self.item, "metadata", "labels", "batch.kubernetes.io/job-completion-index")
+
+    @cached_property
+    def group(self) -> str:
+        """What its ranks have in common: the JobSet or LeaderWorkerSet of several jobs, else its controller."""
+        for label in _GROUPS:
+            if name := text(self.item, "metadata", "labels", label):
+                return f"{label.partition('.')[0]}/{name}"
+        return self.owner
 
     @property
     def container_names(self) -> list[str]:
@@ -136,6 +158,11 @@ class Pod:
         main = docs(self.item, "status", "containerStatuses")
         return all(each.get("ready") is not False for each in main)
 
+    @property
+    def ready_changed(self) -> datetime | None:
+        """When it last became Ready, or stopped to be."""
+        return instant(condition(self.item, "Ready"), "lastTransitionTime")
+
     @cached_property
     def ended(self) -> datetime | None:
         """When its last container ended; None while one runs, or where it is not said."""
@@ -158,6 +185,20 @@ class Pod:
                 yield text(status, "name"), text(status, "state", "waiting", "message") or waiting
             elif ended and (number(ended, "exitCode") or 0) != 0:
                 yield text(status, "name"), f"ended with exit code {number(ended, 'exitCode')}"
+
+    def ended_with(self) -> Iterator[tuple[str, str]]:
+        """Containers that ended, now or before they wait: name, and reason, exit code and message."""
+        for status in self.statuses:
+            for state in ("state", "lastState"):
+                ended = doc(status, state, "terminated")
+                if ended:
+                    said = [
+                        text(ended, "reason"),
+                        f"exit code {number(ended, 'exitCode')}",
+                        text(ended, "message"),
+                    ]
+                    yield text(status, "name"), ", ".join(each for each in said if each)
+                    break
 
     @property
     def restarts(self) -> int:

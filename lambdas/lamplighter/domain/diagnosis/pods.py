@@ -5,11 +5,11 @@ Pods that wait because all GPUs are in use are no finding: that is what a full l
 
 from dataclasses import dataclass
 
-from lamplighter.domain.diagnosis import software, symptoms, workloads
+from lamplighter.domain.diagnosis import network, software, symptoms, workloads
 from lamplighter.domain.diagnosis.document import text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.node import Node
-from lamplighter.domain.diagnosis.pod import Pod
+from lamplighter.domain.diagnosis.pod import Pod, is_operator
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
 
@@ -44,7 +44,7 @@ def _driver_gone(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
     symptom = symptoms.symptom([snapshot.logs(pod)], snapshot.now, snapshot.since)
     if (
         symptom
-        and symptom.cause in {"driver-mismatch", "driver-broken"}
+        and symptom.cause in {"driver-mismatch", "driver-broken", "xid"}
         and pod.node not in gathered.explained
     ):
         gathered.found(symptom.cause, pod.called, f"{pod.called} on {pod.node}: {symptom.said}")
@@ -99,7 +99,7 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: "_Free | N
         )
         return
     # The scheduler sees more than was read here: where it finds no GPU free, none is.
-    if pod.gpus > free.most_left or "Insufficient nvidia.com/" in said:
+    if workloads.no_gpu_free(said) or (pod.gpus > free.most_left and not workloads.waits_for_volume(said)):
         return
     began = pod.created or snapshot.since
     if snapshot.age(began) <= Stage.SCHEDULING.normal:
@@ -107,7 +107,8 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: "_Free | N
         return
     reason = said or "the scheduler says nothing of it"
     lacking = () if said else snapshot.not_read("kubernetes.events")
-    gathered.unknown(f"{pod.called} has no node though a GPU is free: {reason}", lacking)
+    though = " though a GPU is free" if pod.gpus <= free.most_left else ""
+    gathered.unknown(f"{pod.called} has no node{though}: {reason}", lacking)
 
 
 @dataclass(frozen=True)
@@ -153,3 +154,52 @@ def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
     said = str(events[-1]) if events else "; ".join(waits) or text(pod.item, "status", "message")
     lacking = () if events else snapshot.not_read("kubernetes.events")
     gathered.unknown(f"{pod.called} on {pod.node} does not start: {said or 'nothing is said of it'}", lacking)
+
+
+def unexplained(snapshot: Snapshot, gathered: Gathered) -> None:
+    """At the end: pods that fail, or run and do not get ready, and of which no rule has said why."""
+    under_way = {each.about for each in gathered.in_progress}
+    told = under_way | {called for names in gathered.objects.values() for called in names}
+    told |= {line.partition(" ")[0].rstrip(":") for said in gathered.evidence.values() for line in said}
+    quiet = not gathered.objects and not gathered.unclear
+    for pod in snapshot.pods:
+        if pod.healthy or pod.phase in {"", "Pending"} or pod.node in gathered.explained | under_way:
+            continue
+        if workloads.is_history(snapshot, pod):
+            continue
+        if pod.operand:
+            # Of these one waits for the other: what was found already is nearer to the root.
+            if quiet and not is_operator(pod.name) and pod.called not in told:
+                _without_cause(snapshot, gathered, pod)
+        elif not _follows(snapshot, gathered, pod, told):
+            _without_cause(snapshot, gathered, pod)
+
+
+def _follows(snapshot: Snapshot, gathered: Gathered, pod: Pod, told: set[str]) -> bool:
+    """Whether it, its job, or a peer in its job has been told: what keeps one rank back ends the others too."""
+    peers = network.ranks_of(snapshot, pod)
+    names = {each.called for each in peers} | {f"{pod.namespace}/{pod.owner}"}
+    if told & names or any(each.node in gathered.explained for each in peers):
+        return True
+    return network.waited_for_peers(snapshot, pod, peers)
+
+
+def _without_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
+    on = f"{pod.called} on {pod.node}" if pod.node else pod.called
+    status = " ".join(filter(None, (text(pod.item, "status", "reason"), text(pod.item, "status", "message"))))
+    if pod.phase == "Running" and not list(pod.crashing()):
+        began = max([snapshot.since, pod.ready_changed or pod.created or snapshot.since])
+        if snapshot.age(began) <= Stage.START.normal:
+            gathered.progress(Stage.START, pod.called, began)
+            return
+        probes = [str(event) for event in snapshot.events_of(pod) if event.reason == "Unhealthy"]
+        said = "; ".join([*filter(None, [status]), *probes[-1:]])
+        gathered.unknown(f"{on} runs and is not Ready: {said or 'nothing is said of it'}")
+        return
+    ended = [f"{name} {said}" for name, said in pod.ended_with()]
+    waits = [f"{reason} {message}".strip() for _, reason, message in pod.waits()]
+    log = snapshot.logs(pod).strip() or snapshot.logs(pod, previous=True).strip()
+    printed = f"its log ends: {log.splitlines()[-1]}" if log else ""
+    reasons = [each for each in (status, *(ended or waits)[:1], printed) if each]
+    lacking = () if log else snapshot.not_read("logs")
+    gathered.unknown(f"{on} fails: {'; '.join(reasons) or 'nothing is said of it'}", lacking)

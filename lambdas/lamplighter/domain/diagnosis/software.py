@@ -11,15 +11,15 @@ from lamplighter.domain.diagnosis.pod import Pod, is_operand, is_plugin
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
 from lamplighter.domain.diagnosis.symptoms import NVML_MISSING
+from lamplighter.domain.gpu_image import may_have_driver
 
-# EKS's AMI types with an NVIDIA driver; CUSTOM may have one.
-_NVIDIA_IMAGE = re.compile(r"NVIDIA|_GPU$|^CUSTOM", re.IGNORECASE)
 _NEEDED = re.compile(
     r"nvidia-container-toolkit|nvidia-driver-daemonset|node-feature-discovery-worker|nfd-worker"
 )
 _OPERATOR = re.compile(r"^gpu-operator$|gpu-operator(?!.*node-feature)|node-feature-discovery-master")
 # What the texts of a node's pods can name, the most fundamental first.
 _NAMED = (
+    "xid",
     "driver-mismatch",
     "driver-broken",
     "runtime-missing",
@@ -81,7 +81,7 @@ def without_driver(snapshot: Snapshot, node: Node | None) -> str | None:
     if at(snapshot.policy, "spec", "driver", "enabled") is True:
         return None
     ami = text(snapshot.nodegroup, "amiType")
-    if ami and not _NVIDIA_IMAGE.search(ami):
+    if not may_have_driver(ami):
         return f"amiType is {ami}"
     image = text(node.item, "status", "nodeInfo", "osImage") if node else ""
     plain_bottlerocket = image.startswith("Bottlerocket") and "nvidia" not in image.lower()
@@ -193,7 +193,7 @@ def validated(snapshot: Snapshot, gathered: Gathered) -> None:
 
 
 def _stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None:
-    workload = [each for each in snapshot.pods_on(node) if each.operand and each.gpus and not each.healthy]
+    workload = [each for each in snapshot.pods_on(node) if each.validates and not each.healthy]
     if explained_by_texts(snapshot, gathered, node, [pod, *workload]):
         gathered.explained.add(node.name)
         return

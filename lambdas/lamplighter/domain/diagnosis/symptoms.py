@@ -15,35 +15,65 @@ FATAL_XIDS = frozenset(
 NVML_MISSING = "nvml-missing"
 """No cause yet: on an image without the driver it is wrong-ami, else runtime-missing."""
 
-# Root first: a text that shows several is the first of them.
+# Root first: a text that shows several is the first of them. CUDA's texts are those of its runtime API's error codes.
 _SYMPTOMS = (
-    ("driver-mismatch", re.compile(r"driver/library version mismatch", re.IGNORECASE)),
+    (
+        "driver-mismatch",
+        # 803: the CUDA library of the container is of another version than the driver.
+        re.compile(r"driver/library version mismatch|unsupported display driver", re.IGNORECASE),
+    ),
+    (
+        "xid",
+        # 214 and 220; NVML_ERROR_RESET_REQUIRED, which only a fatal error leaves behind.
+        re.compile(r"uncorrectable (?:ECC|NVLink) error|GPU requires reset", re.IGNORECASE),
+    ),
     (
         "driver-broken",
-        re.compile(
-            r"couldn.?t communicate with the NVIDIA driver|nvml error: driver not loaded", re.IGNORECASE
-        ),
+        re.compile(r"couldn.?t communicate with the NVIDIA driver|driver not loaded", re.IGNORECASE),
     ),
     (
         "driver-too-old",
+        # 35, 222, 804; PyTorch's words for 35.
         re.compile(
-            r"unsatisfied condition: cuda|please update your driver|CUDA driver version is insufficient",
+            r"unsatisfied condition: (?:cuda|driver)|please update your driver|CUDA driver version is insufficient"
+            r"|compiled with an unsupported toolchain|forward compatibility was attempted on non supported HW"
+            r"|NVIDIA driver on your system is too old",
             re.IGNORECASE,
         ),
     ),
     (
         NVML_MISSING,
+        # The name of the library alone says nothing: logs list it where it was found, too.
         re.compile(
-            r"could not load NVML|libnvidia-ml\.so|Incompatible (?:platform|strategy) detected", re.IGNORECASE
+            r"could not load NVML|nvml\S* .{0,40}ERROR_LIBRARY_NOT_FOUND|NVML Shared Library Not Found"
+            r"|libnvidia-ml\.so[.\d]*\b.{0,24}(?:cannot open|no such file|not found|missing)"
+            r"|Incompatible (?:platform|strategy) detected|Found no NVIDIA driver on your system"
+            # The runtime puts it into every container: where it is not, the runtime was not used.
+            r"|nvidia-smi\W{1,3}(?:command not found|not found|executable file not found)",
+            re.IGNORECASE,
         ),
     ),
     (
         "runtime-missing",
         re.compile(
-            r"no runtime for \W*nvidia\W* is configured|RuntimeClass \W*nvidia\W* not found", re.IGNORECASE
+            r"no runtime for \W*nvidia\W* is configured|RuntimeClass \W*nvidia\W* not found"
+            r"|nvidia-container-(?:runtime|cli)[\w.-]*\W{1,3}(?:executable file not found|no such file or directory)",
+            re.IGNORECASE,
         ),
     ),
-    ("cdi-unresolvable", re.compile(r"unresolvable CDI devices", re.IGNORECASE)),
+    (
+        "driver-broken",
+        # libnvidia-container asks the driver first: what fails there is the node's, whatever the container.
+        re.compile(r"nvidia-container-cli: (?:initialization|detection) error", re.IGNORECASE),
+    ),
+    (
+        "cdi-unresolvable",
+        # The second is what the older way of the runtime, without CDI, says of the same.
+        re.compile(
+            r"unresolvable CDI devices|nvidia-container-cli: device error: .{0,80}unknown device",
+            re.IGNORECASE,
+        ),
+    ),
     (
         "no-addresses",
         re.compile(r"failed to assign an IP address to container|InsufficientCidrBlocks", re.IGNORECASE),
@@ -52,16 +82,25 @@ _SYMPTOMS = (
 # Each of the texts above has one of these words in it. Most texts have none, and a word is found at once.
 _WORDS = (
     "driver/library",
+    "display driver",
+    "uncorrectable",
+    "requires reset",
     "communicate with",
     "driver not loaded",
     "unsatisfied condition",
     "update your driver",
     "version is insufficient",
+    "unsupported toolchain",
+    "non supported hw",
+    "system is too old",
+    "no nvidia driver",
     "nvml",
     "libnvidia-ml",
     "incompatible ",
+    "nvidia-smi",
     "no runtime for",
     "runtimeclass",
+    "nvidia-container-",
     "unresolvable",
     "assign an ip",
     "cidrblocks",

@@ -48,13 +48,22 @@ def is_history(snapshot: Snapshot, pod: Pod) -> bool:
         and other.namespace == pod.namespace
         and (other.node == pod.node or not pod.owner.startswith("DaemonSet/"))
         and other.healthy
-        and _after(other.created, pod.created)
+        and _took_over(other, pod)
         for other in snapshot.pods
     )
 
 
-def _after(later: datetime | None, earlier: datetime | None) -> bool:
-    return later is None or earlier is None or later >= earlier
+def _took_over(other: Pod, pod: Pod) -> bool:
+    """Whether a pod of the same owner was made for the one that failed, rather than beside it as another rank."""
+    if other.index != pod.index:
+        return False
+    if other.created is None or pod.created is None:
+        return True
+    if pod.ended is not None:
+        return other.created >= pod.ended
+    # A job makes all its ranks in one second; other controllers replace a refused pod within it.
+    beside = pod.owner.startswith("Job/") and not pod.index
+    return other.created > pod.created if beside else other.created >= pod.created
 
 
 def _job_done(snapshot: Snapshot, pod: Pod) -> bool:
@@ -156,6 +165,34 @@ def scheduling_said(snapshot: Snapshot, pod: Pod) -> str:
     """Why the scheduler finds no node, as it said last."""
     events = [each.message for each in snapshot.events_of(pod) if each.reason == "FailedScheduling"]
     return pod.scheduling_said or (events[-1] if events else "")
+
+
+_AVAILABLE = re.compile(r"\b0/(\d{1,6}) nodes are available:(.*?)(?:preemption:|$)", re.DOTALL)
+_REASON = re.compile(r"(?:^|, )\s*(\d{1,6}) ([^,]+)")
+_VOLUME = re.compile(r"persistentvolumeclaim|\bvolume\b", re.IGNORECASE)
+_FIT = ("Insufficient ", "Too many pods")
+
+
+def no_gpu_free(said: str) -> bool:
+    """Whether the scheduler says that no node it could have taken has a GPU left.
+
+    kube-scheduler counts a node once for each resource that it lacks, and once for anything else. Nodes without
+    any GPU lack one too: only where all that were tried for resources lack it, none is free.
+    """
+    available = _AVAILABLE.search(said)
+    if available is None:
+        return "Insufficient nvidia.com/" in said
+    counted = [(reason, int(count)) for count, reason in _REASON.findall(available[2])]
+    gpus = max(
+        (count for reason, count in counted if reason.startswith("Insufficient nvidia.com/")), default=0
+    )
+    tried = int(available[1]) - sum(count for reason, count in counted if not reason.startswith(_FIT))
+    return 0 < gpus >= tried
+
+
+def waits_for_volume(said: str) -> bool:
+    """Whether the scheduler waits for a volume, which no free GPU would help."""
+    return bool(_VOLUME.search(said)) and "Insufficient nvidia.com/" not in said
 
 
 def gated(pod: Pod) -> bool:
