@@ -54,6 +54,52 @@ def test_a_minimum_above_zero_is_in_the_way() -> None:
     assert text.startswith("node group gpus has minimum 1: it would never be at zero")
 
 
+def test_a_group_without_gpus_is_in_the_way() -> None:
+    [(blocks, text)] = said(
+        group=replace(GROUP, instance_types=("m5.large",), ami_type="AL2023_x86_64_STANDARD")
+    )
+
+    assert blocks
+    assert text.startswith(
+        "node group gpus may start m5.large, without an NVIDIA GPU: no lease on it could be proven"
+    )
+
+
+def test_a_group_that_may_start_nodes_without_gpus_beside_others_is_in_the_way() -> None:
+    found = said(group=replace(GROUP, instance_types=("g5.xlarge", "inf2.xlarge", "t3.large")))
+
+    [text] = [text for blocks, text in found if blocks]
+    assert text.startswith("node group gpus may start inf2.xlarge, t3.large, without an NVIDIA GPU")
+    assert text.endswith("name a node group whose instances have GPUs")
+
+
+@pytest.mark.parametrize(("kinds", "named"), [(("g99.huge",), "g99.huge"), ((), "its instances")])
+def test_instances_of_which_nobody_here_knows_whether_they_have_gpus_are_said(
+    kinds: tuple[str, ...], named: str
+) -> None:
+    [(blocks, text)] = said(group=replace(GROUP, instance_types=kinds))
+
+    assert not blocks
+    assert text.startswith(f"whether {named} of node group gpus have an NVIDIA GPU is not known here")
+
+
+@pytest.mark.parametrize(
+    ("ami_type", "notes"),
+    [
+        ("AL2023_x86_64_STANDARD", 1),
+        ("AL2_x86_64_GPU", 0),
+        ("BOTTLEROCKET_x86_64_NVIDIA", 0),
+        ("CUSTOM", 0),
+        ("", 0),
+    ],
+)
+def test_an_image_without_a_driver_is_said(ami_type: str, notes: int) -> None:
+    found = said(group=replace(GROUP, ami_type=ami_type))
+
+    assert [blocks for blocks, _ in found] == [False] * notes
+    assert all("has no NVIDIA driver" in text for _, text in found)
+
+
 def test_an_autoscaler_is_in_the_way() -> None:
     running = Autoscalers(asked=True, found=("deployment kube-system/autoscaler",))
 

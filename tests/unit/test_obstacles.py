@@ -14,7 +14,7 @@ from lamplighter.domain.commands import Verb
 from tests.unit.test_grants import HOUR, MINUTE, SECOND, lease
 
 CLUSTER = FoundCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
-GROUP = FoundGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023", "ON_DEMAND", 0, 2, 0, {})
+GROUP = FoundGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
 TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
 NONE = Autoscalers(asked=True)
 
@@ -46,7 +46,8 @@ def test_a_group_that_is_well_has_nothing_in_its_way(group: FoundGroup) -> None:
         (CLUSTER, TAGGED, Autoscalers(asked=False, why_not="no answer"), About.AUTOSCALERS, False,
          "is not known, and it has an autoscaler's tag: no answer"),
         (CLUSTER, replace(GROUP, desired=1), NONE, About.GROUP, False, "1 nodes are ordered in gpu now"),
-        (CLUSTER, replace(GROUP, instance_types=("a", "b")), NONE, About.GROUP, False, "may start any of a, b"),
+        (CLUSTER, replace(GROUP, instance_types=("g5.xlarge", "g6.xlarge")), NONE, About.GROUP, False,
+         "may start any of g5.xlarge, g6.xlarge"),
         (CLUSTER, replace(GROUP, capacity_type="SPOT"), NONE, About.GROUP, False, "is SPOT"),
         (CLUSTER, replace(GROUP, status="DEGRADED"), NONE, About.GROUP, False, "is DEGRADED"),
     ],

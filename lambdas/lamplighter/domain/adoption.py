@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lamplighter.data import instance_types
+from lamplighter.domain.gpu_image import may_have_driver
+
 # The addresses of functions change: a list of allowed ones cannot name them.
 EVERYWHERE = "0.0.0.0/0"
 AUTOSCALER_TAG = "k8s.io/cluster-autoscaler/enabled"
@@ -64,6 +67,7 @@ class About(StrEnum):
     ENDPOINT = "endpoint"
     MINIMUM = "minimum"
     AUTOSCALERS = "autoscalers"
+    GPUS = "gpus"
     GROUP = "group"
 
 
@@ -84,7 +88,13 @@ class Obstacle:
 
 def obstacles(cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers) -> Iterator[Obstacle]:
     """What stands in the way, what blocks first."""
-    found = [*of_cluster(cluster), *of_group(group), *of_autoscalers(group, autoscalers), *_notes(group)]
+    found = [
+        *of_cluster(cluster),
+        *of_group(group),
+        *of_gpus(group),
+        *of_autoscalers(group, autoscalers),
+        *_notes(group),
+    ]
     yield from sorted(found, key=lambda one: not one.blocks)
 
 
@@ -124,6 +134,38 @@ def of_group(group: FoundGroup) -> Iterator[Obstacle]:
             True,
             f"node group {group.name} has minimum {group.minimum}: it would never be at zero",
             "set it to 0 where the group is managed (Terraform: min_size = 0, and ignore_changes for desired_size)",
+        )
+
+
+def of_gpus(group: FoundGroup) -> Iterator[Obstacle]:
+    """Nodes without a GPU, or whose image cannot use one."""
+    without = [name for name in group.instance_types if instance_types.has_no_gpu(name)]
+    if without:
+        yield Obstacle(
+            About.GPUS,
+            True,
+            f"node group {group.name} may start {', '.join(without)}, without an NVIDIA GPU: no lease on it could be "
+            "proven",
+            "name a node group whose instances have GPUs",
+        )
+    unknown = [
+        name for name in group.instance_types if name not in without and instance_types.gpu_type(name) is None
+    ]
+    if unknown or not group.instance_types:
+        named = ", ".join(unknown) or "its instances"
+        yield Obstacle(
+            About.GPUS,
+            False,
+            f"whether {named} of node group {group.name} have an NVIDIA GPU is not known here",
+            "see for yourself: aws ec2 describe-instance-types --query 'InstanceTypes[].GpuInfo'"
+            + (f" --instance-types {' '.join(unknown)}" if unknown else ""),
+        )
+    if not without and not may_have_driver(group.ami_type):
+        yield Obstacle(
+            About.GPUS,
+            False,
+            f"the image of node group {group.name} is {group.ami_type}, which has no NVIDIA driver",
+            "see that the GPU Operator installs one (driver.enabled), or give the group an NVIDIA image",
         )
 
 
