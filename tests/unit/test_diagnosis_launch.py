@@ -165,7 +165,11 @@ def test_the_node_group_s_health_counts_once_it_cannot_speak_of_last_week() -> N
         ([claim()], [], ("launch-denied", "gpu-a", [f"LaunchFailed: {DENIED}"])),
         ([claim(minute=0)], [], ("launch-denied", "gpu-a", [f"LaunchFailed: {DENIED}"])),
         ([claim(minute=-1)], [], None),
-        ([claim(message="odd")], [], None),
+        (
+            [claim(message="odd")],
+            [],
+            ("unknown", POOL, ["1 of 2 expected instances are there; Karpenter says: odd"]),
+        ),
         (
             [],
             [event("NodePool", "gpu", "InsufficientCapacityError", DENIED)],

@@ -177,15 +177,26 @@ def test_a_pod_waits_rightly_for_gpus_that_others_hold(
     assert told(document) == ([] if said is None else [("unknown", POOL, said)])
 
 
-@pytest.mark.parametrize("closed", [{"unschedulable": True}, None])
-def test_where_no_node_takes_pods_a_pod_waits_rightly(closed: Document | None) -> None:
-    document = at_work()
-    without(document, "train-0")
-    document["kubernetes"]["pods"].append(asking(9))
-    assert len(told(document)) == 1
-    if closed:
-        node_of(document, 0)["spec"] |= closed
-        assert told(document) == []
+def test_a_pod_that_waits_for_nodes_that_are_all_cordoned_is_told_so() -> None:
+    def waits(now: float = 20, said: str = "") -> Document:
+        document = at_work(now=now)
+        without(document, "train-0")
+        document["kubernetes"]["pods"].append(asking(1))
+        node_of(document, 0)["spec"]["unschedulable"] = True
+        if said:
+            document["kubernetes"]["events"] = [
+                event("Pod", "more", "FailedScheduling", said, 19, namespace="lab")
+            ]
+        return document
+
+    closed = f"lab/more has no node, {NODE} is cordoned"
+    assert told(waits()) == [("unknown", POOL, [f"{closed}: the scheduler says nothing of it"])]
+    said = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unschedulable."
+    assert told(waits(said=said)) == [("unknown", POOL, [f"{closed}: {said}"])]
+    assert told(waits(now=4)) == []
+    closing = waits()
+    closing["expected"]["nodes"] = 0
+    assert told(closing) == []
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,13 @@ def failed(log: str) -> Document:
         # The image has a file where the runtime would put its own: the driver is not at fault.
         (f"{CLI}mount error: file creation failed: /usr/lib/libnvidia-ml.so.1: file exists", "unknown"),
         (f"{CLI}ldcache error: process /sbin/ldconfig failed with error code: 1", "unknown"),
+        (f"{CLI}initialization error: cuda error: unknown error", "driver-broken"),
+        (f"{CLI}requirement error: unsatisfied condition: arch >= 8.0", "unknown"),
+        # The toolkit in CDI's mode, which names NVML's errors as go-nvml does.
+        ("error modifying OCI spec: failed to initialize NVML: ERROR_LIBRARY_NOT_FOUND", "runtime-missing"),
+        ("error modifying OCI spec: failed to initialize NVML: ERROR_DRIVER_NOT_LOADED", "driver-broken"),
+        ("failed to initialize NVML: ERROR_LIB_RM_VERSION_MISMATCH", "driver-mismatch"),
+        ("CDI device injection failed: unresolvable CDI devices nvidia.com/gpu=0", "cdi-unresolvable"),
         # runc and containerd.
         ('exec: "nvidia-smi": executable file not found in $PATH: unknown', "runtime-missing"),
         ("fork/exec /usr/bin/nvidia-container-runtime: no such file or directory", "runtime-missing"),
@@ -93,6 +100,10 @@ def test_a_container_that_does_not_start_is_never_silent(said: str, cause: str) 
         ("RuntimeError: Found no NVIDIA driver on your system.", "runtime-missing"),
         ("pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found", "runtime-missing"),
         ("pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded", "driver-broken"),
+        ("ImportError: libcuda.so.1: cannot open shared object file: No such file", "runtime-missing"),
+        ("sh: 1: nvidia-smi: not found", "runtime-missing"),
+        ("CUDA error: no kernel image is available for execution on the device", "unknown"),
+        ("Error 802: system not yet initialized", "unknown"),
         # Where a library is listed it was found.
         ("Selecting /usr/lib64/libnvidia-ml.so.580.159.03 as /lib64/libnvidia-ml.so.1\nKilled", "unknown"),
         ("ValueError: a learning rate is no text", "unknown"),
@@ -116,6 +127,19 @@ def test_a_pod_that_failed_before_another_of_its_owner_took_over_is_history() ->
     document["kubernetes"]["pods"][-1]["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "train"}]
     document["kubernetes"]["pods"].append(pod("train-1", "lab", 0, gpus=1, owner="Job/train", minute=12))
     assert told(document) == []
+
+
+@pytest.mark.parametrize(
+    "reason", ["CreateContainerConfigError", "CreateContainerError", "PostStartHookError"]
+)
+def test_a_container_that_waits_beside_others_that_run_is_told_by_what_it_waits_for(reason: str) -> None:
+    document = at_work(waiting(train(), reason, "secret not found", restarts=1))
+    said = f"lab/train-0 on {NODE} fails: {reason} secret not found"
+    assert told(document) == [("unknown", POOL, [said])]
+
+
+def test_an_image_whose_signature_is_refused_is_not_pulled() -> None:
+    assert causes(at_work(waiting(train(), "SignatureValidationFailed", "no"))) == ["image-pull-failed"]
 
 
 def test_what_runs_on_and_says_that_memory_is_broken_is_told() -> None:
@@ -163,6 +187,22 @@ def unplaced(said: str, *, full: bool = False) -> Document:
             ),
             False,
         ),
+        # One that is meant for the pod keeps it away for another reason.
+        (
+            "0/3 nodes are available: 1 node(s) had volume node affinity conflict, 2 Insufficient nvidia.com/gpu.",
+            False,
+        ),
+        (
+            (
+                "0/3 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }, "
+                "2 Insufficient nvidia.com/gpu."
+            ),
+            False,
+        ),
+        (
+            "0/3 nodes are available: 1 node(s) didn't match pod anti-affinity rules, 2 Insufficient nvidia.com/gpu.",
+            False,
+        ),
         # Every node that was tried lacks a GPU: the scheduler sees more than was read.
         ("0/3 nodes are available: 2 Insufficient memory, 3 Insufficient nvidia.com/gpu.", True),
         (
@@ -180,6 +220,14 @@ def test_a_pod_that_waits_for_more_than_a_gpu_is_told_in_the_scheduler_s_words(
 ) -> None:
     free = f"lab/train-0 has no node though a GPU is free: {said}"
     assert told(unplaced(said)) == ([] if silent else [("unknown", POOL, [free])])
+
+
+def test_a_pod_that_is_being_deleted_holds_its_gpu_until_it_is_gone() -> None:
+    document = unplaced("0/3 nodes are available: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.")
+    going = pod("going", "lab", 0, gpus=1)
+    going["metadata"]["deletionTimestamp"] = at(19)
+    document["kubernetes"]["pods"].append(going)
+    assert told(document) == []
 
 
 def test_a_pod_that_waits_for_its_volume_waits_for_no_gpu() -> None:

@@ -35,6 +35,7 @@ ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
         ("Max spot instance count exceeded. Launching EC2 instance failed.", "vcpu-quota"),
         ("4 instance(s) are already running. Launching EC2 instance failed.", "vcpu-quota"),
         ("You have requested more instances (3) than your current instance limit of 2 allows.", "vcpu-quota"),
+        ("InstanceLimitExceeded - Your quota allows for 0 more running instance(s).", "vcpu-quota"),
         ("Client.InvalidKMSKey.InvalidState: The KMS key provided is in an incorrect state", "launch-denied"),
     ],
 )

@@ -172,6 +172,11 @@ def test_what_nccl_tests_says_of_its_own_bandwidth_is_never_overruled_upwards() 
 WORDS = {"": PASSED, "OK": PASSED, "FAILED": FAILED, "FAI": NOT_PROVEN}
 
 
+def test_of_two_opinions_the_worse_one_counts() -> None:
+    for lines in (f"{AVERAGE} OK\n{AVERAGE} FAILED", f"{AVERAGE} FAILED\n{AVERAGE} OK"):
+        assert nccl(said.nccl().replace(AVERAGE, lines), 0, 2, A10G).outcome is FAILED
+
+
 def test_a_last_line_that_says_failed_counts_though_it_may_be_cut() -> None:
     whole = said.nccl().partition("# Out of bounds")[0]
     assert nccl(f"{whole}# Out of bounds values : 3 FAILED", 0, 2, A10G).outcome is FAILED
@@ -197,6 +202,9 @@ def test_one_rank_has_no_bus_and_proves_nothing_of_it() -> None:
         ("Primary job  terminated normally, but 1 process returned a non-zero exit code.", NOT_PROVEN),
         ("MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", NOT_PROVEN),
         ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ", NOT_PROVEN),
+        ("srun: error: node-1: task 1: Exited with exit code 3", NOT_PROVEN),
+        ("[nccl-1:00021] *** Process received signal ***", NOT_PROVEN),
+        ("Bus error (core dumped)", NOT_PROVEN),
         ("nccl-0:1:1 [0] NCCL WARN a figure is odd", PASSED),
     ],
 )

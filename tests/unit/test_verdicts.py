@@ -370,3 +370,28 @@ class TestTorch:
         assert round(one.row(0.25, 0)[1], 3) == 0.537
         wrong = one.row(0.25, 3)[0]
         assert "3 wrong values" in self.judge(said.nccl([wrong]), 0).reason
+
+
+@pytest.mark.parametrize("check", ["nvidia-smi", "dcgm", "vectoradd"])
+def test_a_tool_that_crashed_after_it_printed_that_all_is_well_proves_nothing(check: str) -> None:
+    printed = {
+        "nvidia-smi": said.smi(),
+        "dcgm": said.dcgm_v4(said.dcgm_result(0)),
+        "vectoradd": "[Vector addition of 50000 elements]\nTest PASSED\nDone\n",
+    }[check]
+
+    def verdict(text: str) -> Outcome:
+        return vector_add(text, 0).outcome if check == "vectoradd" else judge(check, text).outcome
+
+    assert verdict(printed) is PASSED
+    # What a shell says of it, where a pipe swallowed the exit code.
+    assert verdict(printed + "Segmentation fault (core dumped)\n") is NOT_PROVEN
+
+
+def test_an_error_of_dcgmi_beside_its_document_leaves_it_unproven() -> None:
+    document = said.dcgm_v4(said.dcgm_result(0))
+    error = "Error: Unable to complete diagnostic for group 2147483647."
+    for text in (f"{document}{error}\n", f"{error}\n{document}"):
+        found = judge("dcgm", text)
+        assert (found.outcome, found.reason) == (NOT_PROVEN, f"dcgmi says: {error}")
+    assert judge("dcgm", f"Warning: nothing much\n{document}").outcome is PASSED

@@ -16,7 +16,8 @@ _REFUSALS = (
             r"VcpuLimitExceeded|more vCPU capacity than your current vCPU limit|InstanceLimitExceeded"
             # The texts of these codes, as Auto Scaling passes them on without the code.
             r"|MaxSpotInstanceCountExceeded|Max spot instance count exceeded"
-            r"|more instances \(\d+\) than your current instance limit|\d+ instance\(s\) are already running",
+            r"|more instances \(\d+\) than your current instance limit|\d+ instance\(s\) are already running"
+            r"|quota allows for \d+ more running instance",
             re.IGNORECASE,
         ),
     ),

@@ -3,6 +3,7 @@
 Owns the value and its wording; each tool's output is read by its own verdict_<tool>.py.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -61,3 +62,15 @@ def ended_badly(exit_code: int) -> str | None:
         return None
     how = KILLED.get(exit_code)
     return f"the tool {how} (exit code {exit_code})" if how else f"the tool ended with exit code {exit_code}"
+
+
+# The shell's and Open MPI's words for a process that a signal ended, where a pipe swallowed its exit code.
+_CRASHED = re.compile(
+    r"(?:Segmentation fault|Bus error|Aborted)\b|\*\*\* Process received signal \*\*\*|\(core dumped\)"
+)
+
+
+def crashed(text: str) -> str | None:
+    """What a tool's output says of a process that crashed, whatever it printed before; None where none did."""
+    found = _CRASHED.search(text)
+    return f"a process of the tool crashed: {found[0]}" if found else None

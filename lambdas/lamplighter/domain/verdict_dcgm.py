@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lamplighter.domain.gpus import GpuType
-from lamplighter.domain.verdict import Measurement, Verdict, ended_badly, failed, not_proven, passed
+from lamplighter.domain.verdict import Measurement, Verdict, crashed, ended_badly, failed, not_proven, passed
 
 V4_ROOT, V3_ROOT = "DCGM Diagnostic", "DCGM GPU Diagnostic"
 DEPLOYMENT = "Deployment"
@@ -17,6 +17,8 @@ SEVERITY_CONFIG = 5
 
 # Text may stand before the document and after it; its own first key says where it begins.
 _BEGINS = re.compile(r'\{\s*"DCGM (?:GPU )?Diagnostic"\s*:')
+# dcgmi (Diag.cpp) writes its own errors as lines of text, before the document or after it.
+_ERROR = re.compile(r"^Error(?::| when).*", re.MULTILINE)
 _STATUS = {"pass": "pass", "fail": "fail", "warn": "warn", "skip": "skip", "skipped": "skip"}
 
 _GROUPS = (
@@ -64,7 +66,7 @@ def dcgm(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:  # noq
         return not_proven(f"DCGM could not run: {str(root['runtime_error'])[:200]}", measured)
     if found.settings:
         return not_proven(f"only settings are at fault: {'; '.join(found.settings[:5])}", measured)
-    if badly := ended_badly(exit_code):
+    if badly := ended_badly(exit_code) or crashed(text) or _error_beside(text):
         return not_proven(badly, measured)
     if found.unread:
         return not_proven("; ".join(found.unread[:5]), measured)
@@ -74,6 +76,12 @@ def dcgm(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:  # noq
     if idle:
         return not_proven(f"no test passed on GPU {', '.join(idle)}: all were skipped", measured)
     return passed(f"DCGM found no fault on {gpus} of {gpus} GPUs", measured)
+
+
+def _error_beside(text: str) -> str | None:
+    """An error of dcgmi's own beside the diagnostic; None where there is none."""
+    found = _ERROR.search(text)
+    return f"dcgmi says: {found[0].strip()[:200]}" if found else None
 
 
 def _other_count(seen: int, gpus: int, kind: GpuType) -> str:

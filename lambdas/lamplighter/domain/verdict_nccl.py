@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from lamplighter.domain.gpus import GpuType
 from lamplighter.domain.tool_output import Line, lines
-from lamplighter.domain.verdict import Measurement, Verdict, ended_badly, failed, not_proven, passed
+from lamplighter.domain.verdict import Measurement, Verdict, crashed, ended_badly, failed, not_proven, passed
 
 # nccl-tests: its own exit code for wrong data, or for less bandwidth than it was told to expect.
 BAD_DATA = 7
@@ -25,10 +25,13 @@ _BOUNDS = re.compile(r"#\s*Out of bounds values\s*:\s*(\d{1,18})\s+(\S+)\s*")
 _AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*\S+(?:\s+(\S+))?\s*")
 # nccl-tests (common.h: NCCLCHECK, CUDACHECK, TESTCHECK, and its time-out), by whichever rank it is printed.
 _BROKE = re.compile(r"Test (?:NCCL |CUDA )?failure.*|Test timeout \(.*")
-# Open MPI (help-errmgr-base.txt, help-prun.txt, help-mpi-api.txt) and torchrun, where a pipe swallowed their exit code.
+# Open MPI (help-errmgr-base.txt, help-prun.txt, help-mpi-api.txt), torchrun and Slurm, where a pipe swallowed their
+# exit code.
 _LAUNCHER = re.compile(
     r"one or more processes exited with non-zero status|process rank \d+ .{0,160}exited on signal"
     r"|process returned a non-zero exit code|MPI_ABORT was invoked on rank|\bChildFailedError\b"
+    r"|lost communication with a remote daemon|Watchdog caught collective operation timeout"
+    r"|\b(?:srun|slurmstepd): error: .{1,160}"
 )
 _OLD_HEADER = re.compile(r"#\s+size\s+count\s+type\b(?!.*#wrong).*\berror\b")
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{0,18})?(?:e[+-]?\d{1,2})?", re.IGNORECASE)
@@ -71,7 +74,7 @@ def nccl(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:
     measured = _measured(found, exit_code, kind)
     if wrong := _wrong(found, exit_code, kind):
         return failed(wrong, measured)
-    if missing := ended_badly(exit_code) or _missing(found, gpus):
+    if missing := ended_badly(exit_code) or crashed(text) or _missing(found, gpus):
         return not_proven(missing, measured)
     return passed(
         f"{gpus} ranks, every value right, {_bandwidth(found)} GB/s at {max(found.plans)} bytes "
@@ -178,7 +181,7 @@ def _remark(text: str, found: _Found, *, ended: bool) -> None:
 
 
 def _average(word: str, found: _Found) -> None:
-    found.average = found.average or word
+    found.average = word if found.average != "FAILED" else found.average
     if word not in {"", "OK", "FAILED"}:
         found.unread.append(f"nccl-tests says '{word[:40]}' of the average bus bandwidth")
 

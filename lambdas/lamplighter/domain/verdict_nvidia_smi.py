@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from lamplighter.domain.gpus import GpuType, known_names
 from lamplighter.domain.tool_output import Line, lines
-from lamplighter.domain.verdict import Measurement, Verdict, ended_badly, failed, not_proven, passed
+from lamplighter.domain.verdict import Measurement, Verdict, crashed, ended_badly, failed, not_proven, passed
 
 NAME, DRIVER, UUID = "name", "driver_version", "uuid"
 ECC = "ecc.errors.uncorrected.volatile.total"
@@ -79,7 +79,7 @@ def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict: 
     proven = [fault.text for fault in faults if fault.proven]
     if proven:
         return failed("; ".join(proven), measured)
-    if badly := ended_badly(exit_code):
+    if badly := ended_badly(exit_code) or crashed(text):
         return not_proven(badly, measured)
     if warning := _WARNS.search(text):
         return not_proven(f"nvidia-smi says: {warning[0].strip()[:200]}", measured)

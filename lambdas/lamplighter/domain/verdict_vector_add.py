@@ -3,7 +3,7 @@
 import re
 
 from lamplighter.domain.tool_output import lines
-from lamplighter.domain.verdict import Verdict, ended_badly, failed, not_proven, passed
+from lamplighter.domain.verdict import Verdict, crashed, ended_badly, failed, not_proven, passed
 
 _WENT_WRONG = re.compile(
     r"Test FAILED|Result verification failed|error code|CUDA error|no CUDA-capable device|CUDA driver version"
@@ -17,7 +17,7 @@ def vector_add(text: str, exit_code: int) -> Verdict:
     measured = {"exit_code": exit_code}
     if wrong:
         return failed(f"vectorAdd failed: {wrong[:200]}", measured)
-    if badly := ended_badly(exit_code):
+    if badly := ended_badly(exit_code) or crashed(text):
         return not_proven(f"vectorAdd proved nothing: {badly}", measured)
     if "Test PASSED" not in printed:
         return not_proven("vectorAdd did not print 'Test PASSED'", measured)

@@ -185,7 +185,8 @@ _ALL = (
         "gpu-lost",
         "nvidia",
         "a running pod lost its GPU",
-        '"Failed to initialize NVML: Unknown Error" from a pod that holds a GPU; a debug pod\'s word is none',
+        '"Failed to initialize NVML: Unknown Error" from a pod that holds a GPU, or from the device plugin of a node '
+        "that offers too few; a debug pod's word is none",
         "Delete the pod; if a new one on that node sees no GPU either, replace the node.",
         "NVML; nvidia-container-toolkit",
     ),
@@ -259,8 +260,8 @@ _ALL = (
         "unknown",
         "kubernetes",
         "what was expected is not there, and what was read does not say why",
-        "something is not as expected and no rule names it: a pod that fails or waits is told with its text, a "
-        "refused launch with AWS's; the finding says what was not read",
+        "something is not as expected and no rule names it: a pod that fails or waits, a refused launch and a "
+        "condition of a node are told with their own text; the finding says what was not read",
         "Collect what the evidence names as missing and diagnose again.",
         "this diagnosis",
         takes_supply=False,

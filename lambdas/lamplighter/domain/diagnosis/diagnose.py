@@ -15,6 +15,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     nodes.ready(snapshot, gathered)
     hardware.fatal_errors(snapshot, gathered)
     hardware.lost_gpus(snapshot, gathered)
+    nodes.troubled(snapshot, gathered)
     gpus.announced(snapshot, gathered)
     software.plugin_fails_quietly(snapshot, gathered)
     software.validated(snapshot, gathered)

@@ -52,15 +52,21 @@ def _logs_say(snapshot: Snapshot, node: Node) -> Iterator[str]:
 def lost_gpus(snapshot: Snapshot, gathered: Gathered) -> None:
     """Pods that hold a GPU and cannot see it any more. What a debug pod prints is no evidence."""
     offering = {node.name for node in snapshot.nodes if node.allocatable}
+    # The device plugin sees all GPUs of its node: where it lost them, that is why the node offers too few.
+    short = {node.name for node in snapshot.nodes if node.ready and node.short_of(snapshot.gpus_per_node)}
     for pod in snapshot.pods:
-        if not pod.gpus or pod.succeeded or pod.node in gathered.explained or not pod.node:
+        if not (pod.gpus or pod.plugin) or pod.succeeded or pod.node in gathered.explained or not pod.node:
+            continue
+        if pod.plugin and pod.node not in short:
             continue
         if workloads.is_history(snapshot, pod):
             continue
-        line = symptoms.lost(snapshot.logs(pod), snapshot.now, snapshot.since)
+        line = symptoms.lost(
+            workloads.since_registered(pod, snapshot.logs(pod)), snapshot.now, snapshot.since
+        )
         if line:
             gathered.found("gpu-lost", pod.called, f"{pod.called} on {pod.node}: {line}")
-            if pod.node in offering:
+            if pod.node in offering or pod.plugin:
                 gathered.explained.add(pod.node)
 
 

@@ -62,7 +62,7 @@ def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
         strange = _strange_refusal(snapshot)
         gathered.unknown(
             f"whether the {snapshot.wanted_nodes} expected nodes are there was not read"
-            + (f"; AWS says: {strange}" if strange else ""),
+            + (f"; {strange}" if strange else ""),
             snapshot.not_read("kubernetes.nodes", "aws.instances"),
         )
 
@@ -98,23 +98,30 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     if desired is not None and desired < snapshot.wanted_nodes:
         sentence += f", and the desired size of {snapshot.name} is {desired}: nobody asked for more"
     if strange:
-        sentence += f"; AWS says: {strange}"
+        sentence += f"; {strange}"
     gathered.unknown(
         sentence, snapshot.not_read("aws.nodegroup", "aws.scaling_activities", "aws.instances", "aws.quotas")
     )
 
 
 def _strange_refusal(snapshot: Snapshot) -> str:
-    """What the last launch failed with, or the node group's health says, where no rule knows it."""
+    """Who says what of a launch that failed, where no rule knows it: an activity, a claim, the group's health."""
     failed = [
         (started, said)
         for started, status, said in _activities(snapshot)
         if status in _REFUSED and said and (started is None or started >= snapshot.since)
     ]
     if failed:
-        return max(failed, key=lambda each: each[0] or snapshot.since)[1]
+        return f"AWS says: {max(failed, key=lambda each: each[0] or snapshot.since)[1]}"
+    claims = [condition(claim, "Launched") for claim in snapshot.listed("kubernetes", "nodeclaims")]
+    for state in reversed(claims):
+        changed = instant(state, "lastTransitionTime")
+        refused = text(state, "status") != "True" and (changed is None or changed >= snapshot.since)
+        if refused and text(state, "message"):
+            return f"Karpenter says: {text(state, 'message')}"
     issues = docs(snapshot.nodegroup, "health", "issues")
-    return "; ".join(_issue(each) for each in issues if text(each, "code") not in NEVER_JOINED)
+    said = "; ".join(_issue(each) for each in issues if text(each, "code") not in NEVER_JOINED)
+    return f"AWS says: {said}" if said else ""
 
 
 def _refusals(snapshot: Snapshot, missing: int) -> Iterator[_Refusal]:

@@ -1,5 +1,6 @@
 """One node of the pool, read from its API document: readiness, taints, and the GPUs it offers."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
 
@@ -18,6 +19,11 @@ LIFECYCLE_TAINTS = (
     "DeletionCandidateOfClusterAutoscaler",
     "ebs.csi.aws.com/",
 )
+
+
+# eks-node-monitoring-agent (its AcceleratedHardwareReady is hardware.py's) and the kubelet.
+_UNWELL = dict.fromkeys(("KernelReady", "StorageReady", "NetworkingReady", "ContainerRuntimeReady"), "False")
+_UNWELL |= dict.fromkeys(("DiskPressure", "MemoryPressure", "PIDPressure", "NetworkUnavailable"), "True")
 
 
 class Node:
@@ -54,6 +60,14 @@ class Node:
     def ready_changed(self) -> datetime | None:
         """When it last became Ready, or stopped to be."""
         return instant(self._ready, "lastTransitionTime") or self.created
+
+    @property
+    def troubles(self) -> Iterator[str]:
+        """Conditions beside Ready that are not as they should be: the kubelet's and the node monitoring agent's."""
+        for each in docs(self.item, "status", "conditions"):
+            kind, status = text(each, "type"), text(each, "status")
+            if status == _UNWELL.get(kind):
+                yield f"{self.name} {kind}={status}, {text(each, 'reason')}: {text(each, 'message')}"
 
     @property
     def cordoned(self) -> bool:

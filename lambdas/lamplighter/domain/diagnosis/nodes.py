@@ -18,3 +18,11 @@ def ready(snapshot: Snapshot, gathered: Gathered) -> None:
             "node-not-ready", node.name, f"{node.name} Ready: {node.ready_said}", *snapshot.network_says
         )
         gathered.explained.add(node.name)
+
+
+def troubled(snapshot: Snapshot, gathered: Gathered) -> None:
+    """Ready nodes of which another condition says that something is wrong, where nothing else explains them."""
+    for node in snapshot.nodes:
+        if node.ready and node.name not in gathered.explained:
+            for trouble in node.troubles:
+                gathered.unknown(trouble)

@@ -92,6 +92,7 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: "_Free | N
     if gathered.supply_disturbed or workloads.gated(pod):
         return
     if free is None:
+        _closed_to_all(snapshot, gathered, pod, said)
         return
     if pod.gpus > free.largest:
         gathered.unknown(
@@ -111,6 +112,14 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: "_Free | N
     gathered.unknown(f"{pod.called} has no node{though}: {reason}", lacking)
 
 
+def _closed_to_all(snapshot: Snapshot, gathered: Gathered, pod: Pod, said: str) -> None:
+    """Nodes are there, and every one of them is closed to new pods."""
+    cordoned = [node.name for node in snapshot.nodes if node.ready and node.cordoned]
+    if cordoned and snapshot.wanted_nodes and snapshot.age(pod.created) > Stage.SCHEDULING.normal:
+        closed = f"{', '.join(cordoned)} {'is' if len(cordoned) == 1 else 'are'} cordoned"
+        gathered.unknown(f"{pod.called} has no node, {closed}: {said or 'the scheduler says nothing of it'}")
+
+
 @dataclass(frozen=True)
 class _Free:
     """Of the nodes that take pods: the most GPU units that one has, and that one has left."""
@@ -122,7 +131,8 @@ class _Free:
 def _free(snapshot: Snapshot) -> _Free | None:
     """None where no node takes pods."""
     used: dict[str, int] = {}
-    for pod in snapshot.pods:
+    # A pod that is being deleted holds its GPU until its containers have ended.
+    for pod in (*snapshot.pods, *snapshot.leaving_pods):
         if pod.node and pod.phase not in {"Succeeded", "Failed"}:
             used[pod.node] = used.get(pod.node, 0) + pod.gpus
     open_nodes = [node for node in snapshot.nodes if node.ready and not node.cordoned]
@@ -187,7 +197,8 @@ def _follows(snapshot: Snapshot, gathered: Gathered, pod: Pod, told: set[str]) -
 def _without_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
     on = f"{pod.called} on {pod.node}" if pod.node else pod.called
     status = " ".join(filter(None, (text(pod.item, "status", "reason"), text(pod.item, "status", "message"))))
-    if pod.phase == "Running" and not list(pod.crashing()):
+    waits = [f"{reason} {message}".strip() for _, reason, message in pod.waits()]
+    if pod.phase == "Running" and not waits and not list(pod.crashing()):
         began = max([snapshot.since, pod.ready_changed or pod.created or snapshot.since])
         if snapshot.age(began) <= Stage.START.normal:
             gathered.progress(Stage.START, pod.called, began)
@@ -197,9 +208,11 @@ def _without_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
         gathered.unknown(f"{on} runs and is not Ready: {said or 'nothing is said of it'}")
         return
     ended = [f"{name} {said}" for name, said in pod.ended_with()]
-    waits = [f"{reason} {message}".strip() for _, reason, message in pod.waits()]
     log = snapshot.logs(pod).strip() or snapshot.logs(pod, previous=True).strip()
     printed = f"its log ends: {log.splitlines()[-1]}" if log else ""
-    reasons = [each for each in (status, *(ended or waits)[:1], printed) if each]
+    backs_off = any(reason == "CrashLoopBackOff" for _, reason, _ in pod.waits())
+    reasons = [
+        each for each in (status, *(ended if ended and backs_off else waits or ended)[:1], printed) if each
+    ]
     lacking = () if log else snapshot.not_read("logs")
     gathered.unknown(f"{on} fails: {'; '.join(reasons) or 'nothing is said of it'}", lacking)

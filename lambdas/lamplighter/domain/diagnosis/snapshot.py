@@ -139,6 +139,11 @@ class Snapshot:
         return found
 
     @cached_property
+    def leaving_pods(self) -> list[Pod]:
+        """Pods that are being deleted and ask for GPUs."""
+        return [pod for pod in self._all_pods if pod.leaving and pod.gpus]
+
+    @cached_property
     def _all_pods(self) -> list[Pod]:
         return [Pod(item) for item in self._pod_documents()]
 

@@ -20,7 +20,10 @@ _SYMPTOMS = (
     (
         "driver-mismatch",
         # 803: the CUDA library of the container is of another version than the driver.
-        re.compile(r"driver/library version mismatch|unsupported display driver", re.IGNORECASE),
+        re.compile(
+            r"driver/library version mismatch|unsupported display driver|ERROR_LIB_RM_VERSION_MISMATCH",
+            re.IGNORECASE,
+        ),
     ),
     (
         "xid",
@@ -29,7 +32,7 @@ _SYMPTOMS = (
     ),
     (
         "driver-broken",
-        re.compile(r"couldn.?t communicate with the NVIDIA driver|driver not loaded", re.IGNORECASE),
+        re.compile(r"couldn.?t communicate with the NVIDIA driver|driver[ _]not[ _]loaded", re.IGNORECASE),
     ),
     (
         "driver-too-old",
@@ -46,10 +49,11 @@ _SYMPTOMS = (
         # The name of the library alone says nothing: logs list it where it was found, too.
         re.compile(
             r"could not load NVML|nvml\S* .{0,40}ERROR_LIBRARY_NOT_FOUND|NVML Shared Library Not Found"
-            r"|libnvidia-ml\.so[.\d]*\b.{0,24}(?:cannot open|no such file|not found|missing)"
+            r"|(?:libnvidia-ml|libcuda)\.so[.\d]*\b.{0,24}(?:cannot open|no such file|not found|missing)"
+            r"|couldn.?t find libnvidia-ml"
             r"|Incompatible (?:platform|strategy) detected|Found no NVIDIA driver on your system"
             # The runtime puts it into every container: where it is not, the runtime was not used.
-            r"|nvidia-smi\W{1,3}(?:command not found|not found|executable file not found)",
+            r"|nvidia-smi\W{1,3}(?:command not found|not found|executable file not found|no such file)",
             re.IGNORECASE,
         ),
     ),
@@ -86,7 +90,9 @@ _WORDS = (
     "uncorrectable",
     "requires reset",
     "communicate with",
-    "driver not loaded",
+    "not loaded",
+    "not_loaded",
+    "version_mismatch",
     "unsatisfied condition",
     "update your driver",
     "version is insufficient",
@@ -96,6 +102,7 @@ _WORDS = (
     "no nvidia driver",
     "nvml",
     "libnvidia-ml",
+    "libcuda",
     "incompatible ",
     "nvidia-smi",
     "no runtime for",

@@ -20,6 +20,7 @@ _PULL_FAILED = {
     "InvalidImageName",
     "ErrImageNeverPull",
     "RegistryUnavailable",
+    "SignatureValidationFailed",
 }
 _PULL_EVENT = re.compile(r"Failed to pull image|ImagePullBackOff|ErrImagePull|Back-off pulling image")
 _PULLED_IN = re.compile(r"Successfully pulled image .{0,300}? in ((?:\d+(?:\.\d+)?(?:h|ms|m|us|µs|s))+)")
@@ -78,7 +79,7 @@ def _job_done(snapshot: Snapshot, pod: Pod) -> bool:
 
 def symptom_of(snapshot: Snapshot, pod: Pod) -> Symptom | None:
     """The cause that the pod's own texts name: of the kubelet, the runtime, and of its containers."""
-    texts = [*pod.said, *_still_said(snapshot, pod), _since_registered(pod, snapshot.logs(pod))]
+    texts = [*pod.said, *_still_said(snapshot, pod), since_registered(pod, snapshot.logs(pod))]
     if not pod.healthy:
         texts.append(snapshot.logs(pod, previous=True))
     return symptoms.symptom(texts, snapshot.now, snapshot.since)
@@ -95,7 +96,7 @@ def _still_said(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
             yield event.message
 
 
-def _since_registered(pod: Pod, log: str) -> str:
+def since_registered(pod: Pod, log: str) -> str:
     """The log of a device plugin from where it last registered on: what it could not do before, it could then."""
     return log[log.rfind(_REGISTERED) + len(_REGISTERED) :] if pod.plugin and _REGISTERED in log else log
 
@@ -170,14 +171,17 @@ def scheduling_said(snapshot: Snapshot, pod: Pod) -> str:
 _AVAILABLE = re.compile(r"\b0/(\d{1,6}) nodes are available:(.*?)(?:preemption:|$)", re.DOTALL)
 _REASON = re.compile(r"(?:^|, )\s*(\d{1,6}) ([^,]+)")
 _VOLUME = re.compile(r"persistentvolumeclaim|\bvolume\b", re.IGNORECASE)
-_FIT = ("Insufficient ", "Too many pods")
+_NOT_MEANT = re.compile(
+    r"node\(s\) (?:didn't match(?! pod (?:anti-affinity|affinity|topology))"
+    r"|had untolerated taint \{(?!node\.kubernetes\.io/))"
+)
 
 
 def no_gpu_free(said: str) -> bool:
-    """Whether the scheduler says that no node it could have taken has a GPU left.
+    """Whether the scheduler says that no node which the pod is meant for has a GPU left.
 
     kube-scheduler counts a node once for each resource that it lacks, and once for anything else. Nodes without
-    any GPU lack one too: only where all that were tried for resources lack it, none is free.
+    any GPU lack one too, so the number alone says nothing: it must be that of all nodes that are meant.
     """
     available = _AVAILABLE.search(said)
     if available is None:
@@ -186,8 +190,8 @@ def no_gpu_free(said: str) -> bool:
     gpus = max(
         (count for reason, count in counted if reason.startswith("Insufficient nvidia.com/")), default=0
     )
-    tried = int(available[1]) - sum(count for reason, count in counted if not reason.startswith(_FIT))
-    return 0 < gpus >= tried
+    meant = int(available[1]) - sum(count for reason, count in counted if _NOT_MEANT.match(reason))
+    return 0 < gpus >= meant
 
 
 def waits_for_volume(said: str) -> bool:
