@@ -3,6 +3,7 @@
 import pytest
 
 from tests.diagnosis_cases import conditions
+from tests.diagnosis_cases.aws import ranks
 from tests.snapshots import (
     NODES,
     POOL,
@@ -11,7 +12,9 @@ from tests.snapshots import (
     at,
     at_work,
     causes,
+    event,
     healthy,
+    node,
     pod,
     replace,
     told,
@@ -98,6 +101,51 @@ def test_a_plugin_without_a_library_is_the_image_s_fault_where_that_has_no_drive
     replace(document, waiting(pod(PLUGIN), "CrashLoopBackOff", "back-off", restarts=7))
     document["logs"][CALLED] = "nvml init failed: ERROR_LIBRARY_NOT_FOUND"
     assert causes(document) == ["wrong-ami"]
+
+
+def test_a_network_plugin_that_waits_for_nvidia_s_runtime_is_not_the_root() -> None:
+    def unready(said: str) -> Document:
+        document = at_work()
+        document["kubernetes"]["nodes"][1] = node(0, ready=False)
+        document["kubernetes"]["events"] = [
+            event("Pod", "aws-node-1", "FailedCreatePodSandBox", said, namespace="kube-system")
+        ]
+        return document
+
+    # amazon-vpc-cni-k8s, issue 3104.
+    missing = (
+        "OCI runtime create failed: fork/exec /usr/bin/nvidia-container-runtime: no such file or directory"
+    )
+    assert [(cause, about) for cause, about, _ in told(unready(missing))] == [("runtime-missing", NODE)]
+    assert causes(unready("plugin type aws-cni failed")) == ["node-not-ready"]
+
+
+@pytest.mark.parametrize(
+    ("log", "cause"),
+    [
+        # PyTorch: its issues 80772, 69197 and 79388.
+        ("torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", "nccl-path-blocked"),
+        ("RuntimeError: connect() timed out. Original timeout was 60000 ms.", "nccl-path-blocked"),
+        (
+            (
+                "[c10d] The IPv4 network addresses of (nccl-0.nccl, 29500) cannot be retrieved (gai error: -2)\n"
+                "[c10d] The client socket has timed out after 60s while trying to connect to (nccl-0.nccl, 29500)."
+            ),
+            "unknown",
+        ),
+        (
+            (
+                "[c10d] The IPv6 network addresses of (nccl-0.nccl, 29500) cannot be retrieved (gai error: -9)\n"
+                "[c10d] The client socket has timed out after 60s while trying to connect to (nccl-0.nccl, 29500)."
+            ),
+            "nccl-path-blocked",
+        ),
+    ],
+)
+def test_ranks_that_never_met_were_kept_apart_unless_one_had_no_address(log: str, cause: str) -> None:
+    document = healthy()
+    ranks(document, log, phase="Failed")
+    assert causes(document) == [cause]
 
 
 def none_came() -> Document:

@@ -13,12 +13,15 @@ from lamplighter.domain.diagnosis.stages import Stage
 _THROTTLED = {"BandwidthInExceeded", "BandwidthOutExceeded"}
 # Without a line of NCCL before it, each of these is the rendezvous that nobody reached.
 _STORE = re.compile(
-    r"client socket has timed out|(?:DistNetworkError|DistStoreError|TCPStore)\b.{0,200}?(?:timed? ?out|timeout)",
+    r"client socket has timed out|(?:DistNetworkError|DistStoreError|TCPStore)\b.{0,200}?(?:timed? ?out|timeout)"
+    r"|RendezvousTimeoutError|connect\(\) timed out",
     re.IGNORECASE,
 )
 _NCCL = re.compile(
     r"connect to .{1,120} returned Connection timed out|Connection timed out.*NCCL|NCCL.*Connection timed out"
 )
+# c10d's socket.cpp: a name that never became an address is no path that is blocked.
+_NO_ADDRESS = re.compile(r"IPv4 network addresses of .{1,200}? cannot be retrieved")
 _RESULT = re.compile(r"# Out of bounds values|# Avg bus bandwidth")
 _RENDEZVOUS_PORT = 29500
 
@@ -136,7 +139,7 @@ def _timed_out(log: str) -> str | None:
     """The line by which a rank says that it does not reach the others."""
     match = _NCCL.search(log)
     # Once NCCL itself speaks, the ranks have met: a store that times out then is not the path.
-    if match is None and "NCCL INFO" not in log:
+    if match is None and "NCCL INFO" not in log and not _NO_ADDRESS.search(log):
         match = _STORE.search(log)
     if match is None:
         return None

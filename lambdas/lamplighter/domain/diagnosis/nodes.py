@@ -1,8 +1,14 @@
 """Why a node that has joined is not Ready; its GPUs are judged only once it is."""
 
+import re
+
 from lamplighter.domain.diagnosis.findings import Gathered
+from lamplighter.domain.diagnosis.node import Node
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.symptoms import symptom
+
+_NETWORK = re.compile(r"network|\bcni\b", re.IGNORECASE)
 
 
 def ready(snapshot: Snapshot, gathered: Gathered) -> None:
@@ -14,10 +20,20 @@ def ready(snapshot: Snapshot, gathered: Gathered) -> None:
         if not node.lost_contact and snapshot.age(began) <= Stage.READY.normal:
             gathered.progress(Stage.READY, node.name, began)
             continue
-        gathered.found(
-            "node-not-ready", node.name, f"{node.name} Ready: {node.ready_said}", *snapshot.network_says
-        )
+        unready = f"{node.name} Ready: {node.ready_said}"
+        if runtime := _without_runtime(snapshot, node):
+            gathered.found("runtime-missing", node.name, runtime, unready)
+        else:
+            gathered.found("node-not-ready", node.name, unready, *snapshot.network_says)
         gathered.explained.add(node.name)
+
+
+def _without_runtime(snapshot: Snapshot, node: Node) -> str:
+    """What says that the network plugin itself waits for NVIDIA's runtime, as amazon-vpc-cni-k8s issue 3104 shows."""
+    if not _NETWORK.search(node.ready_said):
+        return ""
+    found = symptom(snapshot.network_says, snapshot.now, snapshot.since)
+    return found.said if found and found.cause == "runtime-missing" else ""
 
 
 def troubled(snapshot: Snapshot, gathered: Gathered) -> None:
