@@ -18,8 +18,9 @@ Generated from the program by `make docs`. What a lease's GPUs have to show befo
 A verdict is `passed` on evidence only, `failed` with what was measured and what is needed, and `not-proven` in
 every other case: nothing was printed, it breaks off, it is another tool's or another version's, a tool ended
 badly, a budget was over. What a tool says against itself is never overruled, whatever its figures are: its own
-`FAILED`, its warning of a GPU, a process of it that crashed. The whole is failed where one failed, and passed where all passed. What cannot be judged
-of anybody, such as a collective where there is one node, is listed as not judged and changes nothing.
+`FAILED`, its warning of a GPU, a process of it that crashed. The whole is failed where one failed, and passed where
+all passed. What cannot be judged of anybody, such as a collective where there is one node, is listed as not judged
+and changes nothing.
 """
 
 #: What has to hold, by check; those without a pod first.

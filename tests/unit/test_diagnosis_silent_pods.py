@@ -84,12 +84,13 @@ def test_a_container_that_does_not_start_is_never_silent(said: str, cause: str) 
     ("log", "cause"),
     [
         # CUDA's runtime API, by error code: 214, 220, 35, 804, 222, 803, 100, 700.
+        # 803 may be the node's fault or the image's.
         ("RuntimeError: CUDA error: uncorrectable ECC error encountered", "xid"),
         ("CUDA error: uncorrectable NVLink error detected during the execution", "xid"),
         ("CUDA driver version is insufficient for CUDA runtime version", "driver-too-old"),
         ("Error 804: forward compatibility was attempted on non supported HW", "driver-too-old"),
         ("the provided PTX was compiled with an unsupported toolchain.", "driver-too-old"),
-        ("Error 803: system has unsupported display driver / cuda driver combination", "driver-mismatch"),
+        ("Error 803: system has unsupported display driver / cuda driver combination", "unknown"),
         ("CUDA error: no CUDA-capable device is detected", "unknown"),
         ("CUDA error: an illegal memory access was encountered", "unknown"),
         # PyTorch and pynvml.
@@ -103,7 +104,7 @@ def test_a_container_that_does_not_start_is_never_silent(said: str, cause: str) 
         ("ImportError: libcuda.so.1: cannot open shared object file: No such file", "runtime-missing"),
         ("sh: 1: nvidia-smi: not found", "runtime-missing"),
         ("CUDA error: no kernel image is available for execution on the device", "unknown"),
-        ("Error 802: system not yet initialized", "unknown"),
+        ("Error 802: system not yet initialized", "driver-broken"),
         # Where a library is listed it was found.
         ("Selecting /usr/lib64/libnvidia-ml.so.580.159.03 as /lib64/libnvidia-ml.so.1\nKilled", "unknown"),
         ("ValueError: a learning rate is no text", "unknown"),
@@ -113,6 +114,19 @@ def test_a_pod_that_failed_is_told_by_its_log(log: str, cause: str) -> None:
     [(found, _, evidence)] = told(failed(log))
     assert found == cause
     assert log.splitlines()[-1] in evidence[0]
+
+
+def test_a_pod_that_the_kubelet_refused_because_its_gpu_is_lost_lost_its_gpu() -> None:
+    # kubernetes issue 97131, k8s-device-plugin issue 231.
+    said = (
+        "Allocate failed due to device plugin GetPreferredAllocation rpc failed with err: nvml: GPU is lost"
+    )
+    work = train("Failed")
+    work["status"] = {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": said}
+    assert causes(at_work(work)) == ["gpu-lost"]
+    # Its issue 1397: a new start of the plugin mends it, as it does what the kubelet refuses.
+    work["status"]["message"] = said.replace("GPU is lost", "error calling nvml.Init: Unknown Error")
+    assert causes(at_work(work)) == ["admission-refused"]
 
 
 def test_a_pod_that_failed_without_a_log_is_told_by_how_it_ended() -> None:

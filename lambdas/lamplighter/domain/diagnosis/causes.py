@@ -147,8 +147,8 @@ _ALL = (
         "driver-mismatch",
         "nvidia",
         "the loaded driver and its library are of different versions",
-        '"Driver/library version mismatch", or CUDA\'s error 803, from the device plugin, the validator, the runtime '
-        "or a pod that holds a GPU",
+        '"Driver/library version mismatch" from the device plugin, the validator, the runtime or a pod '
+        "that holds a GPU",
         "Reboot or replace the node: its driver was updated while it was in use.",
         "NVML",
     ),
@@ -157,7 +157,7 @@ _ALL = (
         "nvidia",
         "the NVIDIA driver does not answer",
         '"couldn\'t communicate with the NVIDIA driver" or "driver not loaded" from the same; "nvidia-container-cli: '
-        'initialization error" or "detection error" from the runtime',
+        'initialization error" or "detection error" from the runtime; CUDA\'s error 802',
         "Replace the node; if it repeats with a fresh one, change the AMI release.",
         "nvidia-smi; libnvidia-container",
     ),

@@ -67,7 +67,9 @@ def _of_its_own(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | N
 
 
 def _own_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | None) -> bool:
-    if symptom := workloads.symptom_of(snapshot, pod):
+    symptom = workloads.symptom_of(snapshot, pod)
+    # A pod that no node has holds no GPU that it could lose.
+    if symptom and (pod.node or symptom.cause != "gpu-lost"):
         cause = software.resolved(snapshot, node, symptom.cause)
         about = snapshot.name if cause == "wrong-ami" else pod.called
         gathered.found(cause, about, f"{pod.called}: {symptom.said}")

@@ -20,6 +20,7 @@ _OPERATOR = re.compile(r"^gpu-operator$|gpu-operator(?!.*node-feature)|node-feat
 # What the texts of a node's pods can name, the most fundamental first.
 _NAMED = (
     "xid",
+    "gpu-lost",
     "driver-mismatch",
     "driver-broken",
     "runtime-missing",

@@ -19,20 +19,21 @@ NVML_MISSING = "nvml-missing"
 _SYMPTOMS = (
     (
         "driver-mismatch",
-        # 803: the CUDA library of the container is of another version than the driver.
-        re.compile(
-            r"driver/library version mismatch|unsupported display driver|ERROR_LIB_RM_VERSION_MISMATCH",
-            re.IGNORECASE,
-        ),
+        re.compile(r"driver/library version mismatch|ERROR_LIB_RM_VERSION_MISMATCH", re.IGNORECASE),
     ),
     (
         "xid",
         # 214 and 220; NVML_ERROR_RESET_REQUIRED, which only a fatal error leaves behind.
         re.compile(r"uncorrectable (?:ECC|NVLink) error|GPU requires reset", re.IGNORECASE),
     ),
+    ("gpu-lost", re.compile(r"\bGPU is lost\b|ERROR_GPU_IS_LOST|GPU has fallen off the bus", re.IGNORECASE)),
     (
         "driver-broken",
-        re.compile(r"couldn.?t communicate with the NVIDIA driver|driver[ _]not[ _]loaded", re.IGNORECASE),
+        # The last is 802: the fabric of several GPUs was not set up (awslabs/amazon-eks-ami issue 2554).
+        re.compile(
+            r"couldn.?t communicate with the NVIDIA driver|driver[ _]not[ _]loaded|system not yet initialized",
+            re.IGNORECASE,
+        ),
     ),
     (
         "driver-too-old",
@@ -86,7 +87,10 @@ _SYMPTOMS = (
 # Each of the texts above has one of these words in it. Most texts have none, and a word is found at once.
 _WORDS = (
     "driver/library",
-    "display driver",
+    "gpu is lost",
+    "gpu_is_lost",
+    "fallen off",
+    "not yet initialized",
     "uncorrectable",
     "requires reset",
     "communicate with",
