@@ -128,7 +128,7 @@ class _Poll:
         return after
 
     def _read(self, address: str) -> tuple[str | None, str]:
-        """The calendar's text with what of it is left out, or why there is none."""
+        """The calendar's text with what of it is left out or in doubt, or why there is none."""
         from lamplighter.adapters.calendars import text  # noqa: PLC0415
 
         try:
@@ -138,7 +138,8 @@ class _Poll:
         except BadInput as error:
             return None, f"what stands at {self._host(address)} {error}"
         left_out = "; ".join(found.faults[:MOST_SAID])
-        return found.text, f"left out: {left_out}" if left_out else ""
+        said = [f"left out: {left_out}"] if left_out else []
+        return found.text, "; ".join([*said, *found.doubts[:MOST_SAID]])
 
     def _kept(
         self, window: "Window", before: "CourseCopy | None", text: str | None, remark: str

@@ -5,6 +5,7 @@ addresses are read by the planner. Only the command line and synthesis come here
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path as FilePath
 
 from lamplighter.adapters.calendars.text import LARGEST, LARGEST_KEPT, CourseText, read
@@ -30,13 +31,13 @@ def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
 
 
 def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, str]]:
-    """The events of calendar files that can be no window, with the file; nothing for files that are bad."""
+    """What of calendar files can be no window or is in doubt, with the file; nothing for files that are bad."""
     for name in dict.fromkeys(name for _, name in _named(lab)):
         try:
             found = _course(lab, name, folder, again=True)
         except BadInput:
             continue
-        yield from ((name, fault) for fault in found.faults)
+        yield from ((name, said) for said in (*found.faults, *found.doubts))
 
 
 def _named(lab: Lab) -> Iterator[tuple[Path, str]]:
@@ -47,7 +48,13 @@ def _named(lab: Lab) -> Iterator[tuple[Path, str]]:
 
 def _course(lab: Lab, name: str, folder: FilePath, *, again: bool = False) -> CourseText:
     written = None if again else (lab.calendars or {}).get(name)
-    return read(_content(folder / name) if written is None else written.encode())
+    return _read(_content(folder / name) if written is None else written.encode())
+
+
+@lru_cache(maxsize=4)
+def _read(content: bytes) -> CourseText:
+    """A lab is read, then asked what was left out of its calendars: parsing one again takes as long again."""
+    return read(content)
 
 
 def _content(path: FilePath) -> bytes:

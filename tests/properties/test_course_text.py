@@ -46,6 +46,16 @@ TZID=Europe/Berlin
 FREQ=YEARLY
 DTEND:00010101T000000
 RECURRENCE-ID:20260316
+RDATE;VALUE=TIME:100000
+RDATE;VALUE=PERIOD:20260304T110000Z/-PT1H
+EXDATE;VALUE=DATE:20260303
+DTSTART;TZID=Asia/Seoul;VALUE=DATE:20260302
+SEQUENCE:x
+UID:a
+X-WR-TIMEZONE:Nowhere
+BEGIN:VTIMEZONE
+END:VTIMEZONE
+TZID:Campus
 """.split(b"\n")
 
 
@@ -82,6 +92,7 @@ def test_a_spoilt_calendar_is_read_or_refused_in_one_line(content: bytes) -> Non
         said = ""
         _sound(found, events)
     assert len(said.splitlines()) <= 1
+    assert "cannot be worked out" not in said
 
 
 def _sound(found: CourseText, events: Sequence[Event]) -> None:

@@ -12,7 +12,7 @@ from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from handlers.planner_courses import follow_courses
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.adapters.calendars import course as course_calendar
+from lamplighter.adapters.calendars import series as course_series
 from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.schedule import open_command
@@ -90,7 +90,7 @@ def test_a_calendar_that_cannot_be_worked_out_any_more_takes_no_other_window_wit
 ) -> None:
     assert hours.plan() == ["21. 19:00"]
     hours.said()
-    monkeypatch.setattr(course_calendar, "MOST_STEPS", -1)
+    monkeypatch.setattr(course_series, "MOST_STEPS", -1)
 
     # What was worked out today is kept.
     assert hours.plan(after=timedelta(minutes=10)) == ["21. 19:00"]

@@ -14,6 +14,7 @@ from lamplighter.domain import early_opening, warm_up, zones
 from lamplighter.domain.counted import write_duration
 from lamplighter.domain.course_calendar import Course, Event
 from lamplighter.domain.wall_clock import Opening, opening
+from lamplighter.errors import BadInput
 from lamplighter.lab import Lab
 from lamplighter.lab_windows import Window
 
@@ -150,9 +151,13 @@ def expand(
 
 
 def expand_course(lab: Lab, window: Window, order: int, course: Course, wanted: Range) -> Expansion:
-    """Every event of a window's course calendar that meets a range."""
+    """Every event of a window's course calendar that meets a range; BadInput names the window."""
     expansion = Expansion([], [])
-    for event in course.events(lab.zone_of(window), wanted.start, wanted.end):
+    try:
+        events = course.events(lab.zone_of(window), wanted.start, wanted.end)
+    except BadInput as error:
+        raise BadInput(f"the calendar of window {window.name} {error}") from None
+    for event in events:
         if wanted.meets(event.opening, event.closing):
             _add_event(lab, window, order, event, expansion)
     return expansion

@@ -6,7 +6,7 @@ the year 9999, a thousand of them for hours; a calendar is written by strangers,
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
@@ -23,6 +23,8 @@ NARROWED_BY = {
     "MONTHLY": {"BYDAY", "BYMONTH", "BYMONTHDAY", "BYSETPOS"},
     "YEARLY": {"BYDAY", "BYMONTH", "BYMONTHDAY"},
 }
+CLOCK = {"BYHOUR": 23, "BYMINUTE": 59, "BYSECOND": 59}
+"""The parts that say a time of day, with the greatest number of each."""
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _DAY = re.compile(rf"([+-]?[0-9]{{1,2}})?({'|'.join(WEEKDAYS)})")
 Rule = Mapping[str, Any]
@@ -45,12 +47,26 @@ def fault(rule: Rule) -> str | None:
     return None
 
 
+def plain(rule: Rule, begin: datetime) -> Rule:
+    """The rule without the time of day, where that is its begin's own: Lotus Notes writes it twice."""
+    own = {"BYHOUR": begin.hour, "BYMINUTE": begin.minute, "BYSECOND": begin.second}
+    said = {part for part in rule if part.upper() in own and list(values(rule, part)) == [own[part.upper()]]}
+    return {part: value for part, value in rule.items() if part not in said}
+
+
 def is_of_a_zone(text: str) -> bool:
-    """Whether clocks that follow this rule surely change again: once a year, on a weekday of a week or on a date."""
+    """Whether clocks that follow this rule surely change again: once a year, on a weekday of a week or on a date.
+
+    At one time of day, which Lotus Notes says in the rule (tritech/node-icalendar #38).
+    """
     parts = dict(part.split("=", 1) for part in text.upper().split(";") if "=" in part)
     rule = {name: value.split(",") for name, value in parts.items()}
     if rule.get("FREQ") != ["YEARLY"] or len(parts) != text.count("=") or "BYMONTH" not in rule:
         return False
+    for part, most in CLOCK.items():
+        said = rule.pop(part, ["0"])
+        if len(said) != 1 or not said[0].isdecimal() or int(said[0]) > most:
+            return False
     # "A Sunday from the 8th to the 14th" is the second Sunday.
     if "BYDAY" in rule and len(rule.get("BYMONTHDAY", ())) >= len(WEEKDAYS):
         del rule["BYMONTHDAY"]

@@ -1,0 +1,77 @@
+"""The bytes of a calendar -> the content lines of RFC 5545 (section 3.1), as a parser needs them.
+
+Owns what may be put right without guessing: line ends, folds, spaces after BEGIN and END, and a TZID on a value
+that has no use for one. What the lines mean is for the parser.
+"""
+
+import re
+from collections.abc import Iterator
+
+from lamplighter.errors import BadInput
+
+_ENDS = re.compile(rb"[\r\n]+")
+_FOLD = re.compile(rb"\n[ \t]")
+_EDGE = re.compile(r"\s*(BEGIN|END)\s*:\s*([\w-]+)\s*", re.IGNORECASE)
+_TIME = re.compile(
+    r"(?P<name>DTSTART|DTEND|RECURRENCE-ID|RDATE|EXDATE)(?P<parameters>(?:;[\w-]+=(?:\"[^\"]*\"|[^\";:]*))*):"
+    r"(?P<values>.*)",
+    re.IGNORECASE,
+)
+_TZID = re.compile(r";TZID=(?:\"[^\"]*\"|[^\";:]*)", re.IGNORECASE)
+_DATE = re.compile(r"[0-9]{8}")
+SEVERAL = {"RDATE", "EXDATE"}
+"""Properties that hold a list of times."""
+
+
+def content_lines(content: bytes) -> list[str]:
+    """The lines of a calendar, unfolded; BadInput where they are not UTF-8.
+
+    A fold may stand inside a character of several bytes (RFC 5545, section 3.1), so that bytes are unfolded.
+    """
+    lines = _ENDS.sub(b"\n", content.removeprefix(b"\xef\xbb\xbf"))
+    try:
+        text = _FOLD.sub(b"", lines).decode()
+    except UnicodeDecodeError:
+        raise BadInput(f"is not UTF-8 at byte {_first_bad(content)}, export it as UTF-8") from None
+    return [tidied for line in text.split("\n") if line for tidied in _tidied(line)]
+
+
+def edge(line: str) -> tuple[str, str]:
+    """BEGIN or END with the name of the component; two empty words for another line."""
+    word, _, name = line.partition(":")
+    return (word, name) if word in {"BEGIN", "END"} else ("", "")
+
+
+def _first_bad(content: bytes) -> int:
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
+
+
+def _tidied(line: str) -> Iterator[str]:
+    found = _EDGE.fullmatch(line)
+    if found is not None:
+        yield f"{found[1].upper()}:{found[2].upper()}"
+        return
+    time = _TIME.fullmatch(line)
+    if time is None:
+        yield line
+        return
+    yield from _times(time["name"].upper(), time["parameters"], time["values"])
+
+
+def _times(name: str, parameters: str, values: str) -> Iterator[str]:
+    """The values with their zone, then those for which a zone means nothing: dates, and times in UTC."""
+    said = [values] if name not in SEVERAL else [value for value in values.split(",") if value.strip()]
+    zoneless = [value for value in said if _is_zoneless(value.strip())]
+    zoned = [value for value in said if value not in zoneless]
+    if zoned:
+        yield f"{name}{parameters}:{','.join(zoned)}"
+    if zoneless:
+        yield f"{name}{_TZID.sub('', parameters)}:{','.join(zoneless)}"
+
+
+def _is_zoneless(value: str) -> bool:
+    return _DATE.fullmatch(value) is not None or value.partition("/")[0].upper().endswith("Z")

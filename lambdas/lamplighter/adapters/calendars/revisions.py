@@ -1,0 +1,106 @@
+"""Which of several components with one UID counts: a later version, a date of a series, or an event of its own.
+
+RFC 5546, section 2.1.5: of two versions the one with the higher SEQUENCE is the newer. Programs that write one UID
+into all their events exist (RFC 5545 forbids it): those of one SEQUENCE all count, aloud.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+Component: TypeAlias = Any
+TIMES = ("DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "EXRULE")
+
+
+class Revisions(NamedTuple):
+    """What counts of a calendar's events."""
+
+    events: list[tuple[Component, str]]
+    """Each event that counts with its id: the UID where that is its own."""
+    replaced: list[Component]
+    """Older versions of other events."""
+    sharing: list[Component]
+    """Events that count although they have the UID of another."""
+
+
+def revisions(events: Iterable[Component]) -> Revisions:
+    """Judge the events of a calendar, in its order."""
+    ordered = list(events)
+    by_uid = defaultdict[str, list[int]](list)
+    for number, event in enumerate(ordered):
+        by_uid[_uid(event)].append(number)
+    ids: dict[int, str] = {}
+    replaced: set[int] = set()
+    for uid, numbers in by_uid.items():
+        masters = [number for number in numbers if "RECURRENCE-ID" not in ordered[number]]
+        newest, older = _newest(ordered, masters)
+        ids |= {number: _id(ordered[number], uid, place) for place, number in enumerate(newest)}
+        replaced |= older
+        dates = defaultdict[bytes, list[int]](list)
+        for number in set(numbers) - set(masters):
+            dates[_written(ordered[number], "RECURRENCE-ID")].append(number)
+        for same in dates.values():
+            last = max(same, key=lambda number: (*_version(ordered[number]), number))
+            owner = _owner(ordered[last], [ordered[number] for number in newest])
+            ids[last] = uid if owner is None else ids[newest[owner]]
+            replaced |= {number for number in same if _times(ordered[number]) != _times(ordered[last])}
+    shared = [number for number in ids if ids[number] != _uid(ordered[number])]
+    return Revisions(
+        [(ordered[number], ids[number]) for number in sorted(ids)],
+        [ordered[number] for number in sorted(replaced - set(ids))],
+        [ordered[number] for number in sorted(shared) if "RECURRENCE-ID" not in ordered[number]],
+    )
+
+
+def _newest(events: Sequence[Component], numbers: Sequence[int]) -> tuple[list[int], set[int]]:
+    """Of one UID the events of the highest SEQUENCE, each time once, by their begin; and the older ones."""
+    highest = max((_version(events[number])[0] for number in numbers), default=0)
+    once: dict[tuple[bytes, ...], int] = {}
+    for number in sorted(numbers, key=lambda number: (*_version(events[number]), number)):
+        if _version(events[number])[0] == highest:
+            once[_times(events[number])] = number
+    newest = sorted(once.values(), key=lambda number: (_written(events[number], "DTSTART"), number))
+    older = {number for number in numbers if _version(events[number])[0] < highest}
+    return newest, older
+
+
+def _owner(date: Component, masters: Sequence[Component]) -> int | None:
+    """Which of several series with one UID a replaced date belongs to: the one that has its time of day."""
+    if not masters:
+        return None
+    named = _written(date, "RECURRENCE-ID")
+
+    def fits(place: int) -> tuple[bool, bool, int]:
+        begin = _written(masters[place], "DTSTART")
+        recurs = "RRULE" in masters[place] or "RDATE" in masters[place]
+        return recurs and begin[8:15] == named[8:15] and begin[:8] <= named[:8], recurs, -place
+
+    return max(range(len(masters)), key=fits)
+
+
+def _id(event: Component, uid: str, place: int) -> str:
+    return f"{uid} {_written(event, 'DTSTART').decode('utf-8', 'replace')}" if place else uid
+
+
+def _uid(event: Component) -> str:
+    return str(event.get("UID") or event.to_ical().decode("utf-8", "replace"))
+
+
+def _version(event: Component) -> tuple[int, bytes]:
+    sequence = event.get("SEQUENCE")
+    return (sequence if isinstance(sequence, int) else 0), _written(event, "DTSTAMP")
+
+
+def _times(event: Component) -> tuple[bytes, ...]:
+    return tuple(_written(event, name) for name in TIMES)
+
+
+def _written(event: Component, name: str) -> bytes:
+    """A property as it stands in the calendar, with its zone; nothing where it cannot be read."""
+    try:
+        found = event.get(name)
+        every = found if isinstance(found, list) else [] if found is None else [found]
+        zoned = [one.to_ical() + str(getattr(one, "params", {}).get("TZID", "")).encode() for one in every]
+    except Exception:  # noqa: BLE001 -- a broken value of any kind, each with an error of its own
+        return b""
+    return b"\n".join(zoned)
