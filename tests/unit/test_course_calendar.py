@@ -349,6 +349,26 @@ def test_many_series_since_long_ago_cost_what_somebody_looks_at(monkeypatch: pyt
     assert made < 14 * 100
 
 
+def test_a_calendar_is_parsed_once_however_often_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = 0
+    plain = icalendar.Calendar.from_ical
+
+    def counted(text: str) -> object:
+        nonlocal parsed
+        parsed += 1
+        return plain(text)
+
+    monkeypatch.setattr(icalendar.Calendar, "from_ical", counted)
+    text = read(calendar("DTSTART:20261101T100000Z|DURATION:PT1H|RRULE:FREQ=DAILY|SUMMARY:Parsed once")).text
+    begins = int(datetime(2026, 11, 3, tzinfo=UTC).timestamp())
+    for days in (1, 5, 9):
+        course = CourseCalendar(text)
+        assert len(course.events(SEOUL, begins, begins + days * 86_400)) == days
+        assert len(course.events("Europe/Berlin", begins, begins + days * 86_400)) == days
+    # Once as it was written, and once as it is kept.
+    assert parsed == 2
+
+
 def test_a_calendar_is_worked_out_once_a_day_however_often_it_is_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

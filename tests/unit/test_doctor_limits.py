@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from lamplighter.adapters.calendars.course import CourseCalendar
+from lamplighter.adapters.calendars.text import read
 from lamplighter.data import lifecycle
 from lamplighter.domain.adoption import Autoscalers
 from lamplighter.domain.doctor import cluster, house
@@ -24,6 +26,7 @@ from tests.unit.doctor_cases import (
     group,
     lab,
 )
+from tests.unit.test_course_calendar import calendar
 
 OK, NOT_OK, NOT_KNOWN = Outcome.OK, Outcome.NOT_OK, Outcome.NOT_KNOWN
 
@@ -101,13 +104,31 @@ def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: Outc
     ("day", "said"),
     [
         ("2028-01-05", "the last planned window, once, ends on 2028-01-05"),
-        ("2028-01-06", "the last planned window is over"),
+        ("2028-01-06", "the last planned window, once, ends on 2028-01-06"),
+        ("2034-07-01", "the last planned window, once, ends on 2034-07-01"),
+        ("9998-12-30", "the lab's windows go on for years"),
+        ("2026-11-01", "the last planned window is over"),
     ],
 )
-def test_the_calendar_is_looked_at_for_400_days(day: str, said: str) -> None:
+def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str) -> None:
     days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
     once = {"name": "once", "days": days, "start": "20:00", "end": "23:00", "from": day, "until": day}
     (found,) = house.last_window(FACTS, lab(windows=[once]), NOW)
+    assert found.said == said
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("DTSTART:20280601T100000Z|DURATION:PT1H", "the last planned window, course, ends on 2028-06-01"),
+        ("DTSTART:20280601T100000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY", "the lab's windows go on for years"),
+        ("DTSTART:20260601T100000Z|DURATION:PT1H", "the last planned window is over"),
+    ],
+)
+def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: str, said: str) -> None:
+    course = CourseCalendar(read(calendar(event)).text)
+    follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])
+    (found,) = house.last_window(replace(FACTS, courses={"course": course}), follows, NOW)
     assert found.said == said
 
 

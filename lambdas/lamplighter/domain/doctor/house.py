@@ -1,19 +1,27 @@
 """What the doctor says of the lab itself: Slack's secret, the functions' runtime, the end of its calendar."""
 
-from collections.abc import Iterator
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, time, timedelta
 
 from lamplighter.data import lifecycle
 from lamplighter.domain import zones
-from lamplighter.domain.calendar import expand
+from lamplighter.domain.calendar import PlannedWindow, expand
+from lamplighter.domain.course_calendar import Course
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab import Lab
+from lamplighter.lab_windows import Window
 
 AHEAD = timedelta(days=180)
 """How long before a runtime is deprecated it is said: moving on takes a release of ours."""
 LAST_WINDOW_NEAR = timedelta(days=28)
-HORIZON = timedelta(days=400)
+STRETCH = timedelta(days=400)
+"""So much of the calendar is worked out at once."""
+COURSES_AHEAD = timedelta(days=10 * 365)
+"""How far a course calendar is looked through: a series in it may have no end."""
+_WHOLE_DATE = timedelta(days=3)
+"""From the beginning of a date in UTC to the end, in every zone, of a window that begins on it."""
+_END_OF_TIME = datetime(9998, 12, 31, tzinfo=UTC)
 
 
 def slack(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -70,17 +78,40 @@ def last_window(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
     if isinstance(facts.courses, Unread):
         yield unknown(facts.courses)
         return
-    planned = expand(lab, now, now + HORIZON, facts.courses).windows
     advice = (
         "write the next ones into the lab, or destroy it: cluster, NAT and system nodes cost without GPUs too"
     )
-    if not planned:
+    last = _last(lab, facts.courses, now)
+    if last is None:
         yield unwell("the last planned window is over", advice)
         return
-    last = max(planned, key=lambda one: one.closing)
+    if last.closes > now + COURSES_AHEAD - STRETCH:
+        yield well("the lab's windows go on for years")
+        return
     on = f"{last.closes.astimezone(zones.zone(lab.time_zone)):%Y-%m-%d}"
     said = f"the last planned window, {last.window}, ends on {on}"
     if last.closes - now <= LAST_WINDOW_NEAR:
         yield unwell(f"{said}, and nothing is planned after it", advice)
     else:
         yield well(said)
+
+
+def _last(lab: Lab, courses: Mapping[str, Course], now: datetime) -> PlannedWindow | None:
+    """The window that closes last; looked for from the end of the calendar backwards."""
+    until = max(_end(window, now) for window in lab.windows)
+    while until > now:
+        begin = max(now, until - STRETCH)
+        planned = expand(lab, begin, until, courses).windows
+        if planned:
+            return max(planned, key=lambda one: one.closing)
+        until = begin
+    return None
+
+
+def _end(window: Window, now: datetime) -> datetime:
+    """No window of this name is open at or after this instant, as far as is looked."""
+    dates = [*window.start_dates[-1:], *([window.until] if window.until else [])]
+    if not dates:
+        return now + COURSES_AHEAD
+    last = datetime.combine(min(dates), time(), UTC)
+    return min(last, _END_OF_TIME) + _WHOLE_DATE
