@@ -75,6 +75,31 @@ def test_a_rule_may_repeat_the_time_of_its_begin() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=WEEKLY; COUNT=2; BYDAY=MO, TU",
+        "FREQ=WEEKLY;COUNT=2;BYDAY=MO,TU;",
+        "freq=weekly;count=2;byday=mo,tu",
+    ],
+)
+def test_a_rule_is_read_whatever_spaces_and_letters_it_is_written_with(rule: str) -> None:
+    assert hours(events(calendar(f"{EVENING}|RRULE:{rule}"))) == ["03-02 11:00-14:00", "03-03 11:00-14:00"]
+
+
+def test_a_replaced_date_that_repeats_the_rule_of_its_series_is_one_date() -> None:
+    found = events(
+        calendar(
+            f"UID:a|{EVENING}|RRULE:FREQ=DAILY",
+            f"UID:a|RECURRENCE-ID;TZID={SEOUL}:20260303T200000|DTSTART;TZID={SEOUL}:20260303T100000|DURATION:PT1H"
+            "|RRULE:FREQ=DAILY",
+        ),
+        start="2026-10-01",
+        end="2026-10-03",
+    )
+    assert hours(found) == ["10-01 11:00-14:00", "10-02 11:00-14:00"]
+
+
 def test_a_cancellation_opens_nothing() -> None:
     found = read(calendar(EVENING, head="METHOD:CANCEL\n"))
     assert found.faults == ('"Class 0" is called off (METHOD:CANCEL)',)
@@ -221,8 +246,9 @@ def test_line_ends_folds_and_blanks_are_read_as_they_are_met() -> None:
     assert events(folded)[0].title == '"수업"'
 
 
-def test_several_calendars_and_other_counts_of_days_are_refused() -> None:
+def test_several_calendars_half_a_calendar_and_other_counts_of_days_are_refused() -> None:
     assert refused(calendar(EVENING) + calendar(EVENING)) == "holds several calendars, export one"
+    assert refused(calendar(EVENING)[:-20]) == "is cut off before END:VCALENDAR, export it anew"
     assert refused(calendar(EVENING, head="CALSCALE:HEBREW\n")) == (
         "counts days as HEBREW does, export it with GREGORIAN"
     )

@@ -17,6 +17,7 @@ _TIME = re.compile(
     r"(?P<values>.*)",
     re.IGNORECASE,
 )
+_RULE = re.compile(r"(RRULE|EXRULE)\b[^:]*:", re.IGNORECASE)
 _TZID = re.compile(r";TZID=(?:\"[^\"]*\"|[^\";:]*)", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{8}")
 SEVERAL = {"RDATE", "EXDATE"}
@@ -57,16 +58,17 @@ def _tidied(line: str) -> Iterator[str]:
         return
     time = _TIME.fullmatch(line)
     if time is None:
-        yield line
+        # No part of a rule holds a space.
+        yield "".join(line.split()) if _RULE.match(line) else line
         return
     yield from _times(time["name"].upper(), time["parameters"], time["values"])
 
 
 def _times(name: str, parameters: str, values: str) -> Iterator[str]:
     """The values with their zone, then those for which a zone means nothing: dates, and times in UTC."""
-    said = [values] if name not in SEVERAL else [value for value in values.split(",") if value.strip()]
-    zoneless = [value for value in said if _is_zoneless(value.strip())]
-    zoned = [value for value in said if value not in zoneless]
+    said = [values.strip()] if name not in SEVERAL else list(filter(None, map(str.strip, values.split(","))))
+    zoned = [value for value in said if not _is_zoneless(value)]
+    zoneless = [value for value in said if _is_zoneless(value)]
     if zoned:
         yield f"{name}{parameters}:{','.join(zoned)}"
     if zoneless:

@@ -32,16 +32,20 @@ def revisions(events: Iterable[Component]) -> Revisions:
     ids: dict[int, str] = {}
     replaced: set[int] = set()
     for uid, numbers in by_uid.items():
+        if len(numbers) == 1:
+            ids[numbers[0]] = uid
+            continue
         masters = [number for number in numbers if "RECURRENCE-ID" not in ordered[number]]
         newest, older = _newest(ordered, masters)
         ids |= {number: _id(ordered[number], uid, place) for place, number in enumerate(newest)}
         replaced |= older
+        begins = [_begin(ordered[number]) for number in newest]
         dates = defaultdict[bytes, list[int]](list)
         for number in set(numbers) - set(masters):
             dates[_written(ordered[number], "RECURRENCE-ID")].append(number)
         for same in dates.values():
             last = max(same, key=lambda number: (*_version(ordered[number]), number))
-            owner = _owner(ordered[last], [ordered[number] for number in newest])
+            owner = _owner(_written(ordered[last], "RECURRENCE-ID"), begins)
             ids[last] = uid if owner is None else ids[newest[owner]]
             replaced |= {number for number in same if _times(ordered[number]) != _times(ordered[last])}
     shared = [number for number in ids if ids[number] != _uid(ordered[number])]
@@ -64,18 +68,21 @@ def _newest(events: Sequence[Component], numbers: Sequence[int]) -> tuple[list[i
     return newest, older
 
 
-def _owner(date: Component, masters: Sequence[Component]) -> int | None:
+def _owner(date: bytes, begins: Sequence[tuple[bool, bytes]]) -> int | None:
     """Which of several series with one UID a replaced date belongs to: the one that has its time of day."""
-    if not masters:
+    if not begins:
         return None
-    named = _written(date, "RECURRENCE-ID")
 
     def fits(place: int) -> tuple[bool, bool, int]:
-        begin = _written(masters[place], "DTSTART")
-        recurs = "RRULE" in masters[place] or "RDATE" in masters[place]
-        return recurs and begin[8:15] == named[8:15] and begin[:8] <= named[:8], recurs, -place
+        recurs, begin = begins[place]
+        return recurs and begin[8:15] == date[8:15] and begin[:8] <= date[:8], recurs, -place
 
-    return max(range(len(masters)), key=fits)
+    return max(range(len(begins)), key=fits)
+
+
+def _begin(event: Component) -> tuple[bool, bytes]:
+    """Whether an event recurs, and when it begins, as it is written."""
+    return "RRULE" in event or "RDATE" in event, _written(event, "DTSTART")
 
 
 def _id(event: Component, uid: str, place: int) -> str:

@@ -107,6 +107,8 @@ def _parsed(content: bytes) -> Parsed:
         raise BadInput("is no iCalendar (RFC 5545), export it as .ics")
     if lines.count("BEGIN:VCALENDAR") > 1:
         raise BadInput("holds several calendars, export one")
+    if "END:VCALENDAR" not in lines:
+        raise BadInput("is cut off before END:VCALENDAR, export it anew")
     definitions, others = zone_definitions.separated(lines)
     begin = others.index("BEGIN:VCALENDAR") + 1
     ordered = [*others[:begin], *definitions.lines, *others[begin:]]
@@ -116,7 +118,7 @@ def _parsed(content: bytes) -> Parsed:
             warnings.simplefilter("ignore")
             zone_definitions.pin_zones()
             calendar = Calendar.from_ical("\r\n".join(ordered))
-            own = tzp.timezone(str(calendar[OWN_ZONE])) if OWN_ZONE in calendar else None
+            own = tzp.timezone(str(listed(calendar[OWN_ZONE])[0])) if OWN_ZONE in calendar else None
     except Exception as error:  # noqa: BLE001 -- a parser fed by strangers; whatever it trips over is theirs
         said = " ".join(str(error).split())[:120]
         raise BadInput(f"is no iCalendar that can be read ({said}), export it as .ics") from None
@@ -140,7 +142,7 @@ def _own_zone_doubt(parsed: Parsed) -> list[str]:
     """A zone of its own that nobody knows changes what times without a zone mean."""
     if OWN_ZONE not in parsed.calendar or parsed.zone is not None:
         return []
-    named = " ".join(str(parsed.calendar[OWN_ZONE]).split())[:LONGEST_ZONE]
+    named = " ".join(str(listed(parsed.calendar[OWN_ZONE])[0]).split())[:LONGEST_ZONE]
     return [
         f"{OWN_ZONE} names the zone {named}, which nobody knows; times without a zone are in the window's"
     ]
@@ -163,8 +165,10 @@ def _kept(event: Component, key: str, *, cancelled: bool) -> Component:
     from icalendar import Event, vRecur  # noqa: PLC0415
 
     kept = Event()
+    # A date of a series recurs no more: some programs repeat the rule of the series there.
+    single = cancelled or "RECURRENCE-ID" in event
     for name, value in event.items():
-        if name.upper() in KEPT and not (cancelled and name.upper() in SERIES):
+        if name.upper() in KEPT and not (single and name.upper() in SERIES):
             kept[name] = value
     # An id may hold addresses of people; all that counts is whether two are the same.
     kept["UID"] = hashlib.sha256(key.encode()).hexdigest()[:16]
@@ -193,7 +197,11 @@ def _calendar(parsed: Parsed, events: Sequence[Component]) -> str:
     made.add("version", "2.0")
     made.add("prodid", "-//lamplighter//course calendar//EN")
     if parsed.zone is not None:
-        named = parsed.zone.key if isinstance(parsed.zone, ZoneInfo) else str(parsed.calendar[OWN_ZONE])
+        named = (
+            parsed.zone.key
+            if isinstance(parsed.zone, ZoneInfo)
+            else str(listed(parsed.calendar[OWN_ZONE])[0])
+        )
         made.add(OWN_ZONE, named)
     for part in (*parsed.calendar.walk("VTIMEZONE"), *events):
         made.add_component(part)

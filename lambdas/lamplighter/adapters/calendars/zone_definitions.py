@@ -17,6 +17,7 @@ from lamplighter.errors import BadInput
 CLOCKS = {"STANDARD", "DAYLIGHT"}
 KEPT = ("DTSTART", "TZOFFSETFROM", "TZOFFSETTO", "RRULE", "RDATE", "TZNAME")
 MOST_RULES = 200
+"""Also of zones, some of which need no rule."""
 LONGEST_SHOWN = 80
 
 
@@ -79,7 +80,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[list[str] | None, str]]:
             yield None, line
             continue
         # What stands in a zone and is none of its clocks is not the zone's.
-        if CLOCKS.issuperset(inside[1:]) and len(inside) <= 2 and _is_kept(line, len(inside)):  # noqa: PLR2004
+        if len(inside) <= 2 and CLOCKS.issuperset(inside[1:]) and _is_kept(line, len(inside)):  # noqa: PLR2004
             block.append(line)
         if word == "END" and inside.pop() and not inside:
             yield block, ""
@@ -109,7 +110,7 @@ def _check_cost(blocks: Sequence[Sequence[str]]) -> None:
         for line in block
         if _property(line) in {"RRULE", "RDATE"}
     ]
-    if len(found) > MOST_RULES:
+    if max(len(found), len({_name(block) for block in blocks})) > MOST_RULES:
         raise BadInput("defines too many time zones, export a smaller calendar")
     for name, rule in found:
         if rule and not rules.is_of_a_zone(rule):
