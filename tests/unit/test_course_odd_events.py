@@ -241,6 +241,7 @@ def test_line_ends_folds_and_blanks_are_read_as_they_are_met() -> None:
         plain.replace(b"VEVENT", b"VEVENT "),
         b"\xef\xbb\xbf" + plain.lower().replace(b"asia/seoul", b"Asia/Seoul").replace(b"t2", b"T2"),
         folded,
+        b"\n\xef\xbb\xbf \n" + plain + b"\x1a",
     ):
         assert hours(events(content)) == ["03-02 11:00-14:00"]
     assert events(folded)[0].title == '"수업"'

@@ -8,7 +8,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import date, tzinfo
 from typing import Any, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -75,7 +75,7 @@ def read(content: bytes) -> CourseText:
         if why is not None:
             said.append(f"{title_of(event)} {why}")
         # What replaces one date of a series and cannot be read must not bring the replaced one back.
-        if why is None or "RECURRENCE-ID" in event:
+        if why is None or _names_a_date(event):
             kept.append(_kept(event, key, cancelled=why is not None))
             recurring += "RRULE" in event
     said += [f"{title_of(event)} is replaced by a later version of it" for event in counting.replaced]
@@ -102,16 +102,8 @@ def _parsed(content: bytes) -> Parsed:
     from icalendar import Calendar, Timezone  # noqa: PLC0415 -- only those who follow a calendar pay for it
     from icalendar.timezone import tzp  # noqa: PLC0415
 
-    lines = content_lines(content)
-    if "BEGIN:VCALENDAR" not in lines:
-        raise BadInput("is no iCalendar (RFC 5545), export it as .ics")
-    if lines.count("BEGIN:VCALENDAR") > 1:
-        raise BadInput("holds several calendars, export one")
-    if "END:VCALENDAR" not in lines:
-        raise BadInput("is cut off before END:VCALENDAR, export it anew")
-    definitions, others = zone_definitions.separated(lines)
-    begin = others.index("BEGIN:VCALENDAR") + 1
-    ordered = [*others[:begin], *definitions.lines, *others[begin:]]
+    definitions, others = zone_definitions.separated(_calendar_lines(content_lines(content)))
+    ordered = [others[0], *definitions.lines, *others[1:]]
     try:
         with warnings.catch_warnings():
             # icalendar guesses what /vendor/Europe/Berlin means, and would rather not.
@@ -129,6 +121,19 @@ def _parsed(content: bytes) -> Parsed:
             f"counts days as {str(calendar['CALSCALE'])[:LONGEST_ZONE]} does, export it with {GREGORIAN}"
         )
     return Parsed(calendar, definitions.unread, own)
+
+
+def _calendar_lines(lines: list[str]) -> list[str]:
+    """The lines of the one calendar; what stands before and behind it is not part of it."""
+    begin, end = "BEGIN:VCALENDAR", "END:VCALENDAR"
+    if begin not in lines:
+        raise BadInput("is no iCalendar (RFC 5545), export it as .ics")
+    if lines.count(begin) > 1:
+        raise BadInput("holds several calendars, export one")
+    inside = lines[lines.index(begin) :]
+    if end not in inside:
+        raise BadInput(f"is cut off before {end}, export it anew")
+    return inside[: inside.index(end) + 1]
 
 
 def _first(said: Sequence[str], more: str = "likewise") -> tuple[str, ...]:
@@ -160,6 +165,14 @@ def is_cancelled(event: Component) -> bool:
     return str(event.get("STATUS") or "").upper() == "CANCELLED"
 
 
+def _names_a_date(event: Component) -> bool:
+    """Whether it is known which date of a series an event replaces."""
+    from icalendar import vDDDTypes  # noqa: PLC0415
+
+    named = event.get("RECURRENCE-ID")
+    return isinstance(named, vDDDTypes) and isinstance(named.dt, date)
+
+
 def _kept(event: Component, key: str, *, cancelled: bool) -> Component:
     """The event without what no window needs."""
     from icalendar import Event, vRecur  # noqa: PLC0415
@@ -181,7 +194,7 @@ def _kept(event: Component, key: str, *, cancelled: bool) -> Component:
         begin = event["DTSTART"].dt
         kept["RRULE"] = [vRecur(rules.plain(rule, begin)) for rule in listed(event["RRULE"])]
     if cancelled:
-        # Only the date it stands for is known to be readable, if that.
+        # Only the date it stands for is known to be readable.
         kept.pop("STATUS", None)
         kept.add("status", "CANCELLED")
         for name in ("DTSTART", "DTEND", "DURATION"):
