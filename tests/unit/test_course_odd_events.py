@@ -33,6 +33,13 @@ def test_an_event_that_lasts_all_day_opens_nothing_however_it_is_written(event: 
     assert (found.events, found.faults) == (0, (ALL_DAY,))
 
 
+def test_an_event_without_a_title_is_named_by_its_date() -> None:
+    found = read(calendar("DTSTART;VALUE=DATE:20260302").replace(b"SUMMARY:Class 0\r\n", b""))
+    assert found.faults == (
+        "an event without a title on 2026-03-02 lasts all day; only events with times open a pool",
+    )
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

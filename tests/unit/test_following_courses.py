@@ -190,6 +190,16 @@ def test_events_that_can_be_no_window_are_said_with_the_rest(hours: Hours) -> No
     )
 
 
+def test_what_a_calendar_contradicts_itself_in_is_said_with_the_rest(hours: Hours) -> None:
+    hours.school.answer = calendar(f"UID:a|{FIRST}", "UID:a|DTSTART:20261122T100000Z|DURATION:PT1H")
+    hours.plan()
+    (said,) = hours.said()
+    assert said == (
+        "Window course follows its calendar: 2 events in the next 60 days; "
+        '"Class 1" has the UID of another event; both count.'
+    )
+
+
 def test_neither_the_ledger_nor_a_notice_holds_the_secret_of_an_address(hours: Hours) -> None:
     hours.plan()
     items = boto3.client("dynamodb").scan(TableName="lab-ledger")["Items"]

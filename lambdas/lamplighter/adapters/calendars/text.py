@@ -73,18 +73,18 @@ def read(content: bytes) -> CourseText:
     for event, key in counting.events:
         why = "is called off (METHOD:CANCEL)" if called_off else fault(event, parsed.unread_zones)
         if why is not None:
-            said.append(f"{title_of(event)} {why}")
+            said.append(f"{_named(event)} {why}")
         # What replaces one date of a series and cannot be read must not bring the replaced one back.
         if why is None or _names_a_date(event):
             kept.append(_kept(event, key, cancelled=why is not None))
             recurring += "RRULE" in event
-    said += [f"{title_of(event)} is replaced by a later version of it" for event in counting.replaced]
+    said += [f"{_named(event)} is replaced by a later version of it" for event in counting.replaced]
     if recurring > MOST_RECURRING:
         raise BadInput(f"has more than {MOST_RECURRING} events that recur, export a smaller calendar")
     reduced = _calendar(parsed, kept)
     if len(reduced.encode()) > LARGEST_KEPT:
         raise BadInput(f"has more than {LARGEST_KEPT // 1024} KiB of times, export a smaller calendar")
-    doubts = [f"{title_of(event)} has the UID of another event; both count" for event in counting.sharing]
+    doubts = [f"{_named(event)} has the UID of another event; both count" for event in counting.sharing]
     return CourseText(
         reduced,
         len(kept),
@@ -165,12 +165,23 @@ def is_cancelled(event: Component) -> bool:
     return str(event.get("STATUS") or "").upper() == "CANCELLED"
 
 
+def _named(event: Component) -> str:
+    """How a sentence names an event that somebody has to find in the calendar."""
+    begin = _date_of(event, "DTSTART")
+    untitled = not str(event.get("SUMMARY") or "").strip() and begin is not None
+    return f"{title_of(event)} on {begin:%Y-%m-%d}" if untitled else title_of(event)
+
+
 def _names_a_date(event: Component) -> bool:
     """Whether it is known which date of a series an event replaces."""
+    return _date_of(event, "RECURRENCE-ID") is not None
+
+
+def _date_of(event: Component, name: str) -> date | None:
     from icalendar import vDDDTypes  # noqa: PLC0415
 
-    named = event.get("RECURRENCE-ID")
-    return isinstance(named, vDDDTypes) and isinstance(named.dt, date)
+    found = event.get(name)
+    return found.dt if isinstance(found, vDDDTypes) and isinstance(found.dt, date) else None
 
 
 def _kept(event: Component, key: str, *, cancelled: bool) -> Component:
