@@ -49,12 +49,12 @@ class CourseCalendar:
         return [event for event in found if event.opening < end and event.closing >= start]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _parsed(text: str) -> Parsed:
     return parse(text)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _series(text: str, zone: str) -> Series:
     return Series(_parsed(text), zones.zone(zone))
 
