@@ -61,7 +61,12 @@ SET_UP = --silent --no-print-directory -j 4
 	touch $@
 	$(call TOOK,packages for checks and tests)
 
-.build/layer/.ready: lambdas/requirements.txt | .venv/.begun
+# What compiles for Lambda; looked for again each time until there is one.
+.PHONY: runtime-python
+runtime-python: | .venv/.begun
+	@PYTHONPATH=.:lambdas $(BIN)/python -m stacks.runtime_python
+
+.build/layer/.ready: lambdas/requirements.txt | .venv/.begun runtime-python
 	@$(BIN)/python -m stacks.layer
 	touch $@
 	$(call TOOK,packages for Lambda)

@@ -12,6 +12,7 @@ from pathlib import Path
 from lamplighter import labfile
 from lamplighter.lab import Lab
 from lamplighter.lab_channels import Slack
+from stacks import bytecode, runtime_python
 from stacks.assembly import lab_path, synth
 
 
@@ -36,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.slack and lab.slack is None:
         lab = lab.model_copy(update={"slack": Slack(channel=chosen.slack)})
     synth(lab, out)
+    if runtime_python.interpreter() is None:
+        print(bytecode.WITHOUT, file=sys.stderr)  # noqa: T201
     return 0
 
 

@@ -1,7 +1,8 @@
 """The dependency layer of the functions: builds `.build/layer/python` for Lambda (arm64, Python 3.13).
 
 Exactly the locked wheels of lambdas/requirements.txt, downloaded for the deployed platform and never
-run here. Built again only when the lock changes. Which packages are in it is the lock's business.
+run here, and the bytecode of their Python. Built again only when the lock or what is said here changes.
+Which packages are in it is the lock's business.
 """
 
 import hashlib
@@ -9,15 +10,18 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+from stacks import built_folder, bytecode, runtime_python
+
+CHECKOUT = runtime_python.CHECKOUT
 LOCK = CHECKOUT / "lambdas" / "requirements.txt"
 LAYER = CHECKOUT / ".build" / "layer"
 
-PYTHON_VERSION = "3.13"
+PYTHON_VERSION = runtime_python.VERSION
 PLATFORM = "aarch64-manylinux2014"
+MOUNTED_AT = "/opt"
+"""Where Lambda has it (https://docs.aws.amazon.com/lambda/latest/dg/packaging-layers.html)."""
 
 # What is installed but never imported by a function: the asyncio twin of the Kubernetes client and what
 # only it needs, 50 MB of 150. boto3 stays although Lambda brings one: the version that was tested is the
@@ -33,28 +37,18 @@ NEVER_IMPORTED = (
 
 def digest() -> str:
     """A fingerprint of everything that decides what is in the layer."""
-    recipe = "\n".join((PYTHON_VERSION, PLATFORM, *NEVER_IMPORTED))
+    recipe = "\n".join((PYTHON_VERSION, PLATFORM, MOUNTED_AT, bytecode.identity(), *NEVER_IMPORTED))
     return hashlib.sha256(recipe.encode() + LOCK.read_bytes()).hexdigest()
 
 
 def ensure(layer: Path = LAYER) -> Path:
     """The layer's folder, built first if it is missing or out of date (then a package index is needed)."""
-    built = layer / "digest"
-    if built.exists() and built.read_text("ascii") == digest():
-        return layer
-    layer.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix="layer-", dir=layer.parent))
-    try:
-        _install(fresh / "python")
-        (fresh / "digest").write_text(digest(), "ascii")
-        fresh.chmod(0o755)
-        if layer.exists():
-            layer.rename(fresh.with_suffix(".old"))
-        fresh.rename(layer)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-        shutil.rmtree(fresh.with_suffix(".old"), ignore_errors=True)
-    return layer
+    return built_folder.ensure(layer, digest(), _build)
+
+
+def _build(folder: Path) -> None:
+    _install(folder / "python")
+    bytecode.write(folder, MOUNTED_AT)
 
 
 def _install(target: Path) -> None:

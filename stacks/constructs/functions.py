@@ -3,7 +3,6 @@
 Functions are known here by their handler's name only; what each may do is in permissions.py.
 """
 
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,17 +15,16 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lamplighter.lab import Lab
-from stacks import layer
+from stacks import built_folder, layer
 from stacks.constructs.accepted import accept
 from stacks.constructs.permissions import Leave, give
+from stacks.function_code import stage
 from stacks.names import Names
 
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
 EVENT_RETRIES = 2
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
-# Reading a lab file needs a YAML parser, which no function has: functions read lab.json.
-CLI_ONLY = ("labfile.py", "lab_yaml.py", "lab_courses.py")
 
 
 class FunctionCode(Construct):
@@ -35,8 +33,8 @@ class FunctionCode(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, lab: Lab) -> None:
         super().__init__(scope, construct_id)
         with tempfile.TemporaryDirectory(prefix="lamplighter-function-") as folder:
-            stage(lab, Path(folder))
-            self.code = lambda_.Code.from_asset(folder)
+            digest = stage(lab, Path(folder))
+            self.code = lambda_.Code.from_asset(folder, asset_hash=digest)
             # Copied into the assembly now, while the folder is there.
             self.code.bind(self)
         self.layer = lambda_.LayerVersion(
@@ -44,7 +42,7 @@ class FunctionCode(Construct):
             "Dependencies",
             code=lambda_.Code.from_asset(
                 str(layer.ensure()),
-                exclude=["digest", ".ready"],
+                exclude=[built_folder.DIGEST, ".ready"],
                 # What is in it is known without reading 88 MB.
                 asset_hash=layer.digest(),
             ),
@@ -52,15 +50,6 @@ class FunctionCode(Construct):
             compatible_architectures=[ARCHITECTURE],
             description="lambdas/requirements.txt for Lambda",
         )
-
-
-def stage(lab: Lab, folder: Path) -> None:
-    """Lay out the code asset: the handlers, the product, and this lab as the functions read it."""
-    unwanted = shutil.ignore_patterns("__pycache__", "*.pyc", *CLI_ONLY)
-    source = layer.CHECKOUT / "lambdas"
-    for package in ("handlers", "lamplighter"):
-        shutil.copytree(source / package, folder / package, ignore=unwanted)
-    (folder / "lab.json").write_text(lab.to_json(), encoding="utf-8")
 
 
 class Function(Construct):

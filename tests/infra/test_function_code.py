@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.lab import Lab
-from stacks.constructs.functions import CLI_ONLY, stage
+from stacks.function_code import CLI_ONLY, stage
 from stacks.layer import NEVER_IMPORTED
 from tests.infra.conftest import Template
 
@@ -43,9 +43,8 @@ def test_it_carries_the_lab_as_the_functions_read_it(asset: Path) -> None:
     assert Lab.from_json((asset / "lab.json").read_text("utf-8")) == Lab.model_validate({"name": "gpu-lab"})
 
 
-def test_it_carries_no_bytecode_and_no_reader_of_lab_files(asset: Path) -> None:
+def test_it_carries_no_reader_of_lab_files(asset: Path) -> None:
     names = {path.name for path in asset.rglob("*")}
-    assert "__pycache__" not in names
     assert not names & set(CLI_ONLY)
     assert (asset / "lamplighter" / "data" / "rbac.yaml").exists()
 
