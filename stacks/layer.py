@@ -1,18 +1,17 @@
 """The dependency layer of the functions: builds `.build/layer/python` for Lambda (arm64, Python 3.13).
 
 Exactly the locked wheels of lambdas/requirements.txt, downloaded for the deployed platform and never
-run here, and the bytecode of their Python. Built again only when the lock or what is said here changes.
-Which packages are in it is the lock's business.
+run here, less what no function imports, and the bytecode of their Python. Built again only when the lock or the
+recipe changes. Which packages are in it is the lock's business.
 """
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from stacks import built_folder, bytecode, runtime_python
+from stacks import built_folder, bytecode, layer_contents, runtime_python
 
 CHECKOUT = runtime_python.CHECKOUT
 LOCK = CHECKOUT / "lambdas" / "requirements.txt"
@@ -23,22 +22,13 @@ PLATFORM = "aarch64-manylinux2014"
 MOUNTED_AT = "/opt"
 """Where Lambda has it (https://docs.aws.amazon.com/lambda/latest/dg/packaging-layers.html)."""
 
-# What is installed but never imported by a function: the asyncio twin of the Kubernetes client and what
-# only it needs, 50 MB of 150. boto3 stays although Lambda brings one: the version that was tested is the
-# one that runs, and a function loads it as fast from a layer as from the runtime.
-NEVER_IMPORTED = (
-    "kubernetes/aio",
-    *("aiohappyeyeballs", "aiohttp", "aiohttp_retry", "aiosignal", "frozenlist"),
-    *("multidict", "propcache", "yarl"),
-    "recurring_ical_events/test",
-    "bin",
-)
-
 
 def digest() -> str:
     """A fingerprint of everything that decides what is in the layer."""
-    recipe = "\n".join((PYTHON_VERSION, PLATFORM, MOUNTED_AT, bytecode.identity(), *NEVER_IMPORTED))
-    return hashlib.sha256(recipe.encode() + LOCK.read_bytes()).hexdigest()
+    digest = hashlib.sha256("\n".join((MOUNTED_AT, bytecode.identity(), *_services())).encode())
+    for path in (LOCK, Path(__file__), Path(layer_contents.__file__)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def ensure(layer: Path = LAYER) -> Path:
@@ -48,7 +38,12 @@ def ensure(layer: Path = LAYER) -> Path:
 
 def _build(folder: Path) -> None:
     _install(folder / "python")
+    layer_contents.prune(folder / "python", frozenset(_services()))
     bytecode.write(folder, MOUNTED_AT)
+
+
+def _services() -> list[str]:
+    return sorted(layer_contents.services(LOCK.parent))
 
 
 def _install(target: Path) -> None:
@@ -61,8 +56,6 @@ def _install(target: Path) -> None:
         check=True,
         env={**os.environ, "VIRTUAL_ENV": str(Path(sys.executable).parent.parent)},
     )
-    for path in NEVER_IMPORTED:
-        shutil.rmtree(target / path, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from lamplighter.lab import Lab
 from stacks.assembly import build
+from tests.infra.unpacked import Unpacked, unpack
 from tests.shared_folders import made_once
 
 Resource = dict[str, Any]
@@ -184,3 +185,9 @@ def controller(assembly: Assembly) -> Template:
 @pytest.fixture(scope="session")
 def slack(assembly: Assembly) -> Template:
     return assembly.template("gpu-lab-slack")
+
+
+@pytest.fixture(scope="session")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Unpacked:
+    """The assets of the functions of a lab of a name alone, as Lambda has them."""
+    return unpack(Lab.model_validate({"name": "gpu-lab"}), tmp_path_factory.mktemp("unpacked"))
