@@ -7,8 +7,6 @@ judged by what they are.
 from collections.abc import Mapping
 from datetime import timedelta
 
-from pydantic import JsonValue
-
 from handlers import cluster_nodes
 from handlers.cluster_lending import Borrowed, borrow
 from handlers.cluster_run import Run, latest
@@ -20,6 +18,7 @@ from lamplighter.domain import gpu_operator, instant
 from lamplighter.domain.gpu_operator import Operator, Standing
 from lamplighter.domain.gpu_settings import Difference, differences
 from lamplighter.domain.gpu_sharing import chart_values
+from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.lending import leaves
 from lamplighter.domain.progress import Stage
 from lamplighter.errors import TryLater

@@ -7,14 +7,13 @@ heard, whoever asks for the same joins. What stood there is in the ledger before
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pydantic import JsonValue
-
 from handlers.cluster_run import Run
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Conflict
 from lamplighter.adapters.kubernetes import lending
 from lamplighter.adapters.kubernetes.cluster_policy import PATH
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.lending import Before, Loan
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab

@@ -5,13 +5,12 @@ The fields are borrowed under a manager of the experiments' own, from Helm or fr
 
 from collections.abc import Mapping
 
-from pydantic import JsonValue
-
 from handlers.experiments_bench import Bench
 from lamplighter.adapters.kubernetes import lending
 from lamplighter.adapters.kubernetes.cluster_policy import PATH
 from lamplighter.domain.experiments.policy import MANAGER, changes
 from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.lending import HELM, Before, looked_at
 from lamplighter.errors import Refused, TryLater
 

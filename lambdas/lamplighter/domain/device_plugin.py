@@ -5,9 +5,8 @@ Pure; installing it is the cluster stack's. The chart's own words are those of v
 
 from collections.abc import Iterator
 
-from pydantic import JsonValue
-
 from lamplighter.domain.gpu_sharing import config_map, default_key, sharings
+from lamplighter.domain.json_value import JsonValue
 from lamplighter.lab import Lab
 from lamplighter.lab_gpu_settings import over
 from lamplighter.lab_operator import matches

@@ -6,10 +6,9 @@ setting the labels is handlers.cluster_nodes', installing the ConfigMap the char
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import JsonValue
-
 from lamplighter.data import mig
 from lamplighter.domain.gpu_offer import Offer
+from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.nodes import NodeFacts
 from lamplighter.lab import Lab
 from lamplighter.lab_gpu_settings import GpuSettings, Sharing, over

@@ -6,9 +6,8 @@ them, then letting go. Tried with Helm 4: without the giving back its next upgra
 
 from collections.abc import Callable
 
-from pydantic import JsonValue
-
 from lamplighter.adapters.kubernetes.connection import CONFLICT, MERGE_PATCH, NOT_FOUND, Connection, Object
+from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.lending import (
     APPLY,
     HELM,
