@@ -6,7 +6,13 @@ batch comes again: what was done before is not done twice. No workflow ever wait
 
 from collections.abc import Callable, Iterable, Mapping
 
-from handlers import board_answers, board_channel, board_leases, board_waiting
+from handlers import (
+    at_init,  # noqa: F401 -- every event needs it
+    board_answers,
+    board_channel,
+    board_leases,
+    board_waiting,
+)
 from handlers.board_desk import Board, board
 from handlers.board_events import moved
 from handlers.logs import logger

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from handlers import at_init  # noqa: F401 -- every event needs it
 from handlers.environment import ENVIRONMENT, lab
 from handlers.logs import logger
 from lamplighter import clock

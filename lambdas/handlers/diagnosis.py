@@ -4,16 +4,19 @@ It only reads. What it finds is told, kept and shown by whoever comes after it i
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from handlers import at_init_kubernetes  # noqa: F401 -- every event needs it
 from handlers.environment import ENVIRONMENT, as_kept, lab
 from handlers.logs import logger
 from lamplighter import clock
+from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.diagnosis import Subject, collect
+from lamplighter.adapters.kubernetes.connection import Connection, connect
 from lamplighter.domain import instant
+from lamplighter.domain.diagnosis import Snapshot, diagnose
+from lamplighter.domain.diagnosis.brief import in_brief
+from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.errors import BadInput, OutsideFailed
-
-if TYPE_CHECKING:
-    from lamplighter.adapters.kubernetes.connection import Connection
 
 STEP = "Diagnose"
 SECONDS = 30.0
@@ -36,12 +39,6 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
 
 def diagnosed(pool: str) -> dict[str, object]:
     """What is wrong with the pool now."""
-    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- a refused event pays for none of it
-    from lamplighter.adapters.diagnosis import Subject, collect  # noqa: PLC0415
-    from lamplighter.domain.diagnosis import Snapshot, diagnose  # noqa: PLC0415
-    from lamplighter.domain.diagnosis.brief import in_brief  # noqa: PLC0415
-    from lamplighter.domain.diagnosis.expected import expected  # noqa: PLC0415
-
     ledger = Ledger(ENVIRONMENT.ledger_table)
     found, now = as_kept(lab(), ledger), clock.now()
     wanted = expected(
@@ -68,9 +65,7 @@ def diagnosed(pool: str) -> dict[str, object]:
     return {"at": instant.written(now), **result, "not_read": document["not_read"]}
 
 
-def _connection() -> "Connection":
-    from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415
-
+def _connection() -> Connection:
     connection = connect(ENVIRONMENT.cluster_name)
     connection.patience = ACCESS_SECONDS
     return connection

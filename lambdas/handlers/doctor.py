@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from handlers import at_init  # noqa: F401 -- every event needs it
 from handlers.environment import ENVIRONMENT, as_kept, lab
 from handlers.logs import logger
 from lamplighter import clock

@@ -5,6 +5,7 @@ Every step looks at the run in the ledger and may run again; restoring is what a
 
 from collections.abc import Callable, Mapping
 
+from handlers import at_init  # noqa: F401 -- every event needs it
 from handlers.experiments_bench import Bench, bench
 from handlers.experiments_change import change, restore
 from handlers.experiments_observe import observe, prove_restored

@@ -11,12 +11,17 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from handlers import telling
+from handlers import (
+    at_init,  # noqa: F401 -- every event needs it
+    telling,
+)
 from handlers.capacity import Seen
+from handlers.desk import desk
 from handlers.environment import ENVIRONMENT
 from handlers.guard_acts import act
 from handlers.guard_facts import gather
 from handlers.guard_loans import give_back_forgotten
+from handlers.guard_money import count
 from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from handlers.guard_schedules import reconcile
 from handlers.guard_stirs import stir
@@ -133,8 +138,6 @@ def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict
 
 def _count(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:
     """Money comes last: nothing is kept running to be counted."""
-    from handlers.guard_money import count  # noqa: PLC0415 -- only the sweep counts
-
     seen = Seen(facts.nodegroup, facts.group, facts.instances)
     with _going_on(failures, f"pool {facts.pool}, counting"):
         count(watch.desk, facts.pool, facts.leases, seen, facts.now)
@@ -143,8 +146,6 @@ def _count(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:
 @cache
 def _watch() -> Watch:
     """The guard of the lab that this function belongs to."""
-    from handlers.desk import desk  # noqa: PLC0415 -- brings the whole lab with it
-
     return Watch(
         desk=desk(),
         workflows=Workflows(),

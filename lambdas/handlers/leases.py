@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from handlers import at_init  # noqa: F401 -- every event needs it
 from handlers.desk import Desk, desk
 from handlers.leases_changes import change
 from handlers.leases_closing import disarm, receipt, restore_experiments, settle

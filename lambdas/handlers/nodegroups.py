@@ -7,7 +7,10 @@ The only function that may raise a size. Which nodes a partial shrink takes was 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from handlers import nodegroups_missing
+from handlers import (
+    at_init,  # noqa: F401 -- every event needs it
+    nodegroups_missing,
+)
 from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
 from handlers.sizes import Direction, Order, Written, write
 from lamplighter.domain import instant, trail

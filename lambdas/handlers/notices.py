@@ -11,7 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from handlers import environment, telling
+from handlers import (
+    at_init,  # noqa: F401 -- every event needs it
+    environment,
+    telling,
+)
 from handlers.capacity import pool_of, result
 from handlers.desk import command_of
 from handlers.logs import logger

@@ -10,7 +10,10 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from handlers import environment
+from handlers import (
+    at_init,  # noqa: F401 -- every event needs it
+    environment,
+)
 from handlers.logs import logger
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger

@@ -9,7 +9,10 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from handlers import telling
+from handlers import (
+    at_init,  # noqa: F401 -- every event needs it
+    telling,
+)
 from handlers.desk import Desk, desk
 from handlers.environment import ENVIRONMENT
 from handlers.logs import logger
@@ -21,7 +24,7 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.calendars.kept import early_warm_ups
-from lamplighter.domain import zones
+from lamplighter.domain import outlook, planner, zones
 from lamplighter.domain.changes import clock_of, paused_at
 from lamplighter.domain.following import curfewed, follow
 from lamplighter.domain.lease import Lease, LeaseState
@@ -64,8 +67,6 @@ def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]
 
 def plan_all(office: Office) -> dict[str, object]:
     """Bring ledger and schedules to what the lab's windows, its people and its leases ask for."""
-    from lamplighter.domain import planner  # noqa: PLC0415 -- the calendar brings pydantic: not at import
-
     ledger, now = office.desk.ledger, office.desk.now()
     lab, terms, unknown = _terms(office)
     ledger.put_document(lab.to_json(), now)
@@ -108,8 +109,6 @@ def _foreseen(
     ledger: Ledger,
 ) -> list[Lease]:
     """The windows ahead, each with the reason for which it will be refused, if it will."""
-    from lamplighter.domain import outlook  # noqa: PLC0415 -- only where it plans
-
     there = {lease.id: lease for leases in known.values() for lease in leases}
     planned = [one for one in wanted if one.id not in there or there[one.id].state is LeaseState.PLANNED]
     granted = [lease for lease in there.values() if lease.granted]
@@ -126,8 +125,6 @@ def _ends(
     lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime, beside: "Beside"
 ) -> dict[str, datetime]:
     """The end of every window of these days, by lease; those that have just ended included."""
-    from lamplighter.domain import planner  # noqa: PLC0415
-
     before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
     return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
 

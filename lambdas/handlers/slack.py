@@ -2,7 +2,7 @@
 
 Owns the codes: 413 over 16 KiB before anything is computed, 401 unsigned, stale or from the future, 400 what is
 not UTF-8, 404 and 405 what is no knock; signed, always 200. Nothing of an unsigned request is logged. What words
-and buttons do is slack_answering.py's, loaded with the first signed request.
+and buttons do is slack_answering.py's.
 """
 
 import base64
@@ -14,16 +14,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from handlers import at_init  # noqa: F401 -- every event needs it
+from handlers.environment import ENVIRONMENT
+from handlers.slack_answering import answer
+from handlers.slack_patience import Patience
+from handlers.slack_visit import office
 from lamplighter import clock
+from lamplighter.adapters.slack.secret import Secrets, shared
 from lamplighter.domain.slack import request, signature
 from lamplighter.domain.slack.request import Request
 from lamplighter.errors import BadInput, LamplighterError
-
-if TYPE_CHECKING:
-    from handlers.slack_patience import Patience
-    from lamplighter.adapters.slack.secret import Secrets
 
 LARGEST = 16 * 1024
 IN_BASE64 = (LARGEST + 2) // 3 * 4
@@ -43,9 +45,9 @@ Reply = dict[str, object]
 class Keys(Protocol):
     """Where the signing secret comes from."""
 
-    def get(self) -> "Secrets": ...
+    def get(self) -> Secrets: ...
 
-    def renewed(self) -> "Secrets | None": ...
+    def renewed(self) -> Secrets | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Letter:
     """When it was made, by its stamp."""
 
 
-Answers = Callable[[Letter, "Patience"], Mapping[str, object]]
+Answers = Callable[[Letter, Patience], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,6 @@ class Door:
 
         Whatever takes longer is left behind and may begin nothing more.
         """
-        from handlers.slack_patience import Patience  # noqa: PLC0415 -- loaded with the first knock
-
         patience = Patience(seconds, _words(_CANNOT_TELL))
         try:
             envelope = self._looked_at(event)
@@ -123,7 +123,7 @@ class Door:
             raise Turned(UNAUTHORIZED)
         return Envelope(stamp, body, given, made)
 
-    def _work(self, envelope: Envelope, patience: "Patience", told: "queue.SimpleQueue[Reply]") -> None:
+    def _work(self, envelope: Envelope, patience: Patience, told: "queue.SimpleQueue[Reply]") -> None:
         try:
             letter = self._opened(envelope)
             patience.say_at_the_end(_words(_NOT_NOW))
@@ -172,16 +172,10 @@ def handler(event: Mapping[str, object], context: object) -> Reply:
 @cache
 def door() -> Door:
     """The door of the lab that this function belongs to."""
-    from handlers.environment import ENVIRONMENT  # noqa: PLC0415
-    from lamplighter.adapters.slack.secret import shared  # noqa: PLC0415
-
     return Door(shared(ENVIRONMENT.slack_secret), _behind)
 
 
-def _behind(letter: Letter, patience: "Patience") -> Mapping[str, object]:
-    from handlers.slack_answering import answer  # noqa: PLC0415 -- loaded with the first signed request
-    from handlers.slack_visit import office  # noqa: PLC0415
-
+def _behind(letter: Letter, patience: Patience) -> Mapping[str, object]:
     return answer(letter.request, letter.key, letter.made, patience, office())
 
 

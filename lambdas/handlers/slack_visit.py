@@ -10,7 +10,11 @@ from handlers.environment import ENVIRONMENT, as_kept, lab
 from handlers.slack_patience import Patience
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.slack import reply
+from lamplighter.adapters.slack.people import SlackPeople
+from lamplighter.adapters.slack.secret import shared
+from lamplighter.adapters.slack.web_api import WebApi
 from lamplighter.data.texts import Texts
 from lamplighter.domain import orders
 from lamplighter.domain.commands import Command, Verb
@@ -111,11 +115,6 @@ class Visit:
 @cache
 def office() -> Office:
     """What is behind the door of the lab that this function belongs to."""
-    from lamplighter.adapters.aws.workflows import Workflows  # noqa: PLC0415 -- on the first visit
-    from lamplighter.adapters.slack.people import SlackPeople  # noqa: PLC0415
-    from lamplighter.adapters.slack.secret import shared  # noqa: PLC0415
-    from lamplighter.adapters.slack.web_api import WebApi  # noqa: PLC0415
-
     ledger = Ledger(ENVIRONMENT.ledger_table)
     people = SlackPeople(WebApi(shared(ENVIRONMENT.slack_secret)), ledger)
     arns = {

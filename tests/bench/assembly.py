@@ -24,13 +24,14 @@ def assembly() -> Assembly:
     return synthesise(LAB)
 
 
-def code_asset() -> Path:
-    """The functions' code, as the assembly has it."""
-    return next(path.parent for path in assembly().folder.glob(f"asset.*/{CODE_FILE}"))
+def code_of(made: Assembly) -> Path:
+    """The functions' code, as an assembly has it."""
+    return next(path.parent for path in made.folder.glob(f"asset.*/{CODE_FILE}"))
 
 
-def _layer_asset() -> Path:
-    return next(path.parent for path in assembly().folder.glob(f"asset.*/{LAYER_FOLDER}"))
+def layer_of(made: Assembly) -> Path:
+    """The layer of the functions' dependencies, as an assembly has it."""
+    return next(path.parent for path in made.folder.glob(f"asset.*/{LAYER_FOLDER}"))
 
 
 def _synth() -> Mapping[str, float]:
@@ -45,7 +46,10 @@ def _synth() -> Mapping[str, float]:
 
 
 def _sizes() -> Mapping[str, float]:
-    return {"code-asset": _bytes(code_asset()) / 2**10, "dependencies-asset": _bytes(_layer_asset()) / 2**20}
+    return {
+        "code-asset": _bytes(code_of(assembly())) / 2**10,
+        "dependencies-asset": _bytes(layer_of(assembly())) / 2**20,
+    }
 
 
 def _bytes(folder: Path) -> int:

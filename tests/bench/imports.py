@@ -1,67 +1,105 @@
-"""How long a function takes to load its handler: a fresh interpreter in the code asset, as Lambda starts one."""
+"""How much processor time a function takes to load its handler: a fresh interpreter in its assets, as Lambda has it.
+
+What nearly all of them load is a figure by itself, and not part of a handler's own.
+"""
 
 import os
 import subprocess
 import sys
-import sysconfig
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from tests.bench.assembly import code_asset
+from local.aws.runnable_layer import runnable
+from tests.bench.assembly import assembly, code_of, layer_of
 from tests.bench.figure import Measurement
 
-FUNCTIONS = (
-    "leases",
-    "nodegroups",
-    "cluster",
-    "diagnosis",
-    "guard",
-    "planner",
-    "notices",
-    "deploy",
-    "slack",
-    "commands",
-)
+SDK, LAB, KUBERNETES = "boto3", "handlers.at_init", "handlers.at_init_kubernetes"
+#: What is loaded before a handler is measured: it is there for each event, and a figure of its own.
+BEFORE = {
+    "boto3": (),
+    "lab": (SDK,),
+    "kubernetes": (LAB,),
+    **dict.fromkeys(("leases", "nodegroups", "guard", "planner", "notices", "slack", "commands"), (LAB,)),
+    **dict.fromkeys(("board", "pages", "experiments"), (LAB,)),
+    **dict.fromkeys(("cluster", "diagnosis"), (KUBERNETES,)),
+    # Most of its events call nothing of AWS.
+    "deploy": (),
+}
+#: The module that a figure is about, where it is not the handler of its name.
+MODULES = {"boto3": SDK, "lab": LAB, "kubernetes": KUBERNETES}
 #: The best of so many: what it takes when nothing else wants the machine.
 TIMES = 7
 #: No site-packages hooks, the asset's folder first, the packages behind it: as the runtime has it.
 PROGRAM = """
 import importlib, sys, time
-begun = time.perf_counter()
-sys.path.append(sys.argv[1])
-importlib.import_module(sys.argv[2])
-print((time.perf_counter() - begun) * 1000)
+code, packages, measured, *before = sys.argv[1:]
+sys.path.insert(0, code)
+sys.path.append(packages)
+for name in before:
+    importlib.import_module(name)
+begun = time.process_time()
+importlib.import_module(measured)
+print((time.process_time() - begun) * 1000)
 """
-#: What the first real event loads on top: the lab's model and the SDK.
+#: What the first real event takes in all: the handler, the lab, a client.
 FIRST_EVENT = """
 import sys, time
-begun = time.perf_counter()
-sys.path.append(sys.argv[1])
+code, packages = sys.argv[1:]
+sys.path.insert(0, code)
+sys.path.append(packages)
+begun = time.process_time()
 import handlers.leases
 from pathlib import Path
 from lamplighter.lab import Lab
-Lab.from_json(Path("lab.json").read_text("utf-8"))
+Lab.from_json(Path(code, "lab.json").read_text("utf-8"))
 import boto3
 boto3.client("dynamodb", region_name="ap-northeast-2")
-print((time.perf_counter() - begun) * 1000)
+print((time.process_time() - begun) * 1000)
 """
 
 
+@dataclass(frozen=True)
+class Imports:
+    """The folders of the two assets, which nothing is written into."""
+
+    code: Path
+    packages: Path
+
+    def milliseconds(self, figure: str) -> float:
+        """Of processor time for what a figure is about, once."""
+        return self._run(PROGRAM, MODULES.get(figure, f"handlers.{figure}"), *BEFORE[figure])
+
+    def first_event(self) -> float:
+        """Milliseconds of processor time from a fresh interpreter to a client, once."""
+        return self._run(FIRST_EVENT)
+
+    def _run(self, program: str, *arguments: str) -> float:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-I", "-S", "-B", "-c"),
+                program,
+                str(self.code),
+                str(self.packages),
+                *arguments,
+            ],
+            env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return float(done.stdout)
+
+
 def _take() -> Mapping[str, float]:
-    handlers = {f"import-{name}": _best(PROGRAM, f"handlers.{name}") for name in FUNCTIONS}
-    return {**handlers, "first-event": _best(FIRST_EVENT)}
+    imports = Imports(code_of(assembly()), runnable(layer_of(assembly())))
+    return dict(_best(imports))
 
 
-def _best(program: str, *arguments: str) -> float:
-    packages = sysconfig.get_path("purelib")
-    # The first run writes the bytecode that the others read.
-    command = [sys.executable, "-S", "-c", program, packages, *arguments]
-    environment = {"PATH": os.defpath, "LANG": "C.UTF-8"}
-    folder = code_asset()
-    runs = [
-        subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-        for _ in range(TIMES)
-    ]
-    return min(float(run.stdout) for run in runs)
+def _best(imports: Imports) -> Iterator[tuple[str, float]]:
+    for figure in BEFORE:
+        yield f"import-{figure}", min(imports.milliseconds(figure) for _ in range(TIMES))
+    yield "first-event", min(imports.first_event() for _ in range(TIMES))
 
 
-MEASUREMENTS = (Measurement({**{f"import-{name}": "ms" for name in FUNCTIONS}, "first-event": "ms"}, _take),)
+MEASUREMENTS = (Measurement({**{f"import-{figure}": "ms" for figure in BEFORE}, "first-event": "ms"}, _take),)
