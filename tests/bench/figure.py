@@ -1,6 +1,6 @@
 """What a measurement is: the figures it promises, and the work that yields their values.
 
-Nothing here judges: aims are in docs/reference/performance.md, and no test waits for a number.
+Nothing here judges: aims are in docs/reference/performance.md.
 """
 
 import time
