@@ -24,6 +24,7 @@ from local.assembly import Assembly, StackTemplate, synthesise
 from local.aws.cloudformation.stack import Stack
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
 from local.aws.faults import Faults
+from local.aws.lambda_durations import Durations
 from local.background import Background
 from local.clock import VirtualClock
 from local.clock_page import ClockPage
@@ -60,7 +61,8 @@ class Cloud:
     From `up` on time stands for the thread that called it, unless it waits on the clock: what it does and sees
     meanwhile is at one instant. `work` is a folder for its files; without one it makes its own and removes it
     at the end. `found` is called when a cluster that the lab adopts stands and nothing of the lab does. `slack`
-    gives a lab that has none a Slack app of its own; there is always a Slack to speak to, at `slack`.
+    gives a lab that has none a Slack app of its own; there is always a Slack to speak to, at `slack`. `durations`
+    says what functions take in the lab's time, where the model does not.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Cloud:
         seed: int = 0,
         found: "Callable[[Cloud], None]" = lambda _: None,
         slack: bool = False,
+        durations: Durations | None = None,
     ) -> None:
         self.lab = labfile.load(lab_path)
         self._lab_path = lab_path
@@ -91,7 +94,7 @@ class Cloud:
             work.mkdir(parents=True, exist_ok=True)
             self._work = work
             self.clock = VirtualClock(work / "clock", rate=None, start=self._start - LEAD)
-            self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed)
+            self.aws = EmbeddedAws(self.clock, work / "aws", self.lab.region, seed=seed, durations=durations)
             self._switchboard = Switchboard(self.aws.behaviours.switches, self._nodegroups)
             self._installed = Installed()
             self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)

@@ -21,6 +21,7 @@ from local.aws.event_sources import EventSources
 from local.aws.fresh_start import forget_everything
 from local.aws.http_api import HttpApi
 from local.aws.lambda_async import AsyncInvoker
+from local.aws.lambda_durations import Durations
 from local.aws.lambda_runtime import Runtime
 from local.aws.lambda_service import LambdaService
 from local.aws.moto_once import work_out_once
@@ -38,7 +39,15 @@ SECRET_ACCESS_KEY = "local-only"  # noqa: S105 (the endpoint is on this machine 
 class EmbeddedAws:
     """One a process, since moto's backends are global: a new one forgets what the last one knew."""
 
-    def __init__(self, clock: VirtualClock, work: Path, region: str, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        clock: VirtualClock,
+        work: Path,
+        region: str,
+        *,
+        seed: int = 0,
+        durations: Durations | None = None,
+    ) -> None:
         self.clock = clock
         self.region = region
         forget_everything(seed)
@@ -49,7 +58,7 @@ class EmbeddedAws:
         self.server = Server(clock)
         self.around = Surroundings(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.assets = Assets()
-        self.runtime = Runtime(self.server, clock, work)
+        self.runtime = Runtime(self.server, clock, work, durations)
         self.server.application.strand_of = self.runtime.strand
         self.refusals = Refusals(self.runtime.invocation)
         iam.enforce(self.refusals.refusal)

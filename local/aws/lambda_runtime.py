@@ -15,7 +15,7 @@ from pathlib import Path
 
 from local.aws import iam
 from local.aws.faults import Faults
-from local.aws.lambda_durations import INIT_SECONDS, duration
+from local.aws.lambda_durations import Durations, Modelled
 from local.aws.lambda_worker import FunctionSpec, Invocation, Outcome, Worker
 from local.aws.server import Request, Response, Server
 from local.clock import VirtualClock
@@ -33,6 +33,9 @@ LOADED_WITHIN = 300.0
 PATIENCE = 4
 #: Real seconds between two looks at a function that has not ended.
 _SLICE = 0.5
+#: With the key in a function's token the API server asks this service who it is, as often as it has forgotten
+#: that in real time: nothing that the function does.
+NOT_ITS_OWN = "sts"
 #: As many as an account with the smallest quota runs at once.
 MOST_WORKERS = 10
 
@@ -40,7 +43,10 @@ MOST_WORKERS = 10
 class Runtime:
     """All workers of one embedded cloud. Time stands while a function works; then it has taken what it takes."""
 
-    def __init__(self, server: Server, clock: VirtualClock, work: Path) -> None:
+    def __init__(
+        self, server: Server, clock: VirtualClock, work: Path, durations: Durations | None = None
+    ) -> None:
+        self._durations = durations or Modelled()
         self._server = server
         self._clock = clock
         self._logs = work / "logs"
@@ -64,6 +70,7 @@ class Runtime:
         self._closed = False
         self.faults = Faults()
         server.page(PAGE, self._answer)
+        server.application.heralds.append(self._calls)
         server.application.observers.append(self._called)
 
     def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
@@ -75,18 +82,17 @@ class Runtime:
             worker = self._take(spec)
             self.faults.starts(spec.name, invocation.id, payload)
             self._write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
+            invocation.strand = self._clock.strand()
+            init = self._initialise(worker, invocation)
             began = self._clock.time()
             self._text.write_text(f"{began!r} 0 0\n", "ascii")
-            invocation.strand, invocation.deadline = self._clock.strand(), began + spec.timeout
+            invocation.deadline = began + spec.timeout
             with self._clock.program() if spec.own_time else nullcontext():
                 self._work(worker, invocation)
             self._clock.recall()
             self._let_it_take(worker, invocation)
-            took = (self._clock.time() - began) * 1000
-            self._write(
-                spec.name,
-                f"END RequestId: {invocation.id}\nREPORT RequestId: {invocation.id} Duration: {took:.2f} ms",
-            )
+            report = _report(spec, invocation.id, self._clock.time() - began, init)
+            self._write(spec.name, f"END RequestId: {invocation.id}\n{report}")
             self._give_back(worker)
             assert invocation.outcome is not None  # noqa: S101 (ended above)
             return invocation.outcome
@@ -165,10 +171,20 @@ class Runtime:
         running = sum(worker.spec.name == spec.name for worker in self._workers.values())
         return self._start(spec) if running < MOST_WORKERS or self._closed else None
 
+    def _initialise(self, worker: Worker, invocation: Invocation) -> float | None:
+        """See that the worker is ready; what a new one's Init takes, in seconds. It is no part of the time-out."""
+        worker.current = invocation
+        worker.ready.wait(LOADED_WITHIN)
+        if not worker.new:
+            return None
+        worker.new = False
+        init = self._durations.init(worker)
+        self._clock.sleep(self._durations.placing() + init)
+        return init
+
     def _work(self, worker: Worker, invocation: Invocation) -> None:
         """Let the worker do it; ended in the end, whatever the worker does."""
         worker.offer(invocation)
-        worker.ready.wait(LOADED_WITHIN)
         timeout = worker.spec.timeout
         left = PATIENCE * timeout
         while not invocation.wait(_SLICE):
@@ -183,11 +199,10 @@ class Runtime:
                 worker.kill()
 
     def _let_it_take(self, worker: Worker, invocation: Invocation) -> None:
-        """Its work takes what the model says, beside what it has waited; Init is no part of its time-out."""
-        work = duration(worker.spec.memory, invocation.calls)
-        init, worker.new = INIT_SECONDS if worker.new else 0.0, False
+        """What its work takes beside what it has waited."""
+        work = self._durations.rest(worker, invocation)
         left = invocation.deadline - self._clock.time()
-        self._clock.sleep(init + max(0.0, min(work, left)))
+        self._clock.sleep(max(0.0, min(work, left)))
         if work > left:
             invocation.outcome = _timed_out(invocation.id, worker.spec.timeout)
             worker.kill()
@@ -199,6 +214,11 @@ class Runtime:
             return Response(status=410)
         if not math.isfinite(seconds):
             return Response(status=400)
+        self._let_pass(worker, invocation, seconds)
+        return Response()
+
+    def _let_pass(self, worker: Worker, invocation: Invocation, seconds: float) -> None:
+        """So long, with the event under way, unless its time-out comes first."""
         clock = self._clock
         until = clock.time() + seconds
         invocation.pauses += 1
@@ -210,7 +230,6 @@ class Runtime:
         if until > invocation.deadline:
             invocation.end(_timed_out(invocation.id, worker.spec.timeout))
             worker.kill()
-        return Response()
 
     def _start(self, spec: FunctionSpec) -> Worker:
         worker = Worker(
@@ -249,12 +268,15 @@ class Runtime:
         keys = (w for w in workers if w.credentials.access_key_id == access_key_id and w.current)
         return next(keys, None)
 
+    def _calls(self, access_key_id: str, service: str) -> None:
+        worker = None if service == NOT_ITS_OWN else self._calling(access_key_id)
+        if worker is not None and worker.current is not None and worker.current.deadline < math.inf:
+            took = self._durations.call(worker)
+            if took:
+                self._let_pass(worker, worker.current, took)
+
     def _called(self, access_key_id: str, service: str) -> None:
-        if service == "sts":
-            # With the key in a function's token the API server asks who it is, as often as it has forgotten that
-            # in real time: nothing that the function does.
-            return
-        worker = self._calling(access_key_id)
+        worker = None if service == NOT_ITS_OWN else self._calling(access_key_id)
         if worker is not None and worker.current is not None:
             worker.current.calls += 1
             if self.faults.kills_at_call(worker.current.id):
@@ -297,6 +319,16 @@ def _event(worker: Worker) -> Response:
             "Lambda-Runtime-Deadline-Ms": str(deadline),
             "Lambda-Runtime-Invoked-Function-Arn": worker.spec.arn,
         },
+    )
+
+
+def _report(spec: FunctionSpec, request_id: str, took: float, init: float | None) -> str:
+    """The last line of an invocation's log: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html"""
+    billed = math.ceil((took + (init or 0.0)) * 1000)
+    started = "" if init is None else f" Init Duration: {init * 1000:.2f} ms"
+    return (
+        f"REPORT RequestId: {request_id} Duration: {took * 1000:.2f} ms Billed Duration: {billed} ms"
+        f" Memory Size: {spec.memory} MB{started}"
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import moto.awslambda.models as moto_lambda
 
+from local.aws import lambda_packages
 from local.aws.assets import Assets, unpacked_into
 from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime
@@ -72,13 +73,16 @@ class LambdaService:
 
     def specification(self, function: Any) -> FunctionSpec:
         """What a worker of this function of moto's needs."""
-        tools = self.tools.variables(self._layers(function))
+        layers = self._layers(function)
+        tools = self.tools.variables(layers)
+        packages = tuple(found for layer in layers if (found := lambda_packages.of_layer(layer)))
         return FunctionSpec(
             name=function.function_name,
             arn=function.function_arn,
             role=function.role,
             handler=function.handler,
             code=self._folder(function),
+            packages=packages or (lambda_packages.OURS,),
             timeout=float(function.timeout),
             memory=int(function.memory_size),
             region=function.region,
@@ -103,7 +107,7 @@ class LambdaService:
     def _folder(self, function: Any) -> Path:
         folder = self._assets.folder(function.code.get("S3Key", ""))
         if folder is not None:
-            return folder
+            return lambda_packages.packed(folder, self._code / folder.name)
         digest = hashlib.sha256(function.code_bytes).hexdigest()[:16]
         return unpacked_into(self._code / digest, io.BytesIO(function.code_bytes))
 

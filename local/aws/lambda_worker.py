@@ -5,13 +5,13 @@ given up is lambda_runtime's decision.
 """
 
 import contextlib
+import math
 import os
 import queue
 import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import threading
 import uuid
@@ -19,12 +19,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from local.aws import lambda_packages
 from local.aws.iam import Credentials
 from local.clock_strands import Strand
 
 BOOTSTRAP = Path(__file__).with_name("lambda_bootstrap.py")
-#: The packages of the functions' layer come from the environment that runs us: it holds the same lock.
-PACKAGES = sysconfig.get_path("purelib")
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,8 @@ class FunctionSpec:
     memory: int
     region: str
     version: str = "$LATEST"
+    #: Where it imports from besides its code: its layers' packages.
+    packages: tuple[Path, ...] = (lambda_packages.OURS,)
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Variables that name the worker's own folder for scratch files, where Lambda has /tmp.
     scratch_in: tuple[str, ...] = ("HOME", "TMPDIR")
@@ -67,7 +68,7 @@ class Invocation:
         self.outcome: Outcome | None = None
         #: Whose work it is, and when its time is over, in the lab's time.
         self.strand: Strand | None = None
-        self.deadline = 0.0
+        self.deadline = math.inf
         #: AWS calls so far, and pauses under way.
         self.calls = self.pauses = 0
         self._done = threading.Event()
@@ -109,7 +110,14 @@ class Worker:
         self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-S", "-u", str(BOOTSTRAP), spec.handler, str(spec.code), PACKAGES],
+                [
+                    sys.executable,
+                    "-S",
+                    "-u",
+                    str(BOOTSTRAP),
+                    spec.handler,
+                    *map(str, (spec.code, *spec.packages)),
+                ],
                 cwd=spec.code,
                 env=self._environment(variables, f"{runtime_api}/{self.id}"),
                 stdin=subprocess.PIPE,
@@ -128,7 +136,6 @@ class Worker:
 
     def offer(self, invocation: Invocation) -> None:
         """Hand it the next event."""
-        self.current = invocation
         self._waiting.put(invocation)
 
     def next(self) -> Invocation | None:
@@ -157,6 +164,8 @@ class Worker:
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "TZ": ":UTC",
+            # As where code and layers cannot be written.
+            "PYTHONDONTWRITEBYTECODE": "1",
             "AWS_EC2_METADATA_DISABLED": "true",
             **variables,
             "LAMPLIGHTER_SLEEP": f"http://{runtime_api}/sleep",

@@ -2,7 +2,7 @@
 
 They are the real ones, unpacked from the assembly; a worker finds them on its PATH. Two need a hand: the AWS
 CLI's script names an interpreter that only Lambda has, and helm is led to the local chart repository, since
-nothing here may reach the internet.
+nothing here may reach the internet. The AWS CLI may keep its bytecode: how long it takes is nobody's figure.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 REPOSITORY = "LAMPLIGHTER_CHART_REPOSITORY"
 
 AWS = """#!/bin/sh
-PYTHONPATH={folder} exec {python} -S {folder}/aws "$@"
+PYTHONDONTWRITEBYTECODE= PYTHONPATH={folder} exec {python} -S {folder}/aws "$@"
 """
 HELM = """#!/bin/sh
 # Every chart repository is the local one.

@@ -61,6 +61,8 @@ class Application:
     def __init__(self, clock: VirtualClock) -> None:
         self.pages: dict[str, Page] = {"/_lamplighter/health": lambda _: Response(body=b"ok\n")}
         self.observers: list[Observer] = []
+        #: The same before it is carried out.
+        self.heralds: list[Observer] = []
         #: Services of our own by signing name, instead of moto's.
         self.services: dict[str, Any] = {}
         self.moto = Moto()
@@ -84,10 +86,12 @@ class Application:
         for prefix, page in self.pages.items():
             if path == prefix or path.startswith(prefix + "/"):
                 return _answer(page, prefix, environ, start_response)
-        _, service = caller(environ)
+        key, service = caller(environ)
+        for herald in self.heralds:
+            herald(key, service)
         reply = list((self.services.get(service) or self.moto)(environ, start_response))
         for observer in self.observers:
-            observer(*caller(environ))
+            observer(key, service)
         return reply
 
 
