@@ -15,6 +15,7 @@ from typing import Any
 import moto.awslambda.models as moto_lambda
 
 from local.aws.event_filter import matches
+from local.aws.lambda_runtime import Throttled
 from local.aws.lambda_service import LambdaService
 from local.aws.lambda_worker import Outcome
 from local.aws.own_services import Document
@@ -23,6 +24,8 @@ from local.clock import VirtualClock
 LOG = logging.getLogger(__name__)
 #: Seconds before the first repetition; each further one waits twice as long, at most the second number [est].
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
+#: What is logged of a batch that never reached its function.
+THROTTLED = Outcome(b"Rate Exceeded.", failed=True)
 
 #: Sends a text to a queue or topic by ARN, in the name of a role.
 Deliver = Callable[[str, str, dict[str, str], str], None]
@@ -90,18 +93,25 @@ class _Poller:
         tries, delay = 0, FIRST_RETRY_SECONDS
         most, oldest = self._mapping.max_retry_attempts, self._mapping.max_record_age
         while self._stands():
-            tries += 1
-            outcome = self._functions.run(self._mapping.function_arn, payload)
-            if not outcome.failed:
+            outcome = self._once(payload)
+            if outcome is not None and not outcome.failed:
                 return
-            if most is not None and 0 <= most < tries:
+            tries += outcome is not None
+            if most is not None and 0 <= most < tries and outcome is not None:
                 self._bury(batch, outcome, tries, "RetryAttemptsExhausted")
                 return
             self._clock.sleep(delay)
             delay = min(2 * delay, LONGEST_RETRY_SECONDS)
             if oldest is not None and 0 <= oldest < self._clock.time() - first:
-                self._bury(batch, outcome, tries, "RecordAgeExceeded")
+                self._bury(batch, outcome or THROTTLED, tries, "RecordAgeExceeded")
                 return
+
+    def _once(self, payload: bytes) -> Outcome | None:
+        """One try; None where it was throttled, which is no try that is counted."""
+        try:
+            return self._functions.run(self._mapping.function_arn, payload)
+        except Throttled:
+            return None
 
     def _stands(self) -> bool:
         _, _, _, region, account, *_ = self._mapping.arn.split(":")

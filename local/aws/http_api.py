@@ -1,14 +1,16 @@
 """API Gateway's HTTP APIs in front of Lambda: routes as moto keeps them, events in payload format 2.0.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
-An API answers below /_apis/API-ID of the endpoint; `$default` is the only stage. As API Gateway knows its own
-routes, they are moto's objects and no call is made to find them.
+An API answers below /_apis/API-ID of the endpoint; `$default` is the only stage, and its throttle a bucket of tokens
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html). As API Gateway knows its
+own routes, they are moto's objects and no call is made to find them.
 """
 
 import base64
 import binascii
 import json
 import re
+import threading
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,12 +22,14 @@ from moto.awslambda.exceptions import UnknownFunctionException
 
 from local.aws.cloudformation.types_http import PAGE
 from local.aws.http_api_authorizer import context, let_in
+from local.aws.lambda_runtime import Throttled
 from local.aws.lambda_service import LambdaService
 from local.aws.server import Request, Response, Server
 from local.aws.surroundings import Surroundings
 
 #: Bodies of other types reach the function in base64, forms among them.
 TEXT = re.compile(r"text/|application/(json|xml|javascript)|.*\+(json|xml)(;|$)")
+STAGE = "$default"
 MOST_BYTES = 10 * 1024 * 1024
 
 
@@ -45,6 +49,9 @@ class HttpApi:
     def __init__(self, server: Server, around: Surroundings, functions: LambdaService) -> None:
         self._around = around
         self._functions = functions
+        #: By API: requests that may come at once, and when that was so.
+        self._tokens: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
         server.page(PAGE, self._answer)
 
     def _answer(self, request: Request) -> Response:
@@ -56,6 +63,8 @@ class HttpApi:
         match = _route(api.get_routes(), request.method, path) if api else None
         if api is None or match is None:
             return _message(404, "Not Found")
+        if not self._lets_in(api):
+            return _message(429, "Too Many Requests")
         integration = api.get_integration(match.target.rpartition("/")[2])
         event = self._event(api_id, path, request, match)
         if match.authorizer == "AWS_IAM":
@@ -68,11 +77,27 @@ class HttpApi:
             event["requestContext"]["authorizer"] = context(holder)
         return self._of_the_function(_function(integration.integration_uri), event)
 
+    def _lets_in(self, api: Any) -> bool:
+        """Whether the stage's throttle has a token for one request more."""
+        settings = api.stages[STAGE].default_route_settings if STAGE in api.stages else {}
+        rate, burst = settings.get("throttlingRateLimit"), settings.get("throttlingBurstLimit")
+        if rate is None or burst is None:
+            return True
+        now = self._around.clock.time()
+        with self._lock:
+            tokens, filled = self._tokens.get(api.api_id, (float(burst), now))
+            tokens = min(float(burst), tokens + (now - filled) * float(rate))
+            let_in = tokens >= 1
+            self._tokens[api.api_id] = (tokens - let_in, now)
+        return let_in
+
     def _of_the_function(self, function: str, event: dict[str, Any]) -> Response:
         try:
             outcome = self._functions.run(function, json.dumps(event).encode())
         except UnknownFunctionException:
             return _message(500, "Internal Server Error")
+        except Throttled:
+            return _message(503, "Service Unavailable")
         if outcome.failed:
             return _message(500, "Internal Server Error")
         try:

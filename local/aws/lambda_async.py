@@ -1,7 +1,8 @@
 """Asynchronous invocations: Lambda's own retries, and where an event goes that nobody could handle.
 
-Two more tries, one and then two minutes later, within six hours, unless the function's event-invoke
-configuration says otherwise (https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html).
+An event that is throttled goes back to the queue, as often as its age allows. One that fails gets two more tries,
+one and then two minutes later, within six hours, unless the function's event-invoke configuration says otherwise
+(https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html).
 """
 
 import json
@@ -11,13 +12,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from local.aws.lambda_runtime import Runtime
+from local.aws.lambda_runtime import Runtime, Throttled
 from local.aws.lambda_worker import FunctionSpec, Outcome
 from local.clock import VirtualClock
 
 LOG = logging.getLogger(__name__)
 #: Seconds before the second and the third try.
 DELAYS = (60.0, 120.0)
+#: Seconds before a throttled event is tried again; each further time twice as long, at most the second number.
+FIRST_THROTTLED_SECONDS, LONGEST_THROTTLED_SECONDS = 1.0, 300.0
+
+#: What came of an event that was throttled until it was too old.
+TOO_OLD = Outcome(json.dumps({"errorMessage": "Rate Exceeded."}).encode(), failed=True)
 
 #: Sends a text to the queue, topic, function or bus with this ARN, with string attributes.
 Deliver = Callable[[str, str, dict[str, str]], None]
@@ -49,20 +55,31 @@ class AsyncInvoker:
     def _see_through(self, function: Any, spec: FunctionSpec, payload: bytes) -> None:
         accepted = self._clock.time()
         tries = 0
-        outcome = self._runtime.invoke(spec, payload)
-        while outcome.failed:
+        outcome = self._once(function, spec, payload, accepted)
+        while outcome is not None and outcome.failed:
             tries += 1
             policy = _policy(function)
             delay = DELAYS[min(tries, len(DELAYS)) - 1]
             if tries > policy.retries or self._clock.time() + delay - accepted > policy.oldest:
                 break
             self._clock.sleep(delay)
-            outcome = self._runtime.invoke(spec, payload)
-        policy = _policy(function)
+            outcome = self._once(function, spec, payload, accepted)
         try:
-            self._tell(spec, policy, payload, outcome, tries)
+            self._tell(spec, _policy(function), payload, outcome or TOO_OLD, tries)
         except Exception:
             LOG.exception("an event of %s could not be passed on", spec.name)
+
+    def _once(self, function: Any, spec: FunctionSpec, payload: bytes, accepted: float) -> Outcome | None:
+        """One try, once the account has room for it; None when the event grew too old meanwhile."""
+        delay = FIRST_THROTTLED_SECONDS
+        while True:
+            try:
+                return self._runtime.invoke(spec, payload)
+            except Throttled:
+                if self._clock.time() + delay - accepted > _policy(function).oldest:
+                    return None
+            self._clock.sleep(delay)
+            delay = min(2 * delay, LONGEST_THROTTLED_SECONDS)
 
     def _tell(
         self, spec: FunctionSpec, policy: _Policy, payload: bytes, outcome: Outcome, tries: int

@@ -36,8 +36,13 @@ _SLICE = 0.5
 #: With the key in a function's token the API server asks this service who it is, as often as it has forgotten
 #: that in real time: nothing that the function does.
 NOT_ITS_OWN = "sts"
-#: As many as an account with the smallest quota runs at once.
-MOST_WORKERS = 10
+#: How many functions a new account runs at once, all together. The quota rises with use, and on request
+#: (https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html).
+NEW_ACCOUNT = 10
+
+
+class Throttled(Exception):
+    """The account runs as many functions as it may: no code of this one has run."""
 
 
 class Runtime:
@@ -67,6 +72,8 @@ class Runtime:
         self._workers: dict[str, Worker] = {}
         self._idle: dict[str, list[Worker]] = {}
         self._under_way: Counter[str] = Counter()
+        #: How many invocations the account runs at once.
+        self.concurrency = NEW_ACCOUNT
         self._closed = False
         self.faults = Faults()
         server.page(PAGE, self._answer)
@@ -74,8 +81,8 @@ class Runtime:
         server.application.observers.append(self._called)
 
     def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
-        """Run the function on one event and wait for what it comes to."""
-        with self._counted(spec.name), self._clock.busy():
+        """Run the function on one event and wait for what it comes to. Throttled where too many run."""
+        with self._clock.busy(), self._counted(spec.name):
             invocation = Invocation(payload)
             if self.faults.dead(spec.name):
                 return _exited(invocation.id, 1)
@@ -103,7 +110,7 @@ class Runtime:
         return worker.current.strand if worker and worker.current else None
 
     def at_work(self, function: str) -> bool:
-        """Whether an invocation of the function runs, or waits for a worker."""
+        """Whether an invocation of the function runs."""
         return self._under_way[function] > 0
 
     def warm(self, spec: FunctionSpec) -> None:
@@ -140,6 +147,8 @@ class Runtime:
     @contextmanager
     def _counted(self, function: str) -> Iterator[None]:
         with self._lock:
+            if self._under_way.total() >= self.concurrency:
+                raise Throttled(function)
             self._under_way[function] += 1
         try:
             yield
@@ -148,28 +157,15 @@ class Runtime:
                 self._under_way[function] -= 1
 
     def _take(self, spec: FunctionSpec) -> Worker:
-        """An idle worker of this very function, else a new one; where too many run, in the order of asking."""
-        while True:
-            with self._lock:
-                worker = self._free(spec)
-            if worker is not None:
-                return worker
-            self._clock.wait_until(None, lambda: self._has_room(spec.name))
-
-    def _has_room(self, function: str) -> bool:
-        running = sum(worker.spec.name == function for worker in list(self._workers.values()))
-        return bool(self._idle.get(function)) or running < MOST_WORKERS or self._closed
-
-    def _free(self, spec: FunctionSpec) -> Worker | None:
-        """A worker, if there may be one now."""
-        idle = self._idle.setdefault(spec.name, [])
-        while idle:
-            worker = idle.pop()
-            if worker.spec == spec and worker.alive:
-                return worker
-            worker.kill()
-        running = sum(worker.spec.name == spec.name for worker in self._workers.values())
-        return self._start(spec) if running < MOST_WORKERS or self._closed else None
+        """An idle worker of this very function, else a new one."""
+        with self._lock:
+            idle = self._idle.setdefault(spec.name, [])
+            while idle:
+                worker = idle.pop()
+                if worker.spec == spec and worker.alive:
+                    return worker
+                worker.kill()
+            return self._start(spec)
 
     def _initialise(self, worker: Worker, invocation: Invocation) -> float | None:
         """See that the worker is ready; what a new one's Init takes, in seconds. It is no part of the time-out."""
@@ -270,7 +266,10 @@ class Runtime:
 
     def _calls(self, access_key_id: str, service: str) -> None:
         worker = None if service == NOT_ITS_OWN else self._calling(access_key_id)
-        if worker is not None and worker.current is not None and worker.current.deadline < math.inf:
+        # A program with timers of its own says itself when time may move.
+        if worker is None or worker.spec.own_time or worker.current is None:
+            return
+        if worker.current.deadline < math.inf:
             took = self._durations.call(worker)
             if took:
                 self._let_pass(worker, worker.current, took)

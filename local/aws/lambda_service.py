@@ -13,13 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import moto.awslambda.models as moto_lambda
+from moto.awslambda.exceptions import LambdaClientError
 
-from local.aws import lambda_packages
 from local.aws.assets import Assets, unpacked_into
 from local.aws.lambda_async import AsyncInvoker
-from local.aws.lambda_runtime import Runtime
+from local.aws.lambda_runtime import Runtime, Throttled
 from local.aws.lambda_worker import FunctionSpec, Outcome
 from local.aws.layer_tools import LayerTools
+from local.aws.runnable_layer import OURS, runnable
+from local.aws.unpacked_files import as_unpacked
+
+
+class TooManyRequests(LambdaClientError):
+    """The account runs as many functions as it may (Lambda's API reference, Invoke)."""
+
+    code = 429
+
+    def __init__(self) -> None:
+        super().__init__("TooManyRequestsException", "Rate Exceeded.")
 
 
 class LambdaService:
@@ -47,7 +58,7 @@ class LambdaService:
         model.__init__ = _created(plain["created"])  # type: ignore[method-assign]
 
     def run(self, function_arn: str, payload: bytes) -> Outcome:
-        """Run a function now, by its ARN, in nobody's name."""
+        """Run a function now, by its ARN, in nobody's name. Throttled where the account runs too many."""
         return self.runtime.invoke(self.specification(self._function(function_arn)), payload)
 
     def role(self, function_arn: str) -> str:
@@ -75,14 +86,14 @@ class LambdaService:
         """What a worker of this function of moto's needs."""
         layers = self._layers(function)
         tools = self.tools.variables(layers)
-        packages = tuple(found for layer in layers if (found := lambda_packages.of_layer(layer)))
+        packages = tuple(found for layer in layers if (found := runnable(layer)))
         return FunctionSpec(
             name=function.function_name,
             arn=function.function_arn,
             role=function.role,
             handler=function.handler,
             code=self._folder(function),
-            packages=packages or (lambda_packages.OURS,),
+            packages=packages or (OURS,),
             timeout=float(function.timeout),
             memory=int(function.memory_size),
             region=function.region,
@@ -107,7 +118,7 @@ class LambdaService:
     def _folder(self, function: Any) -> Path:
         folder = self._assets.folder(function.code.get("S3Key", ""))
         if folder is not None:
-            return lambda_packages.packed(folder, self._code / folder.name)
+            return as_unpacked(folder, self._code / folder.name)
         digest = hashlib.sha256(function.code_bytes).hexdigest()[:16]
         return unpacked_into(self._code / digest, io.BytesIO(function.code_bytes))
 
@@ -134,7 +145,10 @@ def _invoke(service: LambdaService) -> Any:
         if kind == "Event":
             service.later.accept(function, service.specification(function), payload)
             return b""
-        outcome = service.runtime.invoke(service.specification(function), payload)
+        try:
+            outcome = service.runtime.invoke(service.specification(function), payload)
+        except Throttled:
+            raise TooManyRequests from None
         if outcome.failed:
             reply["x-amz-function-error"] = "Unhandled"
         return outcome.payload

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from local.aws import lambda_packages
 from local.aws.iam import Credentials
+from local.aws.runnable_layer import OURS
 from local.clock_strands import Strand
 
 BOOTSTRAP = Path(__file__).with_name("lambda_bootstrap.py")
@@ -40,7 +40,7 @@ class FunctionSpec:
     region: str
     version: str = "$LATEST"
     #: Where it imports from besides its code: its layers' packages.
-    packages: tuple[Path, ...] = (lambda_packages.OURS,)
+    packages: tuple[Path, ...] = (OURS,)
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Variables that name the worker's own folder for scratch files, where Lambda has /tmp.
     scratch_in: tuple[str, ...] = ("HOME", "TMPDIR")

@@ -1,15 +1,22 @@
-"""Service Quotas for EC2: how many vCPUs of a family an account may run. The GPU quota follows the faults."""
+"""Service Quotas: how many vCPUs of a family an account may run, and how many functions.
+
+The GPU quota follows the faults.
+"""
 
 from local.aws.ec2_faults import Faults
+from local.aws.lambda_runtime import NEW_ACCOUNT
 from local.aws.own_services import AwsError, Document
 from local.aws.surroundings import Surroundings
 
 GPU_QUOTA = "L-DB2E81BA"
-#: Name and value by code; the value of an account that has asked for some GPUs [est].
+#: Names of services by code.
+SERVICES = {"ec2": "Amazon Elastic Compute Cloud (Amazon EC2)", "lambda": "AWS Lambda"}
+#: Service, name and value by code; the value of an account that has asked for some GPUs [est].
 QUOTAS = {
-    GPU_QUOTA: ("Running On-Demand G and VT instances", 64),
-    "L-417A185B": ("Running On-Demand P instances", 192),
-    "L-1216C47A": ("Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 256),
+    GPU_QUOTA: ("ec2", "Running On-Demand G and VT instances", 64),
+    "L-417A185B": ("ec2", "Running On-Demand P instances", 192),
+    "L-1216C47A": ("ec2", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 256),
+    "L-B99A9384": ("lambda", "Concurrent executions", NEW_ACCOUNT),
 }
 
 
@@ -22,7 +29,7 @@ class Quotas:
 
     def get_service_quota(self, request: Document) -> Document:
         code = request["QuotaCode"]
-        if request["ServiceCode"] != "ec2" or code not in QUOTAS:
+        if code not in QUOTAS or request["ServiceCode"] != QUOTAS[code][0]:
             raise AwsError(
                 "NoSuchResourceException", f"The request failed because the quota {code} doesn't exist"
             )
@@ -32,16 +39,16 @@ class Quotas:
         return self.get_service_quota(request)
 
     def list_service_quotas(self, request: Document) -> Document:
-        codes = QUOTAS if request["ServiceCode"] == "ec2" else ()
-        return {"Quotas": [self._quota(code) for code in codes]}
+        wanted = request["ServiceCode"]
+        return {"Quotas": [self._quota(code) for code, (service, *_) in QUOTAS.items() if service == wanted]}
 
     def _quota(self, code: str) -> Document:
-        name, value = QUOTAS[code]
+        service, name, value = QUOTAS[code]
         limited = self._faults.gpu_vcpu_limit if code == GPU_QUOTA else None
         return {
-            "ServiceCode": "ec2",
-            "ServiceName": "Amazon Elastic Compute Cloud (Amazon EC2)",
-            "QuotaArn": self._surroundings.arn("servicequotas", f"ec2/{code}"),
+            "ServiceCode": service,
+            "ServiceName": SERVICES[service],
+            "QuotaArn": self._surroundings.arn("servicequotas", f"{service}/{code}"),
             "QuotaCode": code,
             "QuotaName": name,
             "Value": float(value if limited is None else limited),

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.data.instance_types import QUOTA_CODES
+from lamplighter.data.quotas import CONCURRENCY
 from lamplighter.lab import Lab
 from stacks.constructs.accepted import accept_wildcard
 from stacks.names import Names
@@ -244,7 +245,8 @@ class Permissions:
 
     def examining(self, slack_secret: str | None = None) -> list[Leave]:
         """What the doctor asks of AWS; that the Slack secret is filled in only its value shows."""
-        quotas = [self._names.arn("servicequotas", f"ec2/{code}") for code in QUOTA_CODES.values()]
+        codes = [*(f"ec2/{code}" for code in QUOTA_CODES.values()), f"lambda/{CONCURRENCY}"]
+        quotas = [self._names.arn("servicequotas", code) for code in codes]
         leaves = [
             Leave(["ssm:GetParameter"], [self._names.arn("ssm", f"parameter{bootstrap.VERSION}")]),
             Leave(["servicequotas:GetServiceQuota"], quotas),

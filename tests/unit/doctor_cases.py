@@ -44,6 +44,7 @@ FACTS = Facts(
     deployed=True,
     bootstrap=30,
     quotas={"g_and_vt_vcpus": 8.0, "p_vcpus": 0.0},
+    concurrency=10.0,
     offered={"g5.xlarge": frozenset({"ap-northeast-2a", "ap-northeast-2c"})},
     cluster=CLUSTER,
     groups={"gpu": Group(GROUP, ("ap-northeast-2a",))},
@@ -96,6 +97,12 @@ WRONG: list[tuple[str, Facts, str, str]] = [
         replace(FACTS, quotas={"g_and_vt_vcpus": 4.0, "p_vcpus": 0.0}),
         "2 nodes g5.xlarge of pool gpu need 8 vCPUs, and the quota of G and VT instances in ap-northeast-2 is 4",
         "--quota-code L-DB2E81BA --desired-value 8",
+    ),
+    (
+        "concurrency",
+        replace(FACTS, concurrency=5.0),
+        "Lambda runs 5 functions at once in this account and ap-northeast-2: the lab needs 10",
+        "--service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region ap-northeast-2",
     ),
     (
         "offering",
@@ -225,6 +232,7 @@ UNKNOWN: list[tuple[Facts, set[str]]] = [
     (replace(FACTS, caller=REFUSED), {"credentials"}),
     (replace(FACTS, bootstrap=REFUSED), {"bootstrap"}),
     (replace(FACTS, quotas={"g_and_vt_vcpus": REFUSED, "p_vcpus": REFUSED}), {"quota-g-vt"}),
+    (replace(FACTS, concurrency=REFUSED), {"concurrency"}),
     (replace(FACTS, offered=REFUSED), {"offering"}),
     (
         replace(FACTS, cluster=REFUSED, groups={"gpu": REFUSED}, inside=REFUSED),

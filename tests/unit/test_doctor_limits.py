@@ -10,7 +10,7 @@ from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import read
 from lamplighter.data import lifecycle
 from lamplighter.domain.adoption import Autoscalers
-from lamplighter.domain.doctor import cluster, house
+from lamplighter.domain.doctor import account, cluster, house
 from lamplighter.domain.doctor.facts import Facts, Group, Inside
 from lamplighter.domain.doctor.line import Judgement, Outcome, Unread, unknown, unwell, well
 from tests.unit.doctor_cases import (
@@ -73,6 +73,19 @@ def test_the_last_day_of_extended_support_is_supported(days: int, *, over: bool)
 
     assert (found.said == f"EKS no longer supports Kubernetes 1.34, since {support.extended}") is over
     assert found.advice.endswith("see what your GPU stack supports")
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (10, ", which other functions of the account share; new accounts have 10"),
+        (999, ", which other functions of the account share; new accounts have 10"),
+        (1000, ""),
+    ],
+)
+def test_a_new_accounts_concurrency_is_enough_and_is_said(held: float, said: str) -> None:
+    (found,) = account.concurrency(replace(FACTS, concurrency=held), lab(), NOW)
+    assert found == well(f"Lambda runs {held} functions at once in this account and ap-northeast-2{said}")
 
 
 def test_a_version_that_is_not_in_the_table_says_how_to_ask() -> None:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical
+from local.aws.lambda_runtime import Throttled
 from local.aws.lambda_worker import Outcome
 from local.aws.server import Request, Response, Server
-from local.clock import ClockEvent
+from local.clock import ClockEvent, VirtualClock
 
 LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/cloudformation-response"
@@ -25,6 +26,8 @@ PAGE = "/_lamplighter/cloudformation-response"
 SERVICE_TIMEOUT = 3600.0
 #: Virtual seconds after which a function that was still at it then is looked at again.
 LOOK_AGAIN_SECONDS = 5.0
+#: Virtual seconds until a function is asked again for which the account had no room.
+ASK_AGAIN_SECONDS = 1.0
 
 
 class Functions(Protocol):
@@ -76,7 +79,7 @@ class CustomResources:
             "ResourceProperties": _texts(order.properties),
         }
         handler = _framework_handler(order)
-        answer = self._through(handler, request) if handler else self._direct(order, token, request)
+        answer = self._through(order, handler, request) if handler else self._direct(order, token, request)
         physical = Physical(
             str(
                 answer.get("PhysicalResourceId") or request.get("PhysicalResourceId") or request["RequestId"]
@@ -110,14 +113,22 @@ class CustomResources:
         finally:
             del self._pending[token]
 
-    def _through(self, handler: str, request: dict[str, Any]) -> dict[str, Any]:
+    def _through(self, order: Order, handler: str, request: dict[str, Any]) -> dict[str, Any]:
         """What the CDK's framework does: call the user's function, and answer in its name."""
-        outcome = self._functions.run(handler, json.dumps(request).encode())
+        outcome = self._run(handler, json.dumps(request).encode(), order.around.clock)
         result = json.loads(outcome.payload) or {}
         if outcome.failed:
             reason = f"{result.get('errorMessage')} {self._functions.logs(handler)[-1500:]}"
             return {"Status": "FAILED", "Reason": reason}
         return {"Status": "SUCCESS", **result}
+
+    def _run(self, handler: str, event: bytes, clock: VirtualClock) -> Outcome:
+        """As an AWS SDK does, it asks again where the account runs too many functions."""
+        while True:
+            try:
+                return self._functions.run(handler, event)
+            except Throttled:
+                clock.sleep(ASK_AGAIN_SECONDS)
 
     def _receive(self, request: Request) -> Response:
         """The answer of a function, by PUT as to a presigned S3 address; the first counts."""

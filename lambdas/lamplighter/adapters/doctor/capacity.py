@@ -1,9 +1,10 @@
-"""What EC2 lets the account have: vCPU quotas, and which zones offer an instance type."""
+"""What AWS lets the account have: quotas of EC2 and Lambda, and which zones offer an instance type."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.data.quotas import CONCURRENCY
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
@@ -12,17 +13,26 @@ if TYPE_CHECKING:
 
 
 class Quotas:
-    """The EC2 quotas of the account in the region."""
+    """The quotas of the account in the region."""
 
     def __init__(self, quotas: "ServiceQuotasClient | None" = None) -> None:
         self._quotas: ServiceQuotasClient = quotas or client("service-quotas")
 
     def vcpus(self, code: str) -> float:
         """vCPUs that instances of a quota's families may have at once."""
-        with outside("servicequotas:GetServiceQuota", f"ec2/{code}"):
-            found = self._quotas.get_service_quota(ServiceCode="ec2", QuotaCode=code)["Quota"].get("Value")
+        return self._of("ec2", code)
+
+    def concurrency(self) -> float:
+        """Functions that Lambda runs at once."""
+        return self._of("lambda", CONCURRENCY)
+
+    def _of(self, service: str, code: str) -> float:
+        with outside("servicequotas:GetServiceQuota", f"{service}/{code}"):
+            found = self._quotas.get_service_quota(ServiceCode=service, QuotaCode=code)["Quota"].get("Value")
         if found is None:
-            raise OutsideFailed(f"servicequotas:GetServiceQuota on ec2/{code} was answered without a value")
+            raise OutsideFailed(
+                f"servicequotas:GetServiceQuota on {service}/{code} was answered without a value"
+            )
         return found
 
 

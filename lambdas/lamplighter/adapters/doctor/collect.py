@@ -71,6 +71,7 @@ class Examination:
 
             version = ask(bootstrap.version)
             held = {key: ask(partial(quotas.vcpus, code)) for key, code in QUOTA_CODES.items()}
+            at_once = ask(quotas.concurrency)
             guarded, recorded = ask(lambda: claims.of(groups)), ask(lambda: trails.recording(lab.region))
             filled = ask(lambda: self._slack(secrets))
             kept, followed = ask(self._prices), ask(self._courses)
@@ -84,6 +85,7 @@ class Examination:
                 deployed=self._ledger is not None,
                 bootstrap=version.result(),
                 quotas={key: asked.result() for key, asked in held.items()},
+                concurrency=at_once.result(),
                 offered=offered,
                 cluster=found,
                 groups=nodes,
@@ -128,6 +130,7 @@ class Examination:
             deployed=self._ledger is not None,
             bootstrap=why,
             quotas=dict.fromkeys(QUOTA_CODES, why),
+            concurrency=why,
             offered=why,
             cluster=why,
             groups=dict.fromkeys(self._lab.pools, why),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from lamplighter.data.quotas import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT
 from lamplighter.domain.doctor.facts import Facts, NotLetIn
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab import Lab
@@ -54,6 +55,24 @@ def bootstrap(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         )
     else:
         yield well(f"CDK is bootstrapped in {lab.region}, version {version}")
+
+
+def concurrency(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """Lambda runs enough functions at once for the lab."""
+    if isinstance(facts.concurrency, Unread):
+        yield unknown(facts.concurrency)
+        return
+    held = f"Lambda runs {facts.concurrency:g} functions at once in this account and {lab.region}"
+    if facts.concurrency < NEW_ACCOUNT:
+        yield unwell(
+            f"{held}: the lab needs {NEW_ACCOUNT}",
+            f"aws service-quotas request-service-quota-increase --service-code lambda --quota-code {CONCURRENCY}"
+            f" --desired-value {EVERY_ACCOUNT} --region {lab.region}, which takes hours to days",
+        )
+    elif facts.concurrency < EVERY_ACCOUNT:
+        yield well(f"{held}, which other functions of the account share; new accounts have {NEW_ACCOUNT}")
+    else:
+        yield well(held)
 
 
 def trail(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:

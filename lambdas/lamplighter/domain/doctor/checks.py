@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from lamplighter.data.quotas import NEW_ACCOUNT
 from lamplighter.domain.doctor import account, capacity, cluster, house, pools
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Line
@@ -60,6 +61,13 @@ CHECKS = (
         "the same for P instances",
         "servicequotas:GetServiceQuota",
         capacity.quota_p,
+    ),
+    Check(
+        "concurrency",
+        "how many functions Lambda runs at once in the account (L-B99A9384)",
+        f"it is less than {NEW_ACCOUNT}, which new accounts have",
+        "servicequotas:GetServiceQuota",
+        account.concurrency,
     ),
     Check(
         "offering",

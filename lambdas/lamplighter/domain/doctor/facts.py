@@ -78,6 +78,8 @@ class Facts:
     bootstrap: int | Unread | None
     quotas: Mapping[str, float | Unread]
     """vCPUs, by the lab's keys for them."""
+    concurrency: float | Unread
+    """How many functions Lambda runs at once."""
     offered: Mapping[str, frozenset[str]] | Unread
     """The zones of the region in which each instance type of the lab is offered."""
     cluster: FoundCluster | Unread | None
