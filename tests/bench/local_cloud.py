@@ -14,19 +14,22 @@ from typing import Any
 import boto3
 
 from lamplighter.adapters.aws.ledger import Ledger
+from local.aws.lambda_durations import Measured
 from local.cloud import Cloud
 from local.endpoints import Endpoints
 from local.kubernetes.api import KubernetesApi
 from stacks import cost
 from tests.bench.assembly import LAB
 from tests.bench.figure import Measurement
+from tests.bench.memory import EVENTS, events
 
 OPENS = datetime(2026, 12, 1, 11, 0, tzinfo=UTC)  # lab.yaml's window
 BEFORE = timedelta(minutes=5)
 POOL, NODES = "gpu", 2
 #: Until a window is validated in real time, and closed in hurried time.
 PATIENCE = timedelta(minutes=20)
-LOOK_EVERY = 0.1
+#: Seconds between two looks: where they are part of a figure, and where they are not.
+LOOK_EVERY, LOOK_SELDOM = 0.1, 20.0
 
 
 def _start() -> Mapping[str, float]:
@@ -50,8 +53,9 @@ def _start() -> Mapping[str, float]:
 
 
 def _window() -> Mapping[str, float]:
-    """One window in the lab's time, from its opening to its receipt."""
-    with Cloud(LAB, start=OPENS - BEFORE) as cloud:
+    """One window in the lab's time, from its opening to its receipt; functions start cold."""
+    functions = Measured()
+    with Cloud(LAB, start=OPENS - BEFORE, durations=functions) as cloud:
         endpoints = cloud.up()
         cloud.clock.sleep_until((OPENS - timedelta(seconds=5)).timestamp())
         aws = _Aws(endpoints, cloud)
@@ -59,7 +63,7 @@ def _window() -> Mapping[str, float]:
         checked = _Checks(cloud)
         validated = aws.entry("verdict", cloud, meanwhile=checked.look)
         ordered = aws.ordered()
-        aws.entry("receipt", cloud)
+        aws.entry("receipt", cloud, look_every=LOOK_SELDOM)
         fired, transitions = aws.fired(), aws.transitions()
     # What the simulator plays is from the order to GPUs; the rest is ours.
     ours = (ordered - OPENS) + (validated - ready)
@@ -69,6 +73,7 @@ def _window() -> Mapping[str, float]:
         "smoke-overhead": (validated - ready - checked.longest).total_seconds(),
         "transitions": transitions,
         "transitions-price": float(cost.price("state_transition") * Decimal(transitions)),
+        **events(functions.works, cloud.lab.name),
     }
 
 
@@ -89,14 +94,20 @@ class _Aws:
         dynamodb = session.client("dynamodb", endpoint_url=endpoints.endpoint)
         self._ledger = Ledger(f"{lab.name}-ledger", dynamodb)
 
-    def entry(self, kind: str, cloud: Cloud, meanwhile: Callable[[], object] = lambda: None) -> datetime:
+    def entry(
+        self,
+        kind: str,
+        cloud: Cloud,
+        meanwhile: Callable[[], object] = lambda: None,
+        look_every: float = LOOK_EVERY,
+    ) -> datetime:
         """When the lease's audit trail first says this; waited for."""
         while cloud.clock.now() < OPENS + PATIENCE + timedelta(hours=1):
             meanwhile()
             for entry in self._ledger.audit(POOL, OPENS - BEFORE):
                 if entry.kind == kind:
                     return entry.at
-            cloud.clock.sleep(LOOK_EVERY)
+            cloud.clock.sleep(look_every)
         raise RuntimeError(f"the window's trail never said {kind}")
 
     def ordered(self) -> datetime:
@@ -177,6 +188,7 @@ MEASUREMENTS = (
             "smoke-overhead": "s",
             "transitions": "transitions",
             "transitions-price": "USD",
+            **EVENTS,
         },
         _window,
     ),

@@ -5,7 +5,7 @@ import json
 import textwrap
 import time
 import zipfile
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -83,13 +83,20 @@ class Aws:
         raise AssertionError(f"no message came to {url}")
 
 
-@pytest.fixture
-def aws(tmp_path: Path):
-    clock = VirtualClock(tmp_path / "clock")
-    embedded = EmbeddedAws(clock, tmp_path, "ap-northeast-2")
-    embedded.start()
-    made = Aws(embedded)
+@contextmanager
+def embedded(folder: Path, **more):
+    """An embedded AWS with its files in the folder."""
+    clock = VirtualClock(folder / "clock")
+    running = EmbeddedAws(clock, folder, "ap-northeast-2", **more)
+    running.start()
+    made = Aws(running)
     with made.until_the_end:
         yield made
     clock.stop()
-    embedded.stop()
+    running.stop()
+
+
+@pytest.fixture
+def aws(tmp_path: Path):
+    with embedded(tmp_path) as made:
+        yield made

@@ -1,7 +1,10 @@
 """Lambda functions run as workers of their own: what a handler sees, and what its ends come to."""
 
 import io
+import math
 import os
+import re
+import sys
 import threading
 import uuid
 import zipfile
@@ -11,7 +14,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.aws import assets
+from local.aws.lambda_durations import ANSWER_SECONDS, INIT_SECONDS, Measured
 from local.beside import Beside
+from tests.local.conftest import embedded
 
 COUNT = """
     import os
@@ -100,6 +105,7 @@ def test_who_it_is_may_be_asked_as_often_as_anybody_likes(aws):
                 boto3.client("sts").get_caller_identity()
     """
     aws.function("f", code)
+    aws.hold()
     aws.invoke("f", 0)
     took = []
     for times in (0, 10):
@@ -222,29 +228,84 @@ def test_a_dead_function_does_nothing_until_it_is_revived(aws):
     assert (answer["calls"], error) == (1, None)
 
 
-def test_whoever_came_first_gets_the_next_worker(aws, monkeypatch, tmp_path):
-    monkeypatch.setattr("local.aws.lambda_runtime.MOST_WORKERS", 1)
+def test_init_is_over_before_the_event_begins_and_a_warm_worker_has_none(aws):
     aws.function(
         "f",
         """
-        import os
-        from urllib.request import urlopen
+        import os, struct
         def handler(event, context):
-            print("served", event["number"])
-            urlopen(os.environ["LAMPLIGHTER_SLEEP"], data=b"5").read()
+            with open(os.environ["LAMPLIGHTER_INSTANT"], "rb") as clock:
+                return struct.unpack("=q", clock.read(8))[0] / 1e9
         """,
     )
-    aws.clock.hurry(True)
-    with aws.clock.busy():
-        begun = aws.clock.time()
-        callers = [
-            Beside(aws.clock, "caller", partial(aws.invoke, "f", {"number": number})) for number in range(6)
-        ]
-        for caller in callers:
-            caller.result()
-        assert aws.clock.time() - begun >= 30
-    served = [line for line in aws.runtime.logs("f").splitlines() if line.startswith("served")]
-    assert served == [f"served {number}" for number in range(6)]
+    aws.hold()
+    before = aws.clock.time()
+    began, _ = aws.invoke("f")
+    assert began == pytest.approx(before + INIT_SECONDS, abs=0.01)
+    before = aws.clock.time()
+    again, _ = aws.invoke("f")
+    assert again == pytest.approx(before, abs=0.01)
+
+
+def test_the_report_of_a_cold_start_bills_its_init(aws):
+    aws.function("f", COUNT, MemorySize=512)
+    aws.invoke("f")
+    aws.invoke("f")
+    cold, warm = [line for line in aws.runtime.logs("f").splitlines() if line.startswith("REPORT")]
+    cold_start = r" Duration: (\S+) ms Billed Duration: (\d+) ms Memory Size: 512 MB Init Duration: 900.00 ms"
+    told = re.search(cold_start, cold)
+    assert told is not None
+    assert int(told[2]) == math.ceil(float(told[1]) + 900)
+    assert "Init" not in warm
+
+
+def test_nothing_is_written_beside_a_functions_code(aws):
+    aws.function(
+        "f",
+        """
+        import os, pathlib, sys
+        def handler(event, context):
+            module = pathlib.Path(event, "beside.py")
+            module.write_text("here = True")
+            sys.path.append(event)
+            import beside
+            return [beside.here, sorted(os.listdir(event)), os.environ["LAMBDA_TASK_ROOT"]]
+        """,
+    )
+    folder = aws.embedded.functions.runtime._scratch / "beside"
+    folder.mkdir(parents=True)
+    assert aws.invoke("f", str(folder))[0][:2] == [True, ["beside.py"]]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux tells one process the processor time of another"
+)
+def test_a_measured_function_takes_its_processor_time_at_its_share_of_a_processor(tmp_path):
+    measured = Measured()
+    with embedded(tmp_path, durations=measured) as aws:
+        role = aws.role("writer", "sqs:*")
+        url, _ = aws.queue("q")
+        code = """
+            import time, boto3
+            def handler(event, context):
+                until = time.process_time() + 0.2
+                while time.process_time() < until: pass
+                boto3.client("sqs").send_message(QueueUrl=event, MessageBody="done")
+            """
+        aws.function("f", code, role=role, MemorySize=512)
+        aws.hold()
+        aws.invoke("f", url)
+        before = aws.clock.time()
+        aws.invoke("f", url)
+        took = aws.clock.time() - before
+    cold, warm = measured.works
+    assert cold.init is not None
+    assert warm.init is None
+    assert warm.calls == 1
+    assert took == pytest.approx(warm.took(512), abs=0.001)
+    assert took >= 0.2 / (512 / 1769) + ANSWER_SECONDS
+    assert warm.took(2048) == pytest.approx(warm.event + ANSWER_SECONDS)
+    assert cold.billed(512) == pytest.approx(cold.init + cold.took(512))
 
 
 def test_workers_that_start_at_once_have_a_folder_each_whatever_chance_says(aws, monkeypatch):

@@ -31,6 +31,8 @@ HEADERS = {
     "User-Agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
 }
 SECONDS = 10
+#: A person takes as long for a message, and is below what the address takes at once.
+TYPING_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ class Talk:
         return f"{self.cloud.aws.endpoint}{PATH}/reply/{self.addresses[-1]}"
 
     def _posted(self, form: Mapping[str, str]) -> Answer:
+        self.cloud.clock.sleep(TYPING_SECONDS)
         body = urlencode(form).encode()
         secret = self.cloud.endpoints().signing_secret
         assert secret is not None

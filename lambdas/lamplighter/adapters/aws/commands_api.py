@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-con
 import json
 from collections.abc import Mapping
 
+from lamplighter import clock
 from lamplighter.adapters.aws.calls import CONNECT_SECONDS, outside
 from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
 
@@ -13,7 +14,9 @@ SERVICE = "execute-api"
 READ_SECONDS = 30
 """As long as API Gateway waits for a function."""
 ATTEMPTS = 2
-ACCEPTED, BAD, FORBIDDEN, MANY = 202, 400, 403, 429
+WAITS = (1.0, 2.0, 4.0)
+"""Seconds before a command is given again that nobody looked at: the address had no room for it."""
+ACCEPTED, BAD, FORBIDDEN, MANY, NO_ROOM = 202, 400, 403, 429, 503
 FAILED_FROM = 500
 
 
@@ -32,7 +35,7 @@ class CommandsApi:
         call, about = f"{SERVICE}:Invoke", f"POST /{path}"
         body = json.dumps(document).encode()
         with outside(call, about):
-            code, said = self._asked(f"{self._address}/{path}", body)
+            code, said = self._patiently(f"{self._address}/{path}", body)
         problem = said.get("problem")
         if code == ACCEPTED:
             return said
@@ -48,9 +51,18 @@ class CommandsApi:
             )
             raise OutsideFailed(f"{call} on {about} was denied to these credentials{needs}")
         why = problem or said.get("message") or "no reason was given"
-        if code == MANY:
+        if code in {MANY, NO_ROOM}:
             raise TryLater(f"{call} on {about}: too many requests at once, ask again in a moment")
         raise OutsideFailed(f"{call} on {about} failed with {code}: {why}")
+
+    def _patiently(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
+        """As `_asked`, and again after a while where too many ask or run at once."""
+        for seconds in WAITS:
+            code, said = self._asked(url, body)
+            if code not in {MANY, NO_ROOM}:
+                return code, said
+            clock.sleep(seconds)
+        return self._asked(url, body)
 
     def _asked(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
         from botocore.exceptions import HTTPClientError  # noqa: PLC0415 -- on first use
@@ -62,7 +74,7 @@ class CommandsApi:
                 if attempt == ATTEMPTS:
                     raise
                 continue
-            if code < FAILED_FROM or attempt == ATTEMPTS:
+            if code < FAILED_FROM or code == NO_ROOM or attempt == ATTEMPTS:
                 break
         return code, said
 
