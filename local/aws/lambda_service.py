@@ -20,7 +20,7 @@ from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_runtime import Runtime, Throttled
 from local.aws.lambda_worker import FunctionSpec, Outcome
 from local.aws.layer_tools import LayerTools
-from local.aws.runnable_layer import OURS, runnable
+from local.aws.runnable_layer import OURS, has_packages, runnable
 from local.aws.unpacked_files import as_unpacked
 
 
@@ -86,7 +86,7 @@ class LambdaService:
         """What a worker of this function of moto's needs."""
         layers = self._layers(function)
         tools = self.tools.variables(layers)
-        packages = tuple(found for layer in layers if (found := runnable(layer)))
+        packages = tuple(runnable(layer) for layer in layers if has_packages(layer))
         return FunctionSpec(
             name=function.function_name,
             arn=function.function_arn,

@@ -21,13 +21,13 @@ PACKAGES = "python"
 OURS = Path(sysconfig.get_path("purelib"))
 
 
-def runnable(layer: Path) -> Path | None:
-    """The folder of packages to import, from the folder of a layer asset, whose name tells its content.
+def has_packages(layer: Path) -> bool:
+    """Whether there is anything to import in a layer; others hold programs."""
+    return (layer / PACKAGES).is_dir()
 
-    None for a layer without packages.
-    """
-    if not (layer / PACKAGES).is_dir():
-        return None
+
+def runnable(layer: Path) -> Path:
+    """The folder of packages to import, from the folder of a layer asset, whose name tells its content."""
     name = f"{layer.name}-{sys.implementation.cache_tag}-{platform.machine()}"
     return unpacked_files.made_once(
         cache_folder() / "layers" / name, lambda draft: _fill(layer / PACKAGES, draft)
