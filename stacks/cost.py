@@ -17,7 +17,8 @@ from lamplighter.lab import Lab
 HOURS = Decimal(730)
 MINUTES_IN = {"minute": Decimal(1), "hour": Decimal(60), "day": Decimal(1440)}
 
-# What a run is taken to be, on the high side: each starts cold, which is two of its three seconds.
+# What a run is taken to be, on the high side: each starts cold, which is two of its three seconds. AWS bills Init since
+# August 2025 ("AWS Lambda standardizes billing for INIT Phase", AWS Compute Blog, 29 April 2025).
 SECONDS_A_RUN = Decimal(3)
 READS_A_RUN = Decimal(20)
 WRITES_A_RUN = Decimal(1)
