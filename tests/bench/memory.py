@@ -11,6 +11,7 @@ from datetime import timedelta
 from statistics import median
 
 from local.aws.lambda_durations import Measured, Work
+from local.cloud import Cloud
 from stacks import cost
 from tests.bench.figure import shown
 
@@ -61,7 +62,7 @@ def _processor(work: Work) -> float:
 
 def main() -> None:
     """Play the window of the benchmark and a message in Slack, and print the table."""
-    from tests.bench.local_cloud import BEFORE, OPENS, Cloud  # noqa: PLC0415 (which imports this)
+    from tests.bench.local_cloud import BEFORE, OPENS  # noqa: PLC0415 (which imports this)
     from tests.bench.slack import LAB, caller_of  # noqa: PLC0415
 
     functions = Measured()
