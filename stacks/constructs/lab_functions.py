@@ -19,10 +19,10 @@ from stacks.constructs.permissions import Leave, Permissions
 from stacks.constructs.schedules import FAILSAFE, RESTORES, WINDOWS
 from stacks.names import Names
 
-# The AWS-only functions wait for replies, not for the processor; those that check many nodes or speak
-# to Kubernetes load more code, and more memory means more processor to load it with.
-LIGHT = 256
-HEAVY = 512
+# Chosen by measured cost and time: docs/reference/performance.md, "Memory". Somebody, or a node that costs money,
+# waits for those that open and close; nobody waits for the others.
+WAITED_FOR = 1024
+IN_THE_BACKGROUND = 512
 
 
 class LabFunctions(Construct):
@@ -69,6 +69,7 @@ class LabFunctions(Construct):
                 *p.seeing_capacity(),
                 p.invoking("experiments"),
             ],
+            memory_mib=WAITED_FOR,
         )
         self.nodegroups = self._function(
             "nodegroups",
@@ -79,6 +80,7 @@ class LabFunctions(Construct):
                 *p.seeing_capacity(),
                 *p.sizing(),
             ],
+            memory_mib=WAITED_FOR,
         )
         self.cluster = self._function(
             "cluster",
@@ -91,7 +93,7 @@ class LabFunctions(Construct):
                 p.reaching_the_cluster(),
                 p.seeing_groups(),
             ],
-            memory_mib=HEAVY,
+            memory_mib=WAITED_FOR,
             timeout=Duration.minutes(5),
             dead_letters=channels.dead_letters,
             # The guard asks again at its next sweep.
@@ -102,7 +104,7 @@ class LabFunctions(Construct):
             "Diagnosis: reads AWS and Kubernetes and names the cause of what is late or failed",
             {},
             [p.reading_the_ledger(), p.reaching_the_cluster(), *p.diagnosing()],
-            memory_mib=HEAVY,
+            memory_mib=WAITED_FOR,
             timeout=Duration.minutes(2),
         )
         self.guard = self._function(
@@ -133,7 +135,6 @@ class LabFunctions(Construct):
                 telling,
                 Leave(["sns:Publish"], [channels.swept.topic_arn]),
             ],
-            memory_mib=HEAVY,
             timeout=Duration.minutes(4),
             dead_letters=channels.dead_letters,
             # The next sweep is that near.
@@ -157,7 +158,6 @@ class LabFunctions(Construct):
                 p.reaching_the_cluster(),
                 p.invoking("diagnosis"),
             ],
-            memory_mib=HEAVY,
             timeout=Duration.minutes(3),
         )
         self.planner = self._function(
@@ -238,7 +238,7 @@ class LabFunctions(Construct):
         environment: Mapping[str, str],
         leaves: Sequence[Leave],
         *,
-        memory_mib: int = LIGHT,
+        memory_mib: int = IN_THE_BACKGROUND,
         timeout: Duration | None = None,
         dead_letters: sqs.IQueue | None = None,
         events_good_for: Duration | None = None,
