@@ -21,8 +21,8 @@ WORKFLOWS = {
     "EXPERIMENT_ARN": "experiment",
     "CHANGE_LAB_ARN": "change",
 }
-# A person waits for the start of it: memory is processor.
-MEMORY_MIB = 512
+# A person waits for the start of it: docs/reference/performance.md, "Memory".
+MEMORY_MIB = 1024
 # API Gateway waits 30 seconds.
 TIMEOUT = Duration.seconds(25)
 

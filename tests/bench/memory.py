@@ -13,9 +13,10 @@ from statistics import median
 from local.aws.lambda_durations import Measured, Work
 from local.cloud import Cloud
 from stacks import cost
-from tests.bench.figure import shown
 
 SIZES = (256, 512, 768, 1024, 1769)
+#: In the names of functions whose code is the CDK's.
+CDKS_OWN = "Handler"
 #: Those that a window's own way goes through, and the two that speak to Kubernetes.
 OF_A_WINDOW = ("leases", "nodegroups", "cluster", "guard")
 EVENTS = {f"first-event-{name}": "s" for name in OF_A_WINDOW}
@@ -37,15 +38,16 @@ def cold(works: Sequence[Work], lab: str, name: str) -> list[Work]:
 def table(works: Sequence[Work], lab: str) -> str:
     """Seconds to the answer of a first event and millionths of a dollar for it, by memory."""
     head = [f"{size} MiB" for size in SIZES]
-    lines = ["| function | has | Init s | event s | calls | " + " | ".join(head) + " |"]
+    lines = ["| function | MiB | Init | event | calls | " + " | ".join(head) + " |"]
     lines.append("|" + "---|" * (5 + len(SIZES)))
-    names = sorted({work.function.removeprefix(f"{lab}-") for work in works if work.init is not None})
+    found = {work.function.removeprefix(f"{lab}-") for work in works if work.init is not None}
+    names = sorted(name for name in found if CDKS_OWN not in name)
     for name in names:
         starts = cold(works, lab, name)
         init, event = median(work.init or 0.0 for work in starts), median(work.event for work in starts)
         work = Work(name, starts[0].memory, init, event, round(median(each.calls for each in starts)))
-        cells = [f"{shown(work.billed(size))} s, {shown(price(work, size) * 1e6)}" for size in SIZES]
-        fields = [name, str(work.memory), shown(init), shown(event), str(work.calls), *cells]
+        cells = [f"{work.billed(size):.2f}, {price(work, size) * 1e6:.1f}" for size in SIZES]
+        fields = [f"`{name}`", str(work.memory), f"{init:.2f}", f"{event:.2f}", str(work.calls), *cells]
         lines.append(f"| {' | '.join(fields)} |")
     return "\n".join(lines)
 
