@@ -4,7 +4,7 @@ Deployed only where the lab creates its cluster; an adopted one is left as it is
 cluster that works: what nodes need, nodes, what needs nodes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aws_cdk import Annotations, CfnOutput, Stack
 from aws_cdk import aws_iam as iam
@@ -13,18 +13,20 @@ from constructs import Construct
 
 from lamplighter.domain import device_plugin
 from lamplighter.domain.gpu_sharing import chart_values
+from lamplighter.domain.node_group_edit import NodeGroupSides
 from lamplighter.lab import Lab
 from lamplighter.lab_cluster import SystemNodes
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
 from stacks.constructs.denied_sizing import deny_sizing
-from stacks.constructs.deploy_steps import pools_step
+from stacks.constructs.deploy_steps import deploy_step, pools_step
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
 from stacks.constructs.gatekeeper import gatekeeper
 from stacks.constructs.gpu_pool import GpuPool
 from stacks.constructs.kubectl import Kubectl
 from stacks.constructs.network import Network
 from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeTaint
+from stacks.constructs.node_group_edits import sides, written
 from stacks.constructs.security_groups import SecurityGroups
 from stacks.constructs.workload_identity import WORKLOADS, PodIdentities, policy
 from stacks.manifests import RBAC, documents
@@ -35,6 +37,9 @@ AMI_PARAMETER = (
 )
 # Where the image brings a device plugin, the GPU Operator keeps its own away: a node takes one.
 OPERANDS_OFF = {"nvidia.com/gpu.deploy.operands": "false"}
+
+# What looks at an edit cannot wait for it.
+BEFORE_THE_EDIT = ("Code", "Gatekeeper")
 
 
 class ClusterStack(Stack):
@@ -100,7 +105,9 @@ class ClusterStack(Stack):
                 # A pod that starts before its association does not have it.
                 for add_on in add_ons.after_nodes:
                     add_on.node.add_dependency(association)
-        system = self._system_nodes(network, groups, control_plane, () if identities else policies)
+        system, system_sides = self._system_nodes(
+            network, groups, control_plane, () if identities else policies
+        )
         system.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
         for add_on in add_ons.after_nodes:
             add_on.node.add_dependency(system.resource)
@@ -145,6 +152,17 @@ class ClusterStack(Stack):
                 after=[system.resource, *add_ons.after_nodes],
             )
         self._outputs(network, groups, control_plane)
+        of_pools = {
+            pool.spec.name: sides(lab, pool.spec, pool.template, pool=name) for name, pool in pools.items()
+        }
+        self._edit_first({f"{lab.name}-ng-1": system_sides, **of_pools}, keeper)
+
+    def _edit_first(self, groups: Mapping[str, NodeGroupSides], keeper: Function) -> None:
+        """Nothing of the stack changes before the edit was looked at: a newer control plane cannot go back."""
+        edit = deploy_step(self, "Edit", kind="Edit", function=keeper, properties={"Groups": written(groups)})
+        for other in self.node.children:
+            if other is not edit and other.node.id not in BEFORE_THE_EDIT:
+                other.node.add_dependency(edit)
 
     def _system_nodes(
         self,
@@ -152,7 +170,7 @@ class ClusterStack(Stack):
         groups: SecurityGroups,
         control_plane: ControlPlane,
         policies: Sequence[iam.ManagedPolicy],
-    ) -> NodeGroup:
+    ) -> tuple[NodeGroup, NodeGroupSides]:
         nodes = self._lab.cluster.system_nodes
         spec = NodeGroupSpec(
             name=f"{self._lab.name}-ng-1",
@@ -170,7 +188,7 @@ class ClusterStack(Stack):
             taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in nodes.taints],
         )
         template = LaunchTemplate(self, "SystemLaunchTemplate", spec=spec, security_groups=groups.of_nodes)
-        return NodeGroup(
+        group = NodeGroup(
             self,
             "SystemNodes",
             spec=spec,
@@ -180,6 +198,7 @@ class ClusterStack(Stack):
             desired=nodes.nodes,
             policies=policies,
         )
+        return group, sides(self._lab, spec, template, desired=nodes.nodes)
 
     def _pool(
         self,

@@ -1,4 +1,4 @@
-"""CloudFormation's custom resources: present sizes, the gate, the currency, planning, and the last close.
+"""CloudFormation's custom resources: edits, present sizes, the gate, the currency, planning, and the last close.
 
 Answers CloudFormation itself and never leaves it waiting: whatever goes wrong is answered with FAILED and
 a one-line reason, which is what the person who deploys reads.
@@ -60,6 +60,29 @@ def _desired_size(event: Event) -> Answer:
     about_to_come = deploy_mark.justified(pool) if pool else 0
     found = NodeGroups(cluster).read(nodegroup)
     return Answer(name, data={"DesiredSize": max(found.desired, about_to_come) if found else 0})
+
+
+def _edit(event: Event) -> Answer:
+    """Fail an edit that EKS takes in two updates only, before anything is changed."""
+    from handlers.deploy_edit import checked  # noqa: PLC0415 -- only here
+
+    known = _known_as(event)
+    if event["RequestType"] == "Delete":
+        return Answer(known)
+    groups = _properties(event)["Groups"]
+    return Answer(checked(groups, (_before(event) or {}).get("Groups"), known))
+
+
+def _sizes(event: Event) -> Answer:
+    """What CloudFormation shall write of a pool's sizes."""
+    from handlers.deploy_sizes import sizes  # noqa: PLC0415 -- only here
+
+    known = _known_as(event)
+    return (
+        Answer(known)
+        if event["RequestType"] == "Delete"
+        else sizes(_properties(event), _before(event), known)
+    )
 
 
 def _pool_of(nodegroup: str) -> str | None:
@@ -220,13 +243,21 @@ def _properties(event: Event) -> dict[str, str]:
     return {key: str(value) for key, value in found.items()} if isinstance(found, Mapping) else {}
 
 
+def _before(event: Event) -> dict[str, str] | None:
+    """The properties that are deployed; None where nothing is."""
+    found = event.get("OldResourceProperties")
+    return {key: str(value) for key, value in found.items()} if isinstance(found, Mapping) else None
+
+
 def _known_as(event: Event) -> str:
     """The physical id that CloudFormation knows; one of ours for a resource that never came to be."""
     return str(event.get("PhysicalResourceId") or f"{event.get('LogicalResourceId', 'resource')}-not-created")
 
 
 KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
+    "Edit": _edit,
     "DesiredSize": _desired_size,
+    "Sizes": _sizes,
     "Group": _group,
     "Gate": _gate,
     "Pools": _pools,

@@ -2,7 +2,9 @@
 
 The function answers CloudFormation itself; there is no framework between them. Which step does what is
 said by its kind:
+Edit         fails an edit that EKS would refuse halfway, before anything is changed
 DesiredSize  the size a node group has now, so that a deploy leaves it alone
+Sizes        the sizes that CloudFormation writes to a pool's node group
 Group        the name of the Auto Scaling group behind a node group
 Gate         fails a deploy that changes a pool while a lease is on it
 Pools        fails a deploy that takes a pool, or nodes of it, away from a lease

@@ -1,7 +1,8 @@
-"""The function behind the cluster stack's own deploy steps: present sizes, and the gate before a change.
+"""The function behind the cluster stack's own deploy steps: edits, present sizes, and the gate before a change.
 
-It is the controller's deploy code with permissions of its own: it reads node groups and leases, and
-writes nothing but the marks of deploys. The ledger is named, not referred to: at a first deploy there is none yet.
+It is the controller's deploy code with permissions of its own: it reads node groups and leases, and writes
+nothing but the marks of deploys and a pool's new bounds. The ledger is named, not referred to: at a first deploy
+there is none yet.
 """
 
 from aws_cdk import Duration
@@ -27,13 +28,13 @@ def gatekeeper(
         code=code,
         environment={},
         permissions=[
-            permissions.on_nodegroups("DescribeNodegroup"),
+            *permissions.bounding(),
             permissions.reading_the_ledger(),
             permissions.marking_deploys(),
         ],
         description="At a deploy: the size a pool has, and whether its leases let it be changed",
         memory_mib=256,
-        timeout=Duration.seconds(60),
+        timeout=Duration.minutes(4),
         # CloudFormation has given up by then, and says so itself: there is no queue in its stack.
         events_good_for=Duration.minutes(5),
     )

@@ -55,9 +55,25 @@ class GpuPool(Construct):
             function=gatekeeper,
             properties={"Cluster": cluster_name, "Nodegroup": spec.name, "Digest": digest},
         )
+        self.spec, self.template = spec, template
         template.node.add_dependency(gate)
         # Right before the write: for as long as the pool is kept still, nobody can open it.
         size.node.add_dependency(gate, template)
+        # CloudFormation sends EKS either these or new nodes, never both in one update.
+        sizes = deploy_step(
+            self,
+            "Sizes",
+            kind="Sizes",
+            function=gatekeeper,
+            properties={
+                "Cluster": cluster_name,
+                "Nodegroup": spec.name,
+                "MaxSize": spec.max_size,
+                "DesiredSize": size.get_att("DesiredSize"),
+                "LaunchTemplateVersion": template.resource.attr_latest_version_number,
+                "KubernetesVersion": spec.kubernetes_version,
+            },
+        )
         self._gate = gate
         self.group = NodeGroup(
             self,
@@ -66,7 +82,8 @@ class GpuPool(Construct):
             cluster_name=cluster_name,
             subnets=[subnet],
             template=template,
-            desired=Token.as_number(size.get_att("DesiredSize")),
+            desired=Token.as_number(sizes.get_att("DesiredSize")),
+            most=Token.as_number(sizes.get_att("MaxSize")),
         )
 
     def comes_after(self, *others: IDependable) -> None:

@@ -104,7 +104,7 @@ class LaunchTemplate(Construct):
 
 
 class NodeGroup(Construct):
-    """The group itself; `desired` is a number or what a custom resource read from the group."""
+    """The group itself; `desired` and `most` are numbers or what a custom resource says."""
 
     def __init__(
         self,
@@ -116,6 +116,7 @@ class NodeGroup(Construct):
         subnets: Sequence[ec2.CfnSubnet],
         template: LaunchTemplate,
         desired: float,
+        most: float | None = None,
         policies: Sequence[iam.IManagedPolicy] = (),
     ) -> None:
         super().__init__(scope, construct_id)
@@ -144,7 +145,9 @@ class NodeGroup(Construct):
                 id=template.resource.ref, version=template.resource.attr_latest_version_number
             ),
             scaling_config=eks.CfnNodegroup.ScalingConfigProperty(
-                min_size=spec.min_size, max_size=spec.max_size, desired_size=desired
+                min_size=spec.min_size,
+                max_size=spec.max_size if most is None else most,
+                desired_size=desired,
             ),
             update_config=eks.CfnNodegroup.UpdateConfigProperty(
                 max_unavailable=1, update_strategy=spec.update_strategy

@@ -189,6 +189,13 @@ class Permissions:
             ),
         ]
 
+    def bounding(self) -> list[Leave]:
+        """Reading the pools' node groups, and writing their bounds through EKS alone."""
+        return [
+            self.on_nodegroups("DescribeNodegroup", "DescribeUpdate", "UpdateNodegroupConfig"),
+            Leave(["eks:DescribeUpdate"], [self._names.cluster_arn]),
+        ]
+
     def ending_strays(self) -> Leave:
         """Instances with a pool's tags that no group holds any more."""
         return Leave(

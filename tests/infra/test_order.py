@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from handlers import deploy_edit
+from lamplighter.domain.node_group_edit import NodeGroupSides, Side
 from tests.infra.conftest import Assembly, Template
 
 
@@ -69,7 +71,8 @@ def test_a_pool_is_shut_as_late_as_can_be(cluster: Template) -> None:
     gate, size = the(cluster, "Custom::LamplighterGate"), the(cluster, "Custom::LamplighterDesiredSize")
     group = node_group(cluster, "gpu-lab-ng-gpu")
     template = cluster.resources[group]["Properties"]["LaunchTemplate"]["Id"]["Ref"]
-    between = cluster.needs(group) - cluster.needs(gate) - {gate, template, size}
+    sizes = the(cluster, "Custom::LamplighterSizes")
+    between = cluster.needs(group) - cluster.needs(gate) - {gate, template, size, sizes}
 
     assert template in cluster.needs(size)
     assert {cluster.resources[name]["Type"] for name in between} == {
@@ -78,10 +81,109 @@ def test_a_pool_is_shut_as_late_as_can_be(cluster: Template) -> None:
     }
 
 
-def test_a_pools_size_is_what_the_group_says(cluster: Template) -> None:
-    properties = cluster.resources[node_group(cluster, "gpu-lab-ng-gpu")]["Properties"]
-    size = the(cluster, "Custom::LamplighterDesiredSize")
-    assert properties["ScalingConfig"]["DesiredSize"] == {"Fn::GetAtt": [size, "DesiredSize"]}
+def test_a_pools_size_is_what_the_group_says_unless_its_nodes_are_replaced_too(cluster: Template) -> None:
+    group = cluster.resources[node_group(cluster, "gpu-lab-ng-gpu")]["Properties"]
+    size, sizes = (the(cluster, f"Custom::Lamplighter{kind}") for kind in ("DesiredSize", "Sizes"))
+    told = cluster.resources[sizes]["Properties"]
+
+    assert {key: group["ScalingConfig"][key] for key in ("DesiredSize", "MaxSize")} == {
+        key: {"Fn::GetAtt": [sizes, key]} for key in ("DesiredSize", "MaxSize")
+    }
+    assert (told["DesiredSize"], told["MaxSize"]) == ({"Fn::GetAtt": [size, "DesiredSize"]}, 2)
+    # It is told whatever makes CloudFormation replace nodes.
+    assert (told["LaunchTemplateVersion"], told["KubernetesVersion"]) == (
+        group["LaunchTemplate"]["Version"],
+        group["Version"],
+    )
+
+
+def test_an_edit_is_looked_at_before_anything_changes(cluster: Template) -> None:
+    edit = the(cluster, "Custom::LamplighterEdit")
+    looking = cluster.needs(edit) | {edit}
+
+    waits = {name for name in cluster.resources if edit in cluster.needs(name)}
+    others = {cluster.resources[name]["Type"] for name in cluster.resources.keys() - waits - looking}
+    assert others == {"AWS::Lambda::EventInvokeConfig"}  # the looking function's own
+
+
+#: By key of the lab, whether CloudFormation has EKS replace nodes for it.
+EDITS: dict[str, tuple[dict[str, object], bool]] = {
+    "cluster.kubernetes_version": ({"cluster": {"kubernetes_version": "1.34"}}, True),
+    "cluster.workload_identity": ({"cluster": {"workload_identity": "pod"}}, True),
+    "tags": ({"tags": {"CostCentre": "4711"}}, False),
+    **{
+        f"pools.gpu.{key}": ({"pools": {"gpu": {key: value}}}, replaces)
+        for key, value, replaces in (
+            ("disk_gib", 200, True),
+            ("instance_type", "g5.2xlarge", True),
+            ("labels", {"a": "b"}, False),
+            ("metadata_hop_limit", 3, True),
+            ("packages", ["tree"], True),
+            ("taints", [], False),
+        )
+    },
+    **{
+        f"cluster.system_nodes.{key}": ({"cluster": {"system_nodes": {key: value}}}, replaces)
+        for key, value, replaces in (
+            ("disk_gib", 50, True),
+            ("instance_type", "m5.large", True),
+            ("labels", {"a": "b"}, False),
+            ("max_nodes", 5, False),
+            ("max_pods", 30, True),
+            ("metadata_hop_limit", 3, True),
+            ("min_nodes", 2, False),
+            ("nodes", 3, False),
+            ("packages", ["tree"], True),
+            ("taints", [{"key": "a"}], False),
+            ("update_packages", False, True),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("key", EDITS)
+def test_the_step_knows_what_each_key_of_a_node_group_does(
+    synthesise: Callable[..., Assembly], cluster: Template, key: str
+) -> None:
+    lab, replaces = EDITS[key]
+    changed = synthesise(**lab).template("gpu-lab-cluster")
+
+    before, now = groups(cluster), groups(changed)
+
+    seen = {
+        side: {
+            name for group in before for name in sided(before[group], side).changed(sided(now[group], side))
+        }
+        for side in ("replacing", "settings")
+    }
+    assert seen == (
+        {"replacing": {key}, "settings": set()} if replaces else {"replacing": set(), "settings": {key}}
+    )
+    # And so does CloudFormation.
+    for name, group in cluster.of_type("AWS::EKS::Nodegroup").items():
+        old, new = group["Properties"], changed.resources[name]["Properties"]
+        template = old["LaunchTemplate"]["Id"]["Ref"]
+        rolled = (
+            old["Version"] != new["Version"] or cluster.resources[template] != changed.resources[template]
+        )
+        differ = {one for one in old.keys() | new.keys() if old.get(one) != new.get(one)} - {"Version"}
+        touched = old["NodegroupName"] in {group for group in before if before[group] != now[group]}
+        assert (rolled, bool(differ)) == (touched and replaces, touched and not replaces)
+
+
+def test_a_pools_maximum_goes_with_anything(synthesise: Callable[..., Assembly], cluster: Template) -> None:
+    bigger = synthesise(pools={"gpu": {"max_nodes": 1}}).template("gpu-lab-cluster")
+
+    assert groups(bigger) == groups(cluster)
+
+
+def groups(cluster: Template) -> dict[str, NodeGroupSides]:
+    [step] = cluster.properties("Custom::LamplighterEdit")
+    return deploy_edit.read(step["Groups"])
+
+
+def sided(group: NodeGroupSides, side: str) -> Side:
+    return group.replacing if side == "replacing" else group.settings
 
 
 CHANGES_OF_A_POOL = {

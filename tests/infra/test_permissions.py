@@ -214,10 +214,12 @@ def test_kubernetes_is_reached_by_five_roles_through_one_group_each(controller: 
     assert not any("AccessPolicies" in entry for entry in entries)
 
 
-def test_the_gatekeeper_writes_nothing_but_its_own_marks(cluster: Template) -> None:
+def test_the_gatekeeper_writes_nothing_but_its_own_marks_and_bounds_through_eks(cluster: Template) -> None:
     may = set(allowed(cluster, "gpu-lab-ap-northeast-2-gatekeeper"))
     assert may == {
         "eks:DescribeNodegroup",
+        "eks:DescribeUpdate",
+        "eks:UpdateNodegroupConfig",
         "dynamodb:GetItem",
         "dynamodb:Query",
         "dynamodb:DeleteItem",

@@ -72,11 +72,15 @@ def test_a_refused_create_fails_the_stack_with_the_functions_words(aws, stacks, 
     assert [question["RequestType"] for question in asked(aws)] == ["Create", "Delete"]
 
 
-def test_a_refused_update_keeps_what_was(stacks, custom):
+def test_a_refused_update_keeps_what_was_and_is_asked_to_go_back(aws, stacks, custom):
     stacks.create({"Thing": custom(Size=2)})
     stack = stacks.update({"Thing": custom(Size=3, Fail="Update")})
     assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
     assert "the evening lease runs until 23:00" in stacks.reasons()
+    _, forward, back = asked(aws)
+    assert (forward["ResourceProperties"]["Size"], forward["OldResourceProperties"]["Size"]) == ("3", "2")
+    assert (back["ResourceProperties"]["Size"], back["OldResourceProperties"]["Size"]) == ("2", "3")
+    assert back["PhysicalResourceId"] == "thing"
 
 
 def test_a_refused_delete_fails_the_destroy(stacks, custom):

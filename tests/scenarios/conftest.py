@@ -22,6 +22,7 @@ ON_ONE_CLOUD = (
     "test_dead_for_a_day",
     "test_pages",
     "test_calendar_changes",
+    "test_edits",
     "test_upgrade",
     "test_deploys",
     "test_all_functions_deleted",

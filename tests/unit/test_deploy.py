@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -265,6 +266,123 @@ def test_a_curfew_without_a_node_group_fails_the_deploy_in_words(cloudformation:
     assert (
         "node group new is not in cluster lab, so its curfew has nothing" in cloudformation.answer["Reason"]
     )
+
+
+def groups(instance_type: str, labels: str) -> str:
+    """What the cluster stack says of one pool's node group."""
+    return json.dumps(
+        {
+            NODEGROUP: {
+                "replacing": {"digest": instance_type, "keys": {"pools.gpu.instance_type": instance_type}},
+                "settings": {"digest": labels, "keys": {"pools.gpu.labels": labels}},
+            }
+        }
+    )
+
+
+@pytest.mark.usefixtures("lab")
+def test_an_edit_that_eks_takes_in_two_updates_is_refused_and_may_go_back(
+    cloudformation: CloudFormation,
+) -> None:
+    before, now = groups("g5.xlarge", "a"), groups("g6.xlarge", "b")
+    cloudformation.asks("Create", "Edit", Groups=before)
+    known = cloudformation.answer["PhysicalResourceId"]
+
+    cloudformation.asks("Update", "Edit", known, {"Groups": before}, Groups=now)
+
+    refused = cloudformation.answer
+    assert (refused["Status"], refused["PhysicalResourceId"]) == ("FAILED", known)
+    assert refused["Reason"] == (
+        "EKS does not replace the nodes of a group and change its other settings in one update: deploy "
+        "pools.gpu.labels first and leave pools.gpu.instance_type as before, then deploy the rest"
+    )
+
+    # and on the way back the same step is asked again
+    cloudformation.asks("Update", "Edit", known, {"Groups": now}, Groups=before)
+    assert cloudformation.answer["Status"] == "SUCCESS"
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("old", [{"Groups": groups("g5.xlarge", "a")}, {}])
+def test_an_edit_that_eks_takes_whole_passes(cloudformation: CloudFormation, old: dict[str, str]) -> None:
+    cloudformation.asks("Update", "Edit", "edit-old", old, Groups=groups("g5.xlarge", "b"))
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
+
+
+@pytest.fixture
+def updates(lab: LabOnMoto) -> Iterator[list[str]]:
+    """How EKS's updates stand, one answer after the other, the last for good: moto has no DescribeUpdate."""
+    stand = ["InProgress", "Successful"]
+
+    def answer(**_: object) -> tuple[object, dict[str, object]]:
+        status = stand.pop(0) if len(stand) > 1 else stand[0]
+        return SimpleNamespace(status_code=200), {"update": {"status": status, "type": "ConfigUpdate"}}
+
+    events = boto3._get_default_session().events  # type: ignore[attr-defined]
+    events.register("before-call.eks.DescribeUpdate", answer)
+    yield stand
+    events.unregister("before-call.eks.DescribeUpdate", answer)
+
+
+def sizes(
+    cloudformation: CloudFormation, known: str, most: int, *, template: str, was: str
+) -> dict[str, Any]:
+    given = {**GROUP, "MaxSize": most, "DesiredSize": 0, "KubernetesVersion": "1.35"}
+    old = {**given, "LaunchTemplateVersion": was}
+    cloudformation.asks("Update", "Sizes", known, old, **{**given, "LaunchTemplateVersion": template})
+    return cloudformation.answer
+
+
+def test_sizes_alone_are_left_to_cloudformation(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    most = lab.sizes["maxSize"]
+
+    answer = sizes(cloudformation, "sizes-of-a/b at 0 of 2", most + 1, template="1", was="1")
+
+    assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most + 1}
+    assert lab.sizes["maxSize"] == most
+
+
+@pytest.mark.usefixtures("updates")
+def test_where_nodes_are_replaced_too_bounds_are_written_first_and_cloudformation_sees_no_other_sizes(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    most = lab.sizes["maxSize"]
+
+    answer = sizes(cloudformation, f"sizes-of-a/b at 1 of {most}", most + 1, template="2", was="1")
+
+    assert answer["Status"] == "SUCCESS", answer
+    assert answer["Data"] == {"DesiredSize": 1, "MaxSize": most}
+    assert lab.sizes["maxSize"] == most + 1
+
+    # and the next deploy that replaces nothing tells CloudFormation what there is
+    answer = sizes(cloudformation, answer["PhysicalResourceId"], most + 1, template="2", was="2")
+    assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most + 1}
+
+
+@pytest.mark.usefixtures("updates")
+def test_the_way_back_takes_the_bounds_back(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    most = lab.sizes["maxSize"]
+    forward = sizes(cloudformation, f"sizes-of-a/b at 0 of {most}", most + 1, template="2", was="1")
+
+    back = sizes(cloudformation, forward["PhysicalResourceId"], most, template="1", was="2")
+
+    assert back["Data"] == {"DesiredSize": 0, "MaxSize": most}
+    assert lab.sizes["maxSize"] == most
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("status", ["Failed", "InProgress"])
+def test_bounds_that_eks_does_not_bring_fail_the_deploy(
+    cloudformation: CloudFormation, updates: list[str], status: str
+) -> None:
+    updates[:] = [status]
+
+    answer = sizes(cloudformation, "sizes-of-a/b at 0 of 2", 7, template="2", was="1")
+
+    assert answer["Status"] == "FAILED"
+    assert answer["PhysicalResourceId"] == "sizes-of-a/b at 0 of 2"
+    assert f"maximum 7: it is {status}" in answer["Reason"]
 
 
 @pytest.mark.parametrize("kind", ["DesiredSize", "Gate", "Plan"])

@@ -33,6 +33,7 @@ class Deployment:
     import_existing: bool = False
     before: dict[str, Installed] = field(default_factory=dict)  # as it was when the operation began
     outdated: list[Installed] = field(default_factory=list)  # replaced, to be taken away when all is well
+    attempted: dict[str, Properties] = field(default_factory=dict)  # what a change in place failed to bring
     _scope: Scope | None = None
 
     def apply(self, template: Template, parameters: Mapping[str, str]) -> None:
@@ -100,7 +101,9 @@ class Deployment:
             if not kind.replaces(order.changed()):
                 stack.resource(resource, "UPDATE_IN_PROGRESS")
                 assert kind.update is not None  # noqa: S101 (else it replaces)
+                self.attempted[name] = properties
                 physical = kind.update(order, old.physical)
+                del self.attempted[name]
                 stack.installed[name] = Installed(resource, properties, physical, needs)
                 if physical.id != old.physical.id:
                     self.outdated.append(old)  # a custom resource replaced itself
@@ -154,14 +157,21 @@ class Deployment:
         stack.becomes("UPDATE_ROLLBACK_COMPLETE")
 
     def _put_back(self, name: str) -> None:
-        """Give a resource that was changed in place its old properties again."""
+        """Give a resource that was changed in place its old properties again.
+
+        A custom resource whose change failed is asked as well: nobody knows how far it came.
+        """
         old, now = self.before[name], self.stack.installed[name]
-        if now.properties == old.properties or not _same(now, old):
+        if not _same(now, old):
+            return
+        failed = self.attempted.get(name) if _is_custom(old.resource) else None
+        changed = failed or now.properties
+        if changed == old.properties:
             return
         kind = self.kind_of(old.resource.type, old.properties)
         assert kind.update is not None  # noqa: S101 (it was changed in place)
         self.stack.resource(old.resource, "UPDATE_IN_PROGRESS")
-        physical = kind.update(self._order(old.resource, old.properties, now.properties), now.physical)
+        physical = kind.update(self._order(old.resource, old.properties, changed), now.physical)
         self.stack.installed[name] = Installed(old.resource, old.properties, physical, old.needs)
         self.stack.resource(old.resource, "UPDATE_COMPLETE")
 
@@ -253,6 +263,10 @@ def _tagged(kind: Kind, properties: dict[str, Any], tags: Mapping[str, str]) -> 
     merged = {**tags, **({tag["Key"]: tag["Value"] for tag in own} if isinstance(own, list) else own)}
     as_list = [{"Key": key, "Value": value} for key, value in merged.items()]
     return {**properties, "Tags": merged if kind.tags == "map" else as_list}
+
+
+def _is_custom(resource: Resource) -> bool:
+    return resource.type.startswith(("Custom::", "AWS::CloudFormation::CustomResource"))
 
 
 def _same(one: Installed, other: Installed | None) -> bool:

@@ -1,0 +1,60 @@
+"""The sizes that CloudFormation writes to a pool's node group, where the same deploy replaces its nodes or not.
+
+CloudFormation does not do both in one update of a node group. So where a deploy replaces the nodes as well, the
+bounds are written here, and CloudFormation is told the sizes that it was told last: to it, they did not change.
+It is told the new ones at the next deploy that changes the pool and replaces nothing.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+
+from handlers.deploy_answer import Answer
+from lamplighter import clock
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.errors import OutsideFailed
+
+# What replaces nodes, as CloudFormation sees it.
+REPLACING = ("LaunchTemplateVersion", "KubernetesVersion")
+LOOK_SECONDS = 5.0
+# An update of sizes takes 10 to 30 s; the function has four minutes.
+PATIENCE = timedelta(minutes=3)
+_TOLD = re.compile(r".* at (\d+) of (\d+)")
+
+Properties = Mapping[str, str]
+
+
+def sizes(now: Properties, before: Properties | None, known: str | None) -> Answer:
+    """What to tell CloudFormation; the physical id carries it, for the next time.
+
+    `before` are the properties that are deployed, None at a first deploy.
+    """
+    wanted = (int(now["DesiredSize"]), int(now["MaxSize"]))
+    told = _TOLD.fullmatch(known or "")
+    replaces = before is not None and any(before.get(key) != now.get(key) for key in REPLACING)
+    if not (replaces and told):
+        return _answer(now, wanted)
+    _write(NodeGroups(now["Cluster"]), now["Nodegroup"], wanted[1])
+    return _answer(now, (int(told[1]), int(told[2])))
+
+
+def _answer(now: Properties, told: tuple[int, int]) -> Answer:
+    desired, most = told
+    name = f"sizes-of-{now['Cluster']}/{now['Nodegroup']} at {desired} of {most}"
+    return Answer(name, data={"DesiredSize": desired, "MaxSize": most})
+
+
+def _write(nodegroups: NodeGroups, name: str, most: int) -> None:
+    """Bring the group to its new maximum, and wait for EKS, which replaces no node before that."""
+    found = nodegroups.read(name)
+    if found is None or found.maximum == most:
+        return
+    update = nodegroups.bound(name, most, found.desired)
+    until = clock.now() + PATIENCE
+    while (now := nodegroups.update(name, update)).in_progress and clock.now() < until:
+        clock.sleep(LOOK_SECONDS)
+    if now.failed or now.in_progress:
+        why = "; ".join(now.errors) or f"it is {now.status}"
+        raise OutsideFailed(
+            f"eks:UpdateNodegroupConfig on {nodegroups.cluster}/{name}, maximum {most}: {why}"
+        )
