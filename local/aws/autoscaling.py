@@ -151,7 +151,7 @@ class AutoScaling:
                 if not ids or activity.id in ids
             ]
         activities.sort(key=lambda activity: activity["StartTime"], reverse=True)
-        return {"Activities": activities[: request.get("MaxRecords", 100)]}
+        return {"Activities": activities}
 
     def terminate_instance_in_auto_scaling_group(self, request: Document) -> Document:
         group, member = self._member(request["InstanceId"])

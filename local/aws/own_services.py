@@ -14,6 +14,8 @@ from moto.core.utils import get_service_model
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
+from local.aws.paging import paged
+
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -54,18 +56,22 @@ def _front(signing_name: str, parts: tuple[object, ...]) -> type[BaseResponse]:
             super().__init__(service_name=name)
             self.automated_parameter_parsing = True
 
-    operations = {xform_name(operation) for operation in get_service_model(name).operation_names}
-    for operation in operations:
+    for called in get_service_model(name).operation_names:
+        operation = xform_name(called)
         for part in parts:
             answer = getattr(part, operation, None)
             if callable(answer):
-                setattr(Front, operation, _method(answer))
+                setattr(Front, operation, _method(name, called, answer))
     return Front
 
 
-def _method(answer: Callable[[Document], Document | None]) -> Callable[[BaseResponse], ActionResult]:
+def _method(
+    service: str, operation: str, answer: Callable[[Document], Document | None]
+) -> Callable[[BaseResponse], ActionResult]:
     def method(self: BaseResponse) -> ActionResult:
-        return ActionResult(answer(dict(self.params)))
+        request = dict(self.params)
+        reply = answer(dict(request))
+        return ActionResult(reply and paged(service, operation, request, reply))
 
     return method
 

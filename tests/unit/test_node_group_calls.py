@@ -133,6 +133,21 @@ def test_nodes_are_replaced_only_by_a_version_update_that_is_under_way(eks: Stub
     assert node_groups(eks).rolling("gpu") is None
 
 
+def test_nodes_that_are_replaced_are_found_on_any_page_of_updates(eks: Stubber) -> None:
+    """EKS keeps every update, 100 a page, and promises no order."""
+    eks.add_response("list_updates", {"updateIds": ["u-1"], "nextToken": "more"}, UPDATES)
+    eks.add_response("list_updates", {"updateIds": ["u-2"]}, {**UPDATES, "nextToken": "more"})
+    for name, status in (("u-1", "Successful"), ("u-2", "InProgress")):
+        eks.add_response(
+            "describe_update", update(name, "VersionUpdate", status), {**UPDATES, "updateId": name}
+        )
+
+    found = node_groups(eks).rolling("gpu")
+
+    assert found is not None
+    assert found.id == "u-2"
+
+
 def test_an_update_is_read_with_its_errors(eks: Stubber) -> None:
     errors = [{"errorCode": "AccessDenied", "errorMessage": "no"}, {}]
     eks.add_response("describe_update", update("u-1", "ConfigUpdate", "Failed", errors=errors))

@@ -26,7 +26,8 @@ class Adoption:
         found = self.cluster_if_there(name)
         if found is None:
             with outside("eks:ListClusters", "all clusters"):
-                there = ", ".join(self._eks.list_clusters()["clusters"]) or "none"
+                pages = self._eks.get_paginator("list_clusters").paginate()
+                there = ", ".join(each for page in pages for each in page["clusters"]) or "none"
             raise BadInput(
                 f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
             )
@@ -63,7 +64,8 @@ class Adoption:
         found = self.group_if_there(cluster, name)
         if found is None:
             with outside("eks:ListNodegroups", cluster):
-                there = ", ".join(self._eks.list_nodegroups(clusterName=cluster)["nodegroups"]) or "none"
+                pages = self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster)
+                there = ", ".join(each for page in pages for each in page["nodegroups"]) or "none"
             raise BadInput(
                 f"NODEGROUP: cluster {cluster} has no managed node group '{name}'; it has: {there}"
             )

@@ -31,12 +31,14 @@ class AutoScaling:
     def group_of(self, cluster: str, nodegroup: str) -> Group | None:
         """The group that EKS made for a node group, found by EKS's own tags, or None."""
         with outside("autoscaling:DescribeAutoScalingGroups", f"{cluster}/{nodegroup}"):
-            found = self._asg.describe_auto_scaling_groups(
+            pages = self._asg.get_paginator("describe_auto_scaling_groups").paginate(
                 Filters=[
                     {"Name": "tag:eks:cluster-name", "Values": [cluster]},
                     {"Name": "tag:eks:nodegroup-name", "Values": [nodegroup]},
                 ]
-            )["AutoScalingGroups"]
+            )
+            # A page may be empty and have one after it: filters leave out what a page has.
+            found = [group for page in pages for group in page["AutoScalingGroups"]]
         return _group(found[0]) if found else None
 
     def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:

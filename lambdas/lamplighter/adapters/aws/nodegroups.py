@@ -84,9 +84,13 @@ class NodeGroups:
         return reply["update"].get("id", "")
 
     def rolling(self, name: str) -> Update | None:
-        """The version update that replaces the group's nodes right now, if one does."""
+        """The version update that replaces the group's nodes right now, if one does.
+
+        EKS keeps every update that there was, 100 a page, in no order that it promises.
+        """
         with outside("eks:ListUpdates", f"{self.cluster}/{name}"):
-            ids = self._eks.list_updates(name=self.cluster, nodegroupName=name)["updateIds"]
+            pages = self._eks.get_paginator("list_updates").paginate(name=self.cluster, nodegroupName=name)
+            ids = [update_id for page in pages for update_id in page["updateIds"]]
         for update_id in ids:
             found = self.update(name, update_id)
             if found.in_progress and found.kind == "VersionUpdate":

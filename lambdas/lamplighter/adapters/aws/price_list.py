@@ -41,16 +41,17 @@ class PriceList:
         """USD for an hour; where several products match, the dearest; None where the list has none."""
         wanted = {"regionCode": region, "instanceType": instance_type, **ORDINARY}
         with outside("pricing:GetProducts", f"{instance_type} in {region}"):
-            reply = self._pricing.get_products(
+            pages = self._pricing.get_paginator("get_products").paginate(
                 ServiceCode="AmazonEC2",
                 Filters=[
                     {"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in wanted.items()
                 ],
                 FormatVersion="aws_v1",
-                MaxResults=100,
+                PaginationConfig={"PageSize": 100},
             )
+            products = [product for page in pages for product in page["PriceList"]]
         try:
-            prices = [price for product in reply["PriceList"] for price in _hourly(json.loads(product))]
+            prices = [price for product in products for price in _hourly(json.loads(product))]
         except (AttributeError, InvalidOperation, KeyError, TypeError, ValueError) as error:
             raise OutsideFailed(
                 f"pricing:GetProducts on {instance_type} in {region} was answered in a form we do not know: "

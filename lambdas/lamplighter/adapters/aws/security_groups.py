@@ -26,12 +26,13 @@ class SecurityGroups:
     def named(self, lab: str, names: Sequence[str]) -> dict[str, str]:
         """The ids of a lab's own groups by their names; one that is not there is left out."""
         with outside("ec2:DescribeSecurityGroups", ", ".join(names)):
-            found = self._ec2.describe_security_groups(
+            pages = self._ec2.get_paginator("describe_security_groups").paginate(
                 Filters=[
                     {"Name": "tag:Name", "Values": list(names)},
                     {"Name": "tag:lamplighter:lab", "Values": [lab]},
                 ]
-            )["SecurityGroups"]
+            )
+            found = [group for page in pages for group in page["SecurityGroups"]]
         return {
             tag["Value"]: group["GroupId"]
             for group in found
