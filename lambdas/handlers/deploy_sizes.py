@@ -7,7 +7,6 @@ It is told the new ones at the next deploy that changes the pool and replaces no
 
 import re
 from collections.abc import Mapping
-from datetime import timedelta
 
 from handlers.deploy_answer import Answer
 from lamplighter import clock
@@ -16,9 +15,9 @@ from lamplighter.errors import OutsideFailed
 
 # What replaces nodes, as CloudFormation sees it.
 REPLACING = ("LaunchTemplateVersion", "KubernetesVersion")
-LOOK_SECONDS = 5.0
 # An update of sizes takes 10 to 30 s; the function has four minutes.
-PATIENCE = timedelta(minutes=3)
+LOOK_SECONDS = 5.0
+LOOKS = 36
 _TOLD = re.compile(r".* at (\d+) of (\d+)")
 
 Properties = Mapping[str, str]
@@ -50,8 +49,10 @@ def _write(nodegroups: NodeGroups, name: str, most: int) -> None:
     if found is None or found.maximum == most:
         return
     update = nodegroups.bound(name, most, found.desired)
-    until = clock.now() + PATIENCE
-    while (now := nodegroups.update(name, update)).in_progress and clock.now() < until:
+    for _ in range(LOOKS):
+        now = nodegroups.update(name, update)
+        if not now.in_progress:
+            break
         clock.sleep(LOOK_SECONDS)
     if now.failed or now.in_progress:
         why = "; ".join(now.errors) or f"it is {now.status}"

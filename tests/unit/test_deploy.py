@@ -13,6 +13,7 @@ import pytest
 
 from handlers import capacity, deploy, environment
 from handlers.leases import STEPS
+from lamplighter.adapters.aws import calls
 from lamplighter.domain.audit import Entry
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
@@ -311,15 +312,16 @@ def test_an_edit_that_eks_takes_whole_passes(cloudformation: CloudFormation, old
 
 
 @pytest.fixture
-def updates(lab: LabOnMoto) -> Iterator[list[str]]:
+def updates(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """How EKS's updates stand, one answer after the other, the last for good: moto has no DescribeUpdate."""
     stand = ["InProgress", "Successful"]
+    monkeypatch.setattr("handlers.deploy_sizes.LOOK_SECONDS", 0)
 
     def answer(**_: object) -> tuple[object, dict[str, object]]:
         status = stand.pop(0) if len(stand) > 1 else stand[0]
         return SimpleNamespace(status_code=200), {"update": {"status": status, "type": "ConfigUpdate"}}
 
-    events = boto3._get_default_session().events  # type: ignore[attr-defined]
+    events = calls.client("eks").meta.events
     events.register("before-call.eks.DescribeUpdate", answer)
     yield stand
     events.unregister("before-call.eks.DescribeUpdate", answer)
