@@ -101,6 +101,9 @@ def lab_file(cluster: FoundCluster, group: FoundGroup) -> Iterator[str]:
     yield "pools:"
     yield f"  {POOL}:"
     yield f"    existing: {group.name}"
+    # Only where it must be named: a node group that is made anew under its name gets another group.
+    if group.group and not group.group.startswith(f"eks-{group.name}-"):
+        yield f"    auto_scaling_group: {group.group}"
     if kind:
         yield f"    instance_type: {kind}"
     yield f"    max_nodes: {max(1, group.maximum)}"

@@ -29,7 +29,7 @@ from local.background import Background
 from local.clock import VirtualClock
 from local.clock_page import ClockPage
 from local.endpoints import Endpoints
-from local.existing import made_by_others
+from local.existing import made_by_others, older_groups
 from local.faults.page import FaultsPage
 from local.faults.switchboard import Switchboard
 from local.fleet.fleet import Fleet
@@ -263,6 +263,7 @@ class Cloud:
         """The cluster's stack before the start, what follows from the start on."""
         existing = made_by_others(self.lab, self._work)
         if existing:
+            self.aws.behaviours.nodegroups.older_groups |= older_groups(self.lab)
             self._progress(f"making the cluster {self.lab.cluster_name} that the lab adopts")
             self.aws.assets.read(existing[0].folder)
             self._complete(existing[1])

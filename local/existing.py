@@ -15,6 +15,15 @@ from local.assembly import Assembly, StackTemplate, synthesise
 GROUP = {"instance_type": "g5.xlarge", "max_nodes": 2}
 
 
+def older_groups(lab: Lab) -> dict[str, str]:
+    """By adopted node group its Auto Scaling group, where the lab says that it is named otherwise than EKS does."""
+    return {
+        pool.existing: pool.auto_scaling_group
+        for pool in lab.pools.values()
+        if pool.existing and pool.auto_scaling_group
+    }
+
+
 def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | None:
     """The assembly and stack of what a lab adopts; None for a lab that makes its own cluster."""
     cluster = lab.cluster.existing

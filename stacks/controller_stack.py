@@ -32,6 +32,7 @@ from stacks.constructs.pages import Pages, PagesBucket
 from stacks.constructs.permissions import Permissions
 from stacks.constructs.rules import Rules
 from stacks.constructs.schedules import Schedules
+from stacks.constructs.trail_rules import group_names
 from stacks.constructs.workflows import accept_invocations
 from stacks.names import Names
 
@@ -94,6 +95,7 @@ class ControllerStack(Stack):
             guard=functions.guard.function,
             planner=functions.planner.function,
             nodegroups=permissions.nodegroup_names,
+            groups=group_names(lab),
             close_lab=close.workflow,
             pages=channels.pages,
             dead_letters=channels.dead_letters,

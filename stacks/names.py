@@ -112,6 +112,6 @@ class Names:
         """The names of the nodes' two groups, the node group's and the auxiliary one's."""
         return f"{self.lab}-node", f"{self.lab}-node-group-sg"
 
-    def autoscaling_groups_arn(self, nodegroup: str) -> str:
-        """EKS names the group behind a node group `eks-<nodegroup>-<uuid>`."""
-        return self.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/eks-{nodegroup}-*")
+    def autoscaling_group_arn(self, group: str) -> str:
+        """Of the Auto Scaling groups of that name, which may end in `*`."""
+        return self.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{group}")

@@ -172,12 +172,29 @@ def _plan(event: Event) -> Answer:
     from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- on first use
 
     if event["RequestType"] != "Delete":
+        _all_groups_are_reached()
         _may_open_again()
         planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
         unknown = planned.get("unknown")
         if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
             raise BadInput("; ".join(map(str, unknown)))
     return Answer("plan")
+
+
+def _all_groups_are_reached() -> None:
+    """An adopted pool whose Auto Scaling group our roles and rules do not name would have half a failsafe."""
+    from handlers.environment import lab  # noqa: PLC0415 -- only here
+    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415
+
+    for pool, settings in lab().pools.items():
+        if settings.existing is None:
+            continue
+        found = NodeGroups(lab().cluster_name).read(settings.existing)
+        if found is not None and found.group and not lab().reaches(pool, found.group):
+            raise BadInput(
+                f"pools.{pool}.auto_scaling_group: is {settings.auto_scaling_group or 'left out'}, and the Auto "
+                f"Scaling group behind node group {settings.existing} is {found.group}: write that"
+            )
 
 
 def _may_open_again() -> None:

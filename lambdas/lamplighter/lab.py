@@ -172,6 +172,18 @@ class Lab(Part):
         """The node group behind a pool."""
         return self.pools[pool].existing or f"{self.name}-ng-{pool}"
 
+    def group_prefix(self, pool: str) -> str:
+        """How EKS begins the name of the Auto Scaling group behind a pool, since spring 2021.
+
+        Those made before are `eks-<uuid>`, and the lab names them (aws/containers-roadmap 1304, eksctl 3203).
+        """
+        return f"eks-{self.nodegroup_name(pool)}-"
+
+    def reaches(self, pool: str, group: str) -> bool:
+        """Whether what the lab's roles and rules may touch of a pool includes the Auto Scaling group of that name."""
+        named = self.pools[pool].auto_scaling_group
+        return group == named if named else group.startswith(self.group_prefix(pool))
+
     def pool_of(self, window: Window) -> str:
         """The name of the pool a window opens."""
         return window.pool if window.pool is not None else next(iter(self.pools))

@@ -11,6 +11,8 @@ CALENDAR_FILE = r"^[A-Za-z0-9_][A-Za-z0-9_. -]*(/[A-Za-z0-9_][A-Za-z0-9_. -]*)*\
 COURSE_CALENDAR = rf"^https://[^\s/?#@\\]+([/?#]\S*)?$|{CALENDAR_FILE}"
 WINDOW_NAME = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$"
 NODEGROUP_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"
+# Auto Scaling takes other characters too; EKS gives none of them.
+AUTO_SCALING_GROUP = "^[A-Za-z0-9][A-Za-z0-9_-]{0,254}$"
 CLUSTER_NAME = "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 INSTANCE_TYPE = r"^[a-z][a-z0-9-]*\.[a-z0-9-]+$"
 ADD_ON = "^[a-z0-9][a-z0-9_-]{0,99}$"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from lamplighter.lab_names import AMI_TYPE, INSTANCE_TYPE, NODEGROUP_NAME
+from lamplighter.lab_names import AMI_TYPE, AUTO_SCALING_GROUP, INSTANCE_TYPE, NODEGROUP_NAME
 from lamplighter.lab_types import Amount, Part, Start, unit
 
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
@@ -39,6 +39,13 @@ class Pool(Part):
         pattern=NODEGROUP_NAME,
         description="A node group that exists already, to adopt; what is then left out is read from AWS.",
         examples=["my-gpu-nodes"],
+    )
+    auto_scaling_group: str | None = Field(
+        None,
+        pattern=AUTO_SCALING_GROUP,
+        description="The Auto Scaling group of an existing node group, where its name does not begin with"
+        " eks-NODEGROUP-, as of those made before spring 2021; lamplighter adopt prints it.",
+        examples=["eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"],
     )
     instance_type: str = Field(
         "g5.xlarge",

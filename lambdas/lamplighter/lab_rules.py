@@ -80,6 +80,12 @@ def _pools(lab: Lab) -> Iterator[Misfit]:
                 "is not adopted, but nothing is created in an existing cluster; name its node group in existing",
                 ((*path, "existing"), ("cluster", "existing")),
             )
+        if pool.auto_scaling_group is not None and pool.existing is None:
+            yield Misfit(
+                (*path, "auto_scaling_group"),
+                "is for a node group that exists already, and EKS names that of a new one; leave it out",
+                ((*path, "existing"),),
+            )
         group = lab.nodegroup_name(name)
         if len(group) > LONGEST_NODEGROUP_NAME:
             yield Misfit(

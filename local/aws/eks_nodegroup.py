@@ -47,12 +47,14 @@ class Nodegroup:
     played_image: str | None = None
     #: The day of its image's release.
     released: str = "20260714"
+    #: Its Auto Scaling group's, where EKS did not name it after the node group yet.
+    older_group: str = ""
     uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property
     def group(self) -> str:
         """The name of the Auto Scaling group behind it."""
-        return f"eks-{self.name}-{self.uuid}"
+        return self.older_group or f"eks-{self.name}-{self.uuid}"
 
     @property
     def image(self) -> str:

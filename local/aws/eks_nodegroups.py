@@ -62,6 +62,8 @@ class Nodegroups:
         self._chance = random.Random(seed)  # noqa: S311 (jitter)
         self._templates = DerivedTemplates(surroundings)
         self._nodegroups: dict[tuple[str, str], Nodegroup] = {}
+        #: By node group its Auto Scaling group, of those made before spring 2021: eks-<uuid>.
+        self.older_groups: dict[str, str] = {}
         self._lock = threading.RLock()
         self._health = Health(agenda, scaling, self.behind)
         scaling.listeners.gone.append(self._gone)
@@ -102,6 +104,7 @@ class Nodegroups:
             update_config=request.get("updateConfig") or {"maxUnavailable": 1},
             created=now,
             modified=now,
+            older_group=self.older_groups.get(name, ""),
         )
         nodegroup.arn += nodegroup.uuid
         with self._lock:

@@ -73,6 +73,9 @@ class Permissions:
         self._names = names
         self._adopted = lab.cluster.existing is not None
         self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools]
+        self._group_names = [
+            lab.pools[pool].auto_scaling_group or f"{lab.group_prefix(pool)}*" for pool in lab.pools
+        ]
         self._nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
 
     def on_nodegroups(self, *actions: str) -> Leave:
@@ -84,17 +87,17 @@ class Permissions:
         )
 
     def on_groups(self, *actions: str) -> Leave:
-        """On the Auto Scaling groups of the pools: by EKS's prefix for their names, and by its tags."""
+        """On the Auto Scaling groups of the pools: by their names or EKS's prefix for them, and by its tags."""
         return Leave(
             [f"autoscaling:{action}" for action in actions],
-            [self._names.autoscaling_groups_arn(name) for name in self.nodegroup_names],
+            [self._names.autoscaling_group_arn(name) for name in self._group_names],
             {
                 "StringEquals": {
                     "autoscaling:ResourceTag/eks:cluster-name": self._names.cluster,
                     "autoscaling:ResourceTag/eks:nodegroup-name": self.nodegroup_names,
                 }
             },
-            wide="EKS names the group with an id of its own; the condition on its tags names the pool.",
+            wide="An ARN of a group has an id of its own; the condition on EKS's tags names the pool.",
         )
 
     def reading_the_ledger(self) -> Leave:

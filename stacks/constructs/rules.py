@@ -15,7 +15,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
-from stacks.constructs.trail_rules import TrailRules
+from stacks.constructs.trail_rules import GroupName, TrailRules
 from stacks.names import Names
 
 SWEEP = Duration.minutes(5)
@@ -37,6 +37,7 @@ class Rules(Construct):
         guard: lambda_.IFunction,
         planner: lambda_.IFunction,
         nodegroups: Sequence[str],
+        groups: Sequence[GroupName],
         close_lab: sfn.IStateMachine,
         pages: sns.ITopic,
         dead_letters: sqs.IQueue,
@@ -65,7 +66,7 @@ class Rules(Construct):
             description="Auto Scaling started, failed to start or ended an instance of a pool",
             event_pattern=events.EventPattern(
                 source=["aws.autoscaling"],
-                detail={"AutoScalingGroupName": [{"prefix": f"eks-{name}-"} for name in nodegroups]},
+                detail={"AutoScalingGroupName": list(groups)},
             ),
             targets=[_invoke(guard, dead_letters, SWEEP)],
         )
@@ -93,6 +94,7 @@ class Rules(Construct):
             "Trail",
             names=names,
             nodegroups=nodegroups,
+            groups=groups,
             target=_invoke(guard, dead_letters, SWEEP),
         )
 

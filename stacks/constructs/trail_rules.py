@@ -9,7 +9,11 @@ from aws_cdk import Aws
 from aws_cdk import aws_events as events
 from constructs import Construct
 
+from lamplighter.lab import Lab
 from stacks.names import Names
+
+GroupName = str | Mapping[str, str]
+"""An Auto Scaling group in a pattern of events: its name, or how it begins."""
 
 # Every call that may give a pool nodes, or bounds to have them; those that only read wake nobody.
 OF_NODEGROUPS = ["UpdateNodegroupConfig", "UpdateNodegroupVersion"]
@@ -26,6 +30,11 @@ OF_GROUPS = [
 ]
 
 
+def group_names(lab: Lab) -> list[GroupName]:
+    """The groups behind a lab's pools."""
+    return [pool.auto_scaling_group or {"prefix": lab.group_prefix(name)} for name, pool in lab.pools.items()]
+
+
 class TrailRules(Construct):
     """Three rules with one target: a call on a node group, on the group behind it, an instance with its tags."""
 
@@ -36,6 +45,7 @@ class TrailRules(Construct):
         *,
         names: Names,
         nodegroups: Sequence[str],
+        groups: Sequence[GroupName],
         target: events.IRuleTarget,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -54,7 +64,7 @@ class TrailRules(Construct):
             "Somebody changed the Auto Scaling group of a pool (needs a CloudTrail trail)",
             "aws.autoscaling",
             OF_GROUPS,
-            {"autoScalingGroupName": [{"prefix": f"eks-{name}-"} for name in nodegroups]},
+            {"autoScalingGroupName": list(groups)},
         )
         tags = {"key": ["eks:nodegroup-name"], "value": list(nodegroups)}
         self._rule(

@@ -18,13 +18,15 @@ from tests.scenarios.lab_day import LabDay
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 CLUSTER, GROUP = "their-cluster", "their-gpus"
+#: The node group is older than spring 2021: EKS named the group behind it otherwise then.
+BEHIND = "eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"
 #: What instance type and how many nodes the group may have is left to AWS.
 LAB = f"""
 name: adopted-lab
 time_zone: UTC
 cluster: {{existing: {CLUSTER}}}
 pools:
-  gpu: {{existing: {GROUP}}}
+  gpu: {{existing: {GROUP}, auto_scaling_group: {BEHIND}}}
 windows:
   - {{name: evening, dates: [2026-12-01], start: "20:00", end: "21:00"}}
 """
@@ -89,6 +91,19 @@ def test_a_lease_opens_and_closes_it_as_any_pool(adopted: LabDay) -> None:
     assert {v["verdict"] for v in adopted.receipt(lease.id)["verdicts"]} == {"passed"}
 
 
+def test_a_lab_that_does_not_name_the_old_group_is_not_deployed(adopted: LabDay, tmp_path: Path) -> None:
+    path = tmp_path / "lab.yaml"
+    path.write_text(LAB.replace(f", auto_scaling_group: {BEHIND}", ""), "utf-8")
+
+    [stack] = adopted.cloud.deploy(path)
+
+    assert stack.status == "UPDATE_ROLLBACK_COMPLETE"
+    assert (
+        "pools.gpu.auto_scaling_group: is left out, and the Auto Scaling group behind node group their-gpus is "
+        f"{BEHIND}: write that"
+    ) in stack.failure()
+
+
 def test_a_second_lab_cannot_claim_the_same_node_group(adopted: LabDay, tmp_path: Path) -> None:
     rival = tmp_path / "rival.yaml"
     rival.write_text(LAB.replace("adopted-lab", "rival-lab"), "utf-8")
@@ -120,7 +135,8 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     printed = tmp_path / "lab.yaml"
     printed.write_text(ready.stdout, "utf-8")
     assert adopted.command("check", "--lab", str(printed)).code == 0
-    assert labfile.load(printed).pools["gpu"].instance_type == "g5.xlarge"
+    pool = labfile.load(printed).pools["gpu"]
+    assert (pool.instance_type, pool.auto_scaling_group) == ("g5.xlarge", BEHIND)
 
     eks = adopted.api("eks")
     adopted.until_updated()

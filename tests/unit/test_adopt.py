@@ -153,6 +153,19 @@ def test_what_is_printed_is_a_lab_file(tmp_path: Path) -> None:
     assert (lab.pools["gpu"].max_nodes, lab.mode("gpu")) == (3, "watch")
 
 
+def test_an_old_group_is_named_and_a_new_one_is_not(tmp_path: Path) -> None:
+    """The name of a new one follows from the node group's, and changes when that is made anew."""
+    old, new = "eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f", "eks-gpus-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"
+
+    named = labfile.load(written(tmp_path, replace(GROUP, group=old)))
+    assert named.pools["gpu"].auto_scaling_group == old
+    assert (named.reaches("gpu", old), named.reaches("gpu", new)) == (True, False)
+
+    by_prefix = labfile.load(written(tmp_path, replace(GROUP, group=new)))
+    assert by_prefix.pools["gpu"].auto_scaling_group is None
+    assert (by_prefix.reaches("gpu", old), by_prefix.reaches("gpu", new)) == (False, True)
+
+
 @pytest.mark.parametrize(
     ("cluster", "name"), [("Prod", "prod"), ("1st.cluster", "lab-1st-cluster"), ("-x-", "x")]
 )
@@ -188,6 +201,8 @@ def test_a_cluster_is_read_as_eks_tells_it(cluster: str) -> None:
     assert (found.name, found.version, found.region) == ("team", "1.34", "eu-central-1")
     assert (group.minimum, group.maximum, group.desired) == (1, 3, 2)
     assert group.instance_types == ("g5.2xlarge",)
+    seen = boto3.client("eks").describe_nodegroup(clusterName=cluster, nodegroupName="gpus")["nodegroup"]
+    assert [group.group] == [behind["name"] for behind in seen["resources"]["autoScalingGroups"]]
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones(cluster: str) -> None:

@@ -141,6 +141,7 @@ def test_the_default_lease_is_within_the_longest() -> None:
         ("pools: {gpu: {taints: [{key: nvidia.com/gpu, effect: NoExecute}]}}", "pools.gpu.taints.0"),
         ("pools: {gpu: {max_nodes: 3}}\nquotas: {g_and_vt_vcpus: 8}", "pools.gpu.max_nodes"),
         ("pools: {gpu: {existing: ng}}", "pools.gpu.existing"),
+        ("pools: {gpu: {auto_scaling_group: eks-1}}", "pools.gpu.auto_scaling_group"),
         ("cluster: {existing: c}", "pools.gpu"),
         ("slack: {roles: {a: {members: [U1], may: [open], pools: [b]}}}", "slack.roles.a.pools.0"),
         ("cluster: {zones: [ap-northeast-2a, ap-northeast-2b, ap-northeast-2zz]}", "cluster.zones.2"),

@@ -46,6 +46,8 @@ class FoundGroup:
     release: str = ""
     """Of its image: 1.35.4-20260714."""
     subnets: tuple[str, ...] = ()
+    group: str = ""
+    """The name of the Auto Scaling group behind it."""
 
 
 @dataclass(frozen=True)

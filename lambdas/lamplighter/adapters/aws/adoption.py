@@ -93,6 +93,7 @@ class Adoption:
             group_tags=self._group_tags(found),
             release=found.get("releaseVersion", ""),
             subnets=tuple(found.get("subnets", [])),
+            group=next(iter(_group_names(found)), ""),
         )
 
     def _instance_types(self, found: "NodegroupTypeDef") -> tuple[str, ...]:
@@ -104,8 +105,7 @@ class Adoption:
         return (named,) if named else ()
 
     def _group_tags(self, found: "NodegroupTypeDef") -> dict[str, str]:
-        groups = found.get("resources", {}).get("autoScalingGroups", [])
-        names = [group["name"] for group in groups if "name" in group]
+        names = _group_names(found)
         if not names:
             return {}
         with outside("autoscaling:DescribeAutoScalingGroups", names[0]):
@@ -115,3 +115,8 @@ class Adoption:
             for group in described["AutoScalingGroups"]
             for tag in group.get("Tags", [])
         }
+
+
+def _group_names(found: "NodegroupTypeDef") -> list[str]:
+    groups = found.get("resources", {}).get("autoScalingGroups", [])
+    return [group["name"] for group in groups if "name" in group]
