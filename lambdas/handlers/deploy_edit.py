@@ -1,29 +1,41 @@
-"""The first step of a deploy of the cluster: refuse what EKS would refuse halfway, before anything is changed."""
+"""The first step of a deploy of the cluster: refuse before anything is changed what would be refused halfway.
+
+Halfway is too late: a control plane that has a newer version cannot go back to the one before.
+"""
 
 import hashlib
 import json
 
+from handlers import deploy_mark
+from handlers.environment import lab
 from lamplighter.domain.node_group_edit import NodeGroupSides, Side, two_deploys
 from lamplighter.errors import Refused
 
 
-def checked(groups: str, before: str | None, known: str | None) -> str:
-    """The physical id of node groups that a deploy may bring; Refused where it takes two deploys.
+def checked(groups: str, before: str | None, known: str) -> str:
+    """The physical id of the node groups that a deploy would make; Refused where EKS or a lease is in the way.
 
-    `groups` and `before` are JSON, by group its two sides; `known` is the id that CloudFormation has. An edit that
-    was refused keeps the id it had, so that the way back from it is no edit.
+    `groups` and `before` are JSON, by group its two sides; `known` is the id that CloudFormation has. The id says what
+    is deployed and what was before: on its way back CloudFormation asks for that again, and leases that came since do
+    not keep it from going.
     """
-    name = f"edit-{hashlib.sha256(groups.encode()).hexdigest()[:16]}"
-    if before is None or known == name:
-        return name
-    found = two_deploys(read(before), read(groups))
+    now, then = _digest(groups), _digest(before) if before else "nothing"
+    if before is None or known.startswith(f"edit-{now}-"):
+        return known if known.startswith("edit-") else f"edit-{now}-after-{then}"
+    old, new = read(before), read(groups)
+    found = two_deploys(old, new)
     if found is not None:
         kept = f" and leave {_listed(found.then)} as before" if found.then else ""
         raise Refused(
             "EKS does not replace the nodes of a group and change its other settings in one update: "
             f"deploy {_listed(found.first)} first{kept}, then deploy the rest"
         )
-    return name
+    if not known.endswith(f"-after-{now}"):
+        for pool in lab().pools:
+            group = lab().nodegroup_name(pool)
+            if group in old and group in new and old[group] != new[group]:
+                deploy_mark.refuse_change(pool)
+    return f"edit-{now}-after-{then}"
 
 
 def read(groups: str) -> dict[str, NodeGroupSides]:
@@ -32,6 +44,10 @@ def read(groups: str) -> dict[str, NodeGroupSides]:
         name: NodeGroupSides(Side(**group["replacing"]), Side(**group["settings"]))
         for name, group in json.loads(groups).items()
     }
+
+
+def _digest(groups: str) -> str:
+    return hashlib.sha256(groups.encode()).hexdigest()[:16]
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -87,6 +87,12 @@ def _refuse_if_held(leases: list[Lease], write: Write) -> None:
         )
 
 
+def refuse_change(pool: str) -> None:
+    """Refused while somebody holds the pool; nothing is marked, the gate looks again."""
+    with _if_there_is_a_ledger():
+        _refuse_if_held(_ledger().leases(pool), Write.CHANGE)
+
+
 def refuse_fewer(pool: str, most: int) -> None:
     """Refused where at any instant granted leases have more nodes than that."""
     now, leases = clock.now(), list[Lease]()

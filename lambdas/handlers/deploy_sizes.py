@@ -31,10 +31,14 @@ def sizes(now: Properties, before: Properties | None, known: str | None) -> Answ
     wanted = (int(now["DesiredSize"]), int(now["MaxSize"]))
     told = _TOLD.fullmatch(known or "")
     replaces = before is not None and any(before.get(key) != now.get(key) for key in REPLACING)
-    if not (replaces and told):
+    if not told:
         return _answer(now, wanted)
-    _write(NodeGroups(now["Cluster"]), now["Nodegroup"], wanted[1])
-    return _answer(now, (int(told[1]), int(told[2])))
+    before_that = (int(told[1]), int(told[2]))
+    answer = before_that if replaces else wanted
+    if answer == before_that:
+        # CloudFormation sends EKS no sizes.
+        _write(NodeGroups(now["Cluster"]), now["Nodegroup"], wanted[1])
+    return _answer(now, answer)
 
 
 def _answer(now: Properties, told: tuple[int, int]) -> Answer:

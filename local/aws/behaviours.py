@@ -14,6 +14,7 @@ from local.aws.eks_clusters import Clusters
 from local.aws.eks_faults import NodegroupFaults
 from local.aws.eks_nodegroups import Nodegroups
 from local.aws.eks_nodes import Fleet, Nodes
+from local.aws.eks_tags import Tags
 from local.aws.eks_updates import Updates
 from local.aws.events import Events
 from local.aws.launch_faults import LaunchFaults
@@ -70,13 +71,14 @@ class Behaviours:
         self.paths = NetworkPaths(surroundings)
         access = Access(surroundings, self.clusters)
         self.addons = Addons(surroundings, self._agenda, self.clusters, updates)
+        tags = Tags(self.clusters.tagged, nodegroups.tagged, self.addons.tagged, access.tagged)
         self._workflows = StepFunctions(surroundings, self._agenda, seed)
         self._scheduler = Scheduler(surroundings, self._agenda, seed)
         lives.install()
         security_group_rules.install()
         Events(surroundings, self._agenda).install()
         server.application.services |= {
-            "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons),
+            "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons, tags),
             "autoscaling": application("autoscaling", autoscaling),
             "states": application("states", self._workflows),
             "servicequotas": application("servicequotas", Quotas(surroundings, self.faults)),

@@ -1,6 +1,7 @@
 """Who may enter an EKS cluster: access entries with their policies, and pod identity associations."""
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from local.aws.eks_clusters import Clusters
@@ -64,6 +65,13 @@ class Access:
         }
         self._entries[cluster, principal] = Entry(document)
         return {"accessEntry": document}
+
+    def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """ARN and tags of each."""
+        for entry in list(self._entries.values()):
+            yield entry.document["accessEntryArn"], entry.document["tags"]
+        for known in list(self._pod_identities.values()):
+            yield known["associationArn"], known["tags"]
 
     def describe_access_entry(self, request: Document) -> Document:
         return {"accessEntry": self._entry(request).document}

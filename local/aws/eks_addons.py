@@ -1,6 +1,7 @@
 """EKS add-ons: their versions, and being ACTIVE soon. What runs in the cluster for them, whoever listens does."""
 
 import secrets
+from collections.abc import Iterator
 from typing import Protocol
 
 from local.aws.agenda import Agenda
@@ -69,6 +70,10 @@ class Addons:
         self._addons[cluster, name] = addon
         self._agenda.after(CREATE_SECONDS, lambda: self._come(addon))
         return {"addon": addon}
+
+    def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """ARN and tags of each."""
+        yield from ((addon["addonArn"], addon["tags"]) for addon in list(self._addons.values()))
 
     def describe_addon(self, request: Document) -> Document:
         return {"addon": self._addon(request)}

@@ -4,7 +4,7 @@ and what DescribeCluster says. The control plane itself runs elsewhere and is to
 
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -78,6 +78,11 @@ class Clusters:
 
     def describe_cluster(self, request: Document) -> Document:
         return {"cluster": self._described(self.cluster(request["name"]))}
+
+    def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """ARN and tags of each."""
+        for cluster in list(self._clusters.values()):
+            yield cluster.document["arn"], cluster.document["tags"]
 
     def list_clusters(self, _: Document) -> Document:
         return {"clusters": list(self._clusters)}

@@ -4,6 +4,7 @@ time. How they fare is in eks_health.py, what becomes of their nodes in eks_node
 
 import random
 import threading
+from collections.abc import Iterator
 from functools import partial
 
 from local.aws.agenda import Agenda
@@ -193,25 +194,9 @@ class Nodegroups:
         self._agenda.after(SETTLE_SECONDS, lambda: self._finish_delete(nodegroup))
         return {"nodegroup": nodegroup.document()}
 
-    def tag_resource(self, request: Document) -> Document:
-        self._tags(request["resourceArn"]).update(request["tags"])
-        return {}
-
-    def untag_resource(self, request: Document) -> Document:
-        tags = self._tags(request["resourceArn"])
-        for key in request["tagKeys"]:
-            tags.pop(key, None)
-        return {}
-
-    def list_tags_for_resource(self, request: Document) -> Document:
-        return {"tags": self._tags(request["resourceArn"])}
-
-    def _tags(self, arn: str) -> dict[str, str]:
-        for nodegroup in self._nodegroups.values():
-            if nodegroup.arn == arn:
-                return nodegroup.tags
-        tags: dict[str, str] = self._clusters.cluster(arn.rpartition("/")[2]).document["tags"]
-        return tags
+    def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """ARN and tags of each."""
+        yield from ((nodegroup.arn, nodegroup.tags) for nodegroup in self.known())
 
     def _build(self, nodegroup: Nodegroup) -> None:
         self._templates.create(nodegroup, self._security_group(nodegroup))

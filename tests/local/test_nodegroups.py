@@ -59,6 +59,25 @@ def test_behind_a_node_group_is_an_auto_scaling_group_that_carries_its_own_tags_
     assert nodegroup["tags"] == {"course": "gpu"}
 
 
+def test_whatever_eks_has_is_tagged_by_its_arn(lab):
+    lab.ready()
+    role = "arn:aws:iam::123456789012:role/people"
+    arns = [
+        lab.cluster()["arn"],
+        lab.nodegroup()["nodegroupArn"],
+        lab.aws.call("eks", "create_addon", clusterName="lab", addonName="coredns")["addon"]["addonArn"],
+        lab.aws.call("eks", "create_access_entry", clusterName="lab", principalArn=role)["accessEntry"][
+            "accessEntryArn"
+        ],
+    ]
+    for arn in arns:
+        lab.aws.call("eks", "tag_resource", resourceArn=arn, tags={"a": "b", "c": "d"})
+        lab.aws.call("eks", "untag_resource", resourceArn=arn, tagKeys=["a"])
+        tags = lab.aws.call("eks", "list_tags_for_resource", resourceArn=arn)["tags"]
+        assert tags["c"] == "d"
+        assert "a" not in tags
+
+
 def test_nodes_come_with_their_tags_addresses_and_virtual_times(lab):
     before = lab.clock.now()
     lab.ready().opened(2)

@@ -303,6 +303,37 @@ def test_an_edit_that_eks_takes_in_two_updates_is_refused_and_may_go_back(
     assert cloudformation.answer["Status"] == "SUCCESS"
 
 
+def test_a_change_of_a_leased_pool_is_refused_before_the_control_plane_changes(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    before, now = groups("g5.xlarge", "a"), groups("g6.xlarge", "a")
+    cloudformation.asks("Create", "Edit", Groups=before)
+    known = cloudformation.answer["PhysicalResourceId"]
+    lab.lease()
+
+    cloudformation.asks("Update", "Edit", known, {"Groups": before}, Groups=now)
+
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert "this deploy would change pool gpu while alice's lease (cli-1)" in cloudformation.answer["Reason"]
+
+
+def test_a_deploy_that_goes_back_is_not_kept_by_who_came_since(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    before, now = groups("g5.xlarge", "a"), groups("g6.xlarge", "a")
+    cloudformation.asks("Create", "Edit", Groups=before)
+    known = cloudformation.answer["PhysicalResourceId"]
+    cloudformation.asks("Update", "Edit", known, {"Groups": before}, Groups=now)
+    assert cloudformation.answer["Status"] == "SUCCESS"
+    lab.lease()
+
+    cloudformation.asks(
+        "Update", "Edit", cloudformation.answer["PhysicalResourceId"], {"Groups": now}, Groups=before
+    )
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
+
+
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("old", [{"Groups": groups("g5.xlarge", "a")}, {}])
 def test_an_edit_that_eks_takes_whole_passes(cloudformation: CloudFormation, old: dict[str, str]) -> None:
@@ -360,6 +391,20 @@ def test_where_nodes_are_replaced_too_bounds_are_written_first_and_cloudformatio
     # and the next deploy that replaces nothing tells CloudFormation what there is
     answer = sizes(cloudformation, answer["PhysicalResourceId"], most + 1, template="2", was="2")
     assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most + 1}
+
+
+@pytest.mark.usefixtures("updates")
+def test_bounds_that_cloudformation_does_not_send_are_written_all_the_same(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    """Back to what CloudFormation was told before the nodes were replaced: to it nothing changes."""
+    most = lab.sizes["maxSize"]
+    both = sizes(cloudformation, f"sizes-of-a/b at 0 of {most}", most + 1, template="2", was="1")
+
+    answer = sizes(cloudformation, both["PhysicalResourceId"], most, template="2", was="2")
+
+    assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most}
+    assert lab.sizes["maxSize"] == most
 
 
 @pytest.mark.usefixtures("updates")

@@ -25,7 +25,8 @@ class Side:
         if self.digest == now.digest:
             return frozenset()
         names = {*self.keys, *now.keys}
-        return frozenset(name for name in names if self.keys.get(name) != now.keys.get(name)) or {RELEASE}
+        differ = frozenset(name for name in names if self.keys.get(name) != now.keys.get(name))
+        return differ or frozenset({RELEASE})
 
 
 @dataclass(frozen=True)
