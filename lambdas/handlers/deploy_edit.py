@@ -25,10 +25,13 @@ def checked(groups: str, before: str | None, known: str) -> str:
     old, new = read(before), read(groups)
     found = two_deploys(old, new)
     if found is not None:
-        kept = f" and leave {_listed(found.then)} as before" if found.then else ""
+        advice = (
+            f"deploy {_listed(found.first)} first and leave {_listed(found.then)} as before, then deploy the rest"
+            if found.then
+            else f"{_listed(found.first)} would do both, deploy an earlier one first"
+        )
         raise Refused(
-            "EKS does not replace the nodes of a group and change its other settings in one update: "
-            f"deploy {_listed(found.first)} first{kept}, then deploy the rest"
+            f"EKS does not replace the nodes of a group and change its other settings in one update: {advice}"
         )
     if not known.endswith(f"-after-{now}"):
         for pool in lab().pools:

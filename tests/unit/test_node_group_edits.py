@@ -63,6 +63,12 @@ def test_a_release_that_changes_settings_comes_before_other_nodes() -> None:
     )
 
 
+def test_a_release_that_needs_both_by_itself_leaves_no_key_to_wait_with() -> None:
+    released = NodeGroupSides(Side("r9", BEFORE.replacing.keys), Side("s9", BEFORE.settings.keys))
+
+    assert edit(BEFORE, released) == TwoDeploys(first=(RELEASE,), then=())
+
+
 def test_groups_that_come_and_go_are_no_edit() -> None:
     assert two_deploys({"old": BEFORE}, {"new": BOTH}) is None
 

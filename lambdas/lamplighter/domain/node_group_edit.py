@@ -39,7 +39,10 @@ class NodeGroupSides:
 
 @dataclass(frozen=True)
 class TwoDeploys:
-    """An edit that takes two deploys: the names that come first, and those that are left as they were until then."""
+    """An edit that takes two deploys: the names that come first, and those that are left as they were until then.
+
+    Without the latter it is a release that cannot be deployed over the one before it.
+    """
 
     first: tuple[str, ...]
     then: tuple[str, ...]
@@ -59,5 +62,6 @@ def two_deploys(before: Mapping[str, NodeGroupSides], now: Mapping[str, NodeGrou
             replacing |= nodes
     if not settings:
         return None
-    first, then = (replacing, settings) if RELEASE in replacing else (settings, replacing)
-    return TwoDeploys(tuple(sorted(first)), tuple(sorted(then - {RELEASE})))
+    if RELEASE in settings | replacing:
+        return TwoDeploys((RELEASE,), tuple(sorted((settings | replacing) - {RELEASE})))
+    return TwoDeploys(tuple(sorted(settings)), tuple(sorted(replacing)))
