@@ -171,14 +171,19 @@ def _plan(event: Event) -> Answer:
     """
     from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- on first use
 
-    if event["RequestType"] != "Delete":
+    known = _known_as(event)
+    if event["RequestType"] == "Delete":
+        return Answer(known)
+    name = f"plan-{_properties(event)['Digest']}"
+    # As with the gate: the way back to what is deployed is not refused.
+    if known != name:
         _all_groups_are_reached()
-        _may_open_again()
-        planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
-        unknown = planned.get("unknown")
-        if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
-            raise BadInput("; ".join(map(str, unknown)))
-    return Answer("plan")
+    _may_open_again()
+    planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
+    unknown = planned.get("unknown")
+    if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
+        raise BadInput("; ".join(map(str, unknown)))
+    return Answer(name)
 
 
 def _all_groups_are_reached() -> None:

@@ -33,11 +33,12 @@ def checked(groups: str, before: str | None, known: str) -> str:
         raise Refused(
             f"EKS does not replace the nodes of a group and change its other settings in one update: {advice}"
         )
-    if not known.endswith(f"-after-{now}"):
-        for pool in lab().pools:
-            group = lab().nodegroup_name(pool)
-            if group in old and group in new and old[group] != new[group]:
-                deploy_mark.refuse_change(pool)
+    if known.endswith(f"-after-{now}"):
+        return f"edit-{now}-after-nothing"
+    for pool in lab().pools:
+        group = lab().nodegroup_name(pool)
+        if group in old and group in new and old[group] != new[group]:
+            deploy_mark.refuse_change(pool)
     return f"edit-{now}-after-{then}"
 
 

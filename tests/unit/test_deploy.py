@@ -12,9 +12,11 @@ import boto3
 import pytest
 
 from handlers import capacity, deploy, environment
+from handlers.environment import lab as lab_in_code
 from handlers.leases import STEPS
 from lamplighter.adapters.aws import calls
 from lamplighter.domain.audit import Entry
+from lamplighter.lab import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
 
@@ -331,7 +333,12 @@ def test_a_deploy_that_goes_back_is_not_kept_by_who_came_since(
         "Update", "Edit", cloudformation.answer["PhysicalResourceId"], {"Groups": now}, Groups=before
     )
 
-    assert cloudformation.answer["Status"] == "SUCCESS"
+    back = cloudformation.answer
+    assert back["Status"] == "SUCCESS"
+
+    # and the same edit, tried again, is looked at again
+    cloudformation.asks("Update", "Edit", back["PhysicalResourceId"], {"Groups": before}, Groups=now)
+    assert cloudformation.answer["Status"] == "FAILED"
 
 
 @pytest.mark.usefixtures("lab")
@@ -432,7 +439,7 @@ def test_bounds_that_eks_does_not_bring_fail_the_deploy(
     assert f"maximum 7: it is {status}" in answer["Reason"]
 
 
-@pytest.mark.parametrize("kind", ["DesiredSize", "Gate", "Plan"])
+@pytest.mark.parametrize("kind", ["DesiredSize", "Edit", "Gate", "Plan", "Sizes"])
 @pytest.mark.usefixtures("lab")
 def test_a_deletion_is_never_in_the_way(cloudformation: CloudFormation, kind: str) -> None:
     cloudformation.asks("Delete", kind, "known-as", Pool="gpu", Digest="d", **GROUP)
@@ -480,6 +487,30 @@ def test_the_next_deploy_may_open_again(
     cloudformation.asks("Create", "Plan", Digest="any")
 
     assert lab.capacity.ledger.pauses() == []
+
+
+def test_an_adopted_group_that_our_roles_do_not_reach_is_refused_and_going_back_is_not(
+    lab: LabOnMoto, cloudformation: CloudFormation, tmp_path: Path
+) -> None:
+    adopted = Lab.model_validate(
+        {"name": LAB, "cluster": {"existing": LAB}, "pools": {"gpu": {"existing": NODEGROUP}}}
+    )
+    (tmp_path / "lab.json").write_text(adopted.to_json(), "utf-8")
+    lab_in_code.cache_clear()
+    reached = adopted.reaches("gpu", lab.group)
+
+    cloudformation.asks("Update", "Plan", "plan-old", {"Digest": "old"}, Digest="new")
+
+    assert not reached
+    assert cloudformation.answer["Status"] == "FAILED"
+    assert cloudformation.answer["Reason"] == (
+        "pools.gpu.auto_scaling_group: is left out, and the Auto Scaling group behind node group "
+        f"{NODEGROUP} is {lab.group}: write that"
+    )
+
+    # The planner that it then runs is not there in this test.
+    cloudformation.asks("Update", "Plan", "plan-old", {"Digest": "new"}, Digest="old")
+    assert "auto_scaling_group" not in cloudformation.answer["Reason"]
 
 
 def test_an_idle_pool_is_closed_too_for_the_proof(
