@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 
+from local.aws.cloudformation.registry import KINDS
 from tests.infra.conftest import Assembly, Resource, Template
 
 WINDOW = {"name": "evening", "days": "tue", "start": "20:00", "end": "22:00"}
@@ -71,3 +72,19 @@ def test_every_stack_is_tagged_with_its_lab(assembly: Assembly) -> None:
     manifest = json.loads((assembly.folder / "manifest.json").read_text("utf-8"))
     for name in assembly.stacks:
         assert manifest["artifacts"][name]["properties"]["tags"]["lamplighter:lab"] == "gpu-lab"
+
+
+def test_other_tags_of_a_lab_replace_nothing(synthesise: Callable[..., Assembly]) -> None:
+    """Nor do they touch anything but tags, a step of a deploy and what the functions know of the lab."""
+    before, after = synthesise(), synthesise(tags={"CostCentre": "4711"})
+
+    for stack in before.stacks:
+        old, new = before.template(stack).resources, after.template(stack).resources
+        assert old.keys() == new.keys()
+        for name, resource in old.items():
+            kind = resource["Type"]
+            was, will = resource.get("Properties", {}), new[name].get("Properties", {})
+            changed = {key for key in was.keys() | will.keys() if was.get(key) != will.get(key)}
+            if changed and not kind.startswith("Custom::"):
+                assert changed <= {"Tags", "TagSpecifications", "Code"}, (name, kind, changed)
+                assert not KINDS[kind].replaces(changed), (name, kind, changed)

@@ -100,9 +100,8 @@ class Deployment:
             order = self._order(resource, properties, old.properties)
             if not kind.replaces(order.changed()):
                 stack.resource(resource, "UPDATE_IN_PROGRESS")
-                assert kind.update is not None  # noqa: S101 (else it replaces)
                 self.attempted[name] = properties
-                physical = kind.update(order, old.physical)
+                physical = kind.changed(order, old.physical)
                 del self.attempted[name]
                 stack.installed[name] = Installed(resource, properties, physical, needs)
                 if physical.id != old.physical.id:
@@ -169,9 +168,8 @@ class Deployment:
         if changed == old.properties:
             return
         kind = self.kind_of(old.resource.type, old.properties)
-        assert kind.update is not None  # noqa: S101 (it was changed in place)
         self.stack.resource(old.resource, "UPDATE_IN_PROGRESS")
-        physical = kind.update(self._order(old.resource, old.properties, changed), now.physical)
+        physical = kind.changed(self._order(old.resource, old.properties, changed), now.physical)
         self.stack.installed[name] = Installed(old.resource, old.properties, physical, old.needs)
         self.stack.resource(old.resource, "UPDATE_COMPLETE")
 

@@ -100,7 +100,7 @@ def _keep(_order: Order, _physical: Physical) -> None:
 
 @dataclass(frozen=True)
 class Kind:
-    """A resource type. Without `update` any change replaces; with it, only a change of `replace_on` does.
+    """A resource type. Without `update` any change but of tags replaces; with it, only a change of `replace_on` does.
 
     `tags`: "list" or "map" where the stack's tags are put on the resource, in that form, as property Tags.
     `find`: the one that exists already under the name that the template gives, for a stack to take up.
@@ -114,7 +114,11 @@ class Kind:
     find: Find | None = None
 
     def replaces(self, changed: set[str]) -> bool:
-        return self.update is None or bool(changed & self.replace_on)
+        return bool(changed - {"Tags"}) if self.update is None else bool(changed & self.replace_on)
+
+    def changed(self, order: Order, physical: Physical) -> Physical:
+        """What is there after a change in place; other tags of a kind without `update` are not looked at again."""
+        return physical if self.update is None else self.update(order, physical)
 
 
 def removed(service: str, operation: str, key: str) -> Remove:
