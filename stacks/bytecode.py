@@ -16,8 +16,10 @@ WITHOUT = (
 
 
 def identity() -> str:
-    """What kind of bytecode is made here, for the digest of what carries it."""
-    return f"bytecode of {runtime_python.VERSION}" if runtime_python.interpreter() else "no bytecode"
+    """What kind of bytecode is made here, and how, for the digest of what carries it."""
+    if runtime_python.interpreter() is None:
+        return "no bytecode"
+    return f"bytecode of {runtime_python.VERSION}\n{Path(__file__).read_text('utf-8')}"
 
 
 def write(folder: Path, mounted_at: str) -> None:
