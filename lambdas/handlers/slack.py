@@ -11,6 +11,7 @@ import json
 import queue
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -103,11 +104,11 @@ class Door:
             return turned.reply
         told: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         threading.Thread(target=self._work, args=(envelope, patience, told), daemon=True).start()
-        try:
-            return told.get(timeout=patience.left())
-        except queue.Empty:
-            patience.give_up()
-            return _said(OK, patience.last_word())
+        while left := patience.left():
+            with suppress(queue.Empty):
+                return told.get(timeout=left)
+        patience.give_up()
+        return _said(OK, patience.last_word())
 
     def _looked_at(self, event: Mapping[str, object]) -> Envelope:
         """The request, if it may be Slack's: each rule in the contract's order, none of which costs anything."""

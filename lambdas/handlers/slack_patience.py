@@ -1,7 +1,8 @@
 """How long there is to answer Slack, and what is said when that is over."""
 
-import time
 from collections.abc import Mapping
+
+from lamplighter import clock
 
 TOO_SLOW = (
     "The lab could not do this just now, and nothing more was started. Try again, or ask for its status."
@@ -19,13 +20,13 @@ class Patience:
     """
 
     def __init__(self, seconds: float, last_word: Mapping[str, object]) -> None:
-        self._over = time.monotonic() + seconds
+        self._over = clock.monotonic() + seconds
         self._given_up = False
         self._last_word = last_word
 
     def left(self) -> float:
         """Seconds that are left; 0 where none are."""
-        return max(0.0, self._over - time.monotonic())
+        return max(0.0, self._over - clock.monotonic())
 
     def give_up(self) -> None:
         """Slack is answered now."""

@@ -47,7 +47,7 @@ def table(works: Sequence[Work], lab: str) -> str:
         init, event = median(work.init or 0.0 for work in starts), median(work.event for work in starts)
         work = Work(name, starts[0].memory, init, event, round(median(each.calls for each in starts)))
         cells = [f"{work.billed(size):.2f}, {price(work, size) * 1e6:.1f}" for size in SIZES]
-        fields = [f"`{name}`", str(work.memory), f"{init:.2f}", f"{event:.2f}", str(work.calls), *cells]
+        fields = [name, str(work.memory), f"{init:.2f}", f"{event:.2f}", str(work.calls), *cells]
         lines.append(f"| {' | '.join(fields)} |")
     return "\n".join(lines)
 
