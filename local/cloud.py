@@ -99,7 +99,9 @@ class Cloud:
             self._installed = Installed()
             self.slack = Workspace(self.clock, self._installed.bot_token, self.lab.time_zone)
             self.charts = ChartRepository()
-            self.control_plane = ControlPlane(work / "kubernetes", progress, clock=self.clock.path)
+            # What a lab adopts may be of any age: here it is of the oldest.
+            old = self.lab.cluster.existing is not None
+            self.control_plane = ControlPlane(work / "kubernetes", progress, clock=self.clock.path, old=old)
             self._undo = undo.pop_all()
 
     def __enter__(self) -> Self:

@@ -5,7 +5,6 @@ connections, five verbs and a watch that never gives up. The product has its own
 """
 
 import json
-import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import urllib3
+
+from local.kubernetes.certificates import trusting
 
 Object = dict[str, Any]
 """A Kubernetes object as its JSON says it."""
@@ -41,14 +42,13 @@ class KubernetesApi:
     """A client with a bearer token, or an anonymous one; safe to share among threads."""
 
     def __init__(self, endpoint: str, authority: Path, *, token: str | None = None) -> None:
-        context = ssl.create_default_context(cafile=str(authority))
         self._endpoint = endpoint
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._pool = urllib3.PoolManager(
             maxsize=16,
             retries=False,
             timeout=urllib3.Timeout(connect=5, read=30),
-            ssl_context=context,
+            ssl_context=trusting(authority),
         )
         self._watches: set[urllib3.BaseHTTPResponse] = set()
         #: Told of every write that succeeded: its path, and the answer.

@@ -3,6 +3,7 @@
 Everything is made anew at each start and lives as long as the control plane's work folder.
 """
 
+import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
@@ -32,19 +33,33 @@ class KeyPair:
         key.write_bytes(self.key)
 
 
-class Authority:
-    """A certificate authority of our own; elliptic keys, because RSA ones would cost a tenth of the start."""
+def trusting(authority: Path) -> ssl.SSLContext:
+    """A client's context for servers that an authority's file signed, with key identifiers or without."""
+    context = ssl.create_default_context(cafile=str(authority))
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
 
-    def __init__(self, name: str) -> None:
+
+class Authority:
+    """A certificate authority of our own; elliptic keys, because RSA ones would cost a tenth of the start.
+
+    Without `names_keys` neither it nor what it signs has key identifiers, as in clusters that EKS first created
+    on Kubernetes 1.16 or older (aws/containers-roadmap #2638).
+    """
+
+    def __init__(self, name: str, *, names_keys: bool = True) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        self._certificate = (
+        self._names_keys = names_keys
+        draft = (
             _builder(self._name, self._name, self._key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(_usage(signs=True), critical=True)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
-            .sign(self._key, hashes.SHA256())
         )
+        if names_keys:
+            own = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
+            draft = draft.add_extension(own, critical=False)
+        self._certificate = draft.sign(self._key, hashes.SHA256())
 
     @property
     def pem(self) -> bytes:
@@ -55,19 +70,18 @@ class Authority:
         names = [x509.IPAddress(IPv4Address("127.0.0.1")), *(x509.DNSName(host) for host in hosts)]
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        certificate = (
+        draft = (
             _builder(subject, self._name, key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(signs=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-            # Python from 3.13 on refuses a chain that does not name its keys.
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False
-            )
             .add_extension(x509.SubjectAlternativeName(names), critical=False)
-            .sign(self._key, hashes.SHA256())
         )
+        if self._names_keys:
+            own = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+            issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+            draft = draft.add_extension(own, critical=False).add_extension(issuer, critical=False)
+        certificate = draft.sign(self._key, hashes.SHA256())
         return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), _pem(key))
 
 

@@ -32,17 +32,23 @@ class ControlPlane:
     """One cluster; several can run at once. `work` is a folder of its own that it may fill and delete.
 
     `clock` is the file of the lab's clock (local/clock_file.py), whose time it keeps; without one the machine's.
+    Of an `old` cluster no certificate has key identifiers: EKS first created it on Kubernetes 1.16 or older.
 
     `start` raises OutsideFailed when a component ends or is not ready within a minute.
     """
 
     def __init__(
-        self, work: Path, progress: Callable[[str], None] = lambda _: None, *, clock: Path | None = None
+        self,
+        work: Path,
+        progress: Callable[[str], None] = lambda _: None,
+        *,
+        clock: Path | None = None,
+        old: bool = False,
     ) -> None:
         self._work = work
         self._clock = clock
         self._progress = progress
-        self._authority = Authority("lamplighter-embedded-kubernetes")
+        self._authority = Authority("lamplighter-embedded-kubernetes", names_keys=not old)
         self._admin = secrets.token_urlsafe(32)
         self._webhook = TokenWebhook()
         self._supervisor: subprocess.Popen[str] | None = None

@@ -19,6 +19,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from local.kubernetes.api import Object
+from local.kubernetes.certificates import trusting
 from local.kubernetes.upstream import Upstream, pass_between
 
 LOG = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class Gateway:
     ) -> None:
         serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         serving.load_cert_chain(certificate, key)
-        self._upstream = Upstream(upstream, ssl.create_default_context(cafile=str(authority)))
+        self._upstream = Upstream(upstream, trusting(authority))
         self._server = _Server(serving, self._upstream, written, settle)
 
     @property

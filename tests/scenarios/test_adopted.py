@@ -119,7 +119,7 @@ def test_a_second_lab_cannot_claim_the_same_node_group(adopted: LabDay, tmp_path
 def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDay, tmp_path: Path) -> None:
     stranger = adopted.command("adopt", CLUSTER, GROUP)
     assert stranger.code == 0
-    assert stranger.stderr.startswith("note: whether an autoscaler manages the group is not known")
+    assert "note: whether an autoscaler manages the group is not known" in stranger.stderr
     assert "does not know the role that asks (401)" in stranger.stderr
     let_in(adopted)
     answers = [stranger]
@@ -131,7 +131,10 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     # The API server remembers for some seconds of its own whom it did not know.
     adopted.until("the API server knows who asks", known, timedelta(hours=1))
     ready = answers[-1]
-    assert (ready.code, ready.stderr) == (0, "")
+    assert (ready.code, len(ready.stderr.splitlines())) == (0, 1)
+    assert ready.stderr.startswith(
+        f"note: the certificate authority of cluster {CLUSTER} has no key identifiers"
+    )
     printed = tmp_path / "lab.yaml"
     printed.write_text(ready.stdout, "utf-8")
     assert adopted.command("check", "--lab", str(printed)).code == 0
@@ -157,7 +160,16 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     assert blocked.code == 1
     assert lines[0].startswith(f"in the way: node group {GROUP} has minimum 1")
     assert lines[1].startswith("in the way: deployment kube-system/cluster-autoscaler may open")
-    assert lines[2].startswith("note: 1 nodes are ordered")
+    assert lines[2].startswith("note: the certificate authority")
+    assert lines[3].startswith("note: 1 nodes are ordered")
+
+
+def test_a_cluster_whose_authority_has_no_key_identifiers_is_well(adopted: LabDay) -> None:
+    lines = json.loads(adopted.command("doctor", "--deployed", "--json").stdout)
+
+    said = [line["said"] for line in lines if line["check"] == "endpoint" and line["outcome"] == "ok"]
+    assert said[0] == f"the Kubernetes API of cluster {CLUSTER} answers, and lets in functions by IAM"
+    assert said[1].startswith(f"the certificate authority of cluster {CLUSTER} has no key identifiers")
 
 
 def test_the_printed_rights_are_taken_by_the_api_server(adopted: LabDay) -> None:

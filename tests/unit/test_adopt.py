@@ -47,6 +47,14 @@ def test_a_cluster_that_the_functions_cannot_enter_is_in_the_way(cluster: FoundC
     assert words in text
 
 
+def test_an_authority_without_key_identifiers_is_no_obstacle_and_is_said() -> None:
+    [(blocks, text)] = said(replace(CLUSTER, names_its_key=False))
+
+    assert not blocks
+    assert text.startswith("the certificate authority of cluster Team_A has no key identifiers")
+    assert "; the functions accept it" in text
+
+
 def test_a_minimum_above_zero_is_in_the_way() -> None:
     [(blocks, text)] = said(group=replace(GROUP, minimum=1))
 

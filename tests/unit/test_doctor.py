@@ -18,6 +18,7 @@ from lamplighter.domain.doctor.told import of_visit
 from tests.unit.doctor_cases import (
     AUTOSCALER,
     BEFORE,
+    CLUSTER,
     FACTS,
     NOW,
     REFUSED,
@@ -83,6 +84,15 @@ def test_a_calendar_that_cannot_be_read_is_not_known() -> None:
     follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])
 
     assert said(replace(FACTS, courses=REFUSED), follows)["last-window"].outcome is Outcome.NOT_KNOWN
+
+
+def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:
+    old = replace(FACTS, cluster=replace(CLUSTER, names_its_key=False))
+
+    line = said(old)["endpoint"]
+
+    assert line.outcome is Outcome.OK
+    assert "first created on Kubernetes 1.16 or older; the functions accept it" in line.said
 
 
 def test_a_cluster_that_does_not_answer_is_the_endpoints_line_and_the_autoscalers_are_not_known() -> None:

@@ -28,6 +28,8 @@ class FoundCluster:
     support: str = "EXTENDED"
     """What EKS does when standard support ends: EXTENDED charges more, STANDARD upgrades the cluster."""
     status: str = "ACTIVE"
+    names_its_key: bool = True
+    """Whether its certificate authority has key identifiers."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class About(StrEnum):
 
     AUTHENTICATION = "authentication"
     ENDPOINT = "endpoint"
+    AUTHORITY = "authority"
     MINIMUM = "minimum"
     AUTOSCALERS = "autoscalers"
     GPUS = "gpus"
@@ -125,6 +128,14 @@ def of_cluster(cluster: FoundCluster) -> Iterator[Obstacle]:
             f"the endpoint of cluster {cluster.name} lets in {', '.join(cluster.public_cidrs)} only: "
             "functions have no fixed addresses and cannot reach it",
             f"let in {EVERYWHERE}, it still asks for IAM authentication",
+        )
+    if not cluster.names_its_key:
+        yield Obstacle(
+            About.AUTHORITY,
+            False,
+            f"the certificate authority of cluster {cluster.name} has no key identifiers, as those of clusters first "
+            "created on Kubernetes 1.16 or older",
+            "the functions accept it; other programs on Python 3.13 or newer may refuse it",
         )
 
 

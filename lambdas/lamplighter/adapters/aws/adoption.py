@@ -1,16 +1,18 @@
 """Reads a cluster and a node group that exist, for adopting them. Changes nothing."""
 
+import base64
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.kubernetes import authority
 from lamplighter.domain.adoption import FoundCluster, FoundGroup
 from lamplighter.errors import BadInput, OutsideFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
     from mypy_boto3_eks import EKSClient
-    from mypy_boto3_eks.type_defs import NodegroupTypeDef
+    from mypy_boto3_eks.type_defs import ClusterTypeDef, NodegroupTypeDef
 
 
 class Adoption:
@@ -57,6 +59,7 @@ class Adoption:
             public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
             support=found.get("upgradePolicy", {}).get("supportType", "EXTENDED"),
             status=found.get("status", "ACTIVE"),
+            names_its_key=_names_its_key(found),
         )
 
     def group(self, cluster: str, name: str) -> FoundGroup:
@@ -120,3 +123,12 @@ class Adoption:
 def _group_names(found: "NodegroupTypeDef") -> list[str]:
     groups = found.get("resources", {}).get("autoScalingGroups", [])
     return [group["name"] for group in groups if "name" in group]
+
+
+def _names_its_key(found: "ClusterTypeDef") -> bool:
+    """Of an authority that cannot be read nothing is said here: who connects says that."""
+    try:
+        pem = base64.b64decode(found.get("certificateAuthority", {}).get("data", "")).decode()
+        return authority.names_its_key(pem)
+    except (ValueError, OSError):
+        return True

@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.kubernetes.authority import trusting
 from lamplighter.adapters.kubernetes.token import Token
 from lamplighter.clock import monotonic, sleep
 from lamplighter.errors import OutsideFailed
@@ -84,13 +85,14 @@ class Connection:
         self._token = token
         self._configuration = Configuration(
             host=endpoint,
-            ca_cert_data=ca_pem,
             # One more try at connecting, none once a request was sent: it may have acted.
             retries=Retry(total=1, connect=1, read=0, status=0, other=0, respect_retry_after_header=False),
         )
-        self._client = DynamicClient(  # type: ignore[no-untyped-call]
-            ApiClient(self._configuration), discoverer=_NoDiscovery
-        )
+        api = ApiClient(self._configuration)
+        # The client's own configuration takes no context (kubernetes-client/python #2394): its pools do, and are
+        # made at the first request.
+        api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = trusting(ca_pem)
+        self._client = DynamicClient(api, discoverer=_NoDiscovery)  # type: ignore[no-untyped-call]
         self.server_time: datetime | None = None
         self.patience = NEW_ACCESS_ENTRY_SECONDS
         """Seconds for which a 401 is asked again; a person at a prompt has none."""

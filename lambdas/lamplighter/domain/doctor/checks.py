@@ -92,7 +92,7 @@ CHECKS = (
     ),
     Check(
         "endpoint",
-        "the cluster's endpoint",
+        "the cluster's endpoint, and whether its certificate authority has key identifiers",
         "it is private, lets in some addresses only, or does not answer",
         "eks:DescribeCluster, the Kubernetes API",
         cluster.endpoint,

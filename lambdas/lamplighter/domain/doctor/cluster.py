@@ -61,6 +61,7 @@ def endpoint(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         )
     else:
         yield well(f"the Kubernetes API of cluster {found.name} answers, and lets in functions by IAM")
+    yield from (well(one.text) for one in of_cluster(found) if one.about is About.AUTHORITY)
 
 
 def autoscalers(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
