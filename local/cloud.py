@@ -63,6 +63,7 @@ class Cloud:
     at the end. `found` is called when a cluster that the lab adopts stands and nothing of the lab does. `slack`
     gives a lab that has none a Slack app of its own; there is always a Slack to speak to, at `slack`. `durations`
     says what functions take in the lab's time, where the model does not.
+    `release` gives what is deployed at first in place of what was synthesised: another release of the lab.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Cloud:
         found: "Callable[[Cloud], None]" = lambda _: None,
         slack: bool = False,
         durations: Durations | None = None,
+        release: Callable[[Assembly], Assembly] = lambda present: present,
     ) -> None:
         self.lab = labfile.load(lab_path)
         self._lab_path = lab_path
@@ -85,6 +87,7 @@ class Cloud:
         self._progress = progress
         self._seed = seed
         self._found = found
+        self._release = release
         self._slack_channel = CHANNEL if slack else None
         self._fleet: Fleet | None = None
         with ExitStack() as undo:  # also when it is interrupted in here
@@ -155,7 +158,7 @@ class Cloud:
         self._undo.callback(self.charts.stop)
         self.aws.functions.tools.chart_repository = self.charts.url
         self._progress("starting Kubernetes and synthesising the stacks")
-        built = assembly.result()
+        built = self._release(assembly.result())
         kubernetes.result()
         self._undo.enter_context(self.clock.busy())
         self._join()

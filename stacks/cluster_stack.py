@@ -19,7 +19,7 @@ from lamplighter.lab_cluster import SystemNodes
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
 from stacks.constructs.denied_sizing import deny_sizing
-from stacks.constructs.deploy_steps import deploy_step, pools_step
+from stacks.constructs.deploy_steps import deploy_step, node_role_step, pools_step
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
 from stacks.constructs.gatekeeper import gatekeeper
 from stacks.constructs.gpu_pool import GpuPool
@@ -90,7 +90,7 @@ class ClusterStack(Stack):
             )
         add_ons = AddOns(self, "AddOns", cluster_name=control_plane.name, names=cluster.installed_addons)
 
-        policies = [policy(self, lab.name, workload) for workload in WORKLOADS]
+        policies = [policy(self, names, workload) for workload in WORKLOADS]
         identities = None
         if cluster.workload_identity == "pod":
             identities = PodIdentities(
@@ -105,16 +105,16 @@ class ClusterStack(Stack):
                 # A pod that starts before its association does not have it.
                 for add_on in add_ons.after_nodes:
                     add_on.node.add_dependency(association)
+        keeper = gatekeeper(
+            self, "Gatekeeper", lab=lab, names=names, code=FunctionCode(self, "Code", lab=lab)
+        )
         system, system_sides = self._system_nodes(
-            network, groups, control_plane, () if identities else policies
+            network, groups, control_plane, keeper, () if identities else policies
         )
         system.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
         for add_on in add_ons.after_nodes:
             add_on.node.add_dependency(system.resource)
 
-        keeper = gatekeeper(
-            self, "Gatekeeper", lab=lab, names=names, code=FunctionCode(self, "Code", lab=lab)
-        )
         pools = {
             pool: self._pool(pool, network, groups, control_plane, keeper)
             for pool in lab.pools
@@ -169,11 +169,12 @@ class ClusterStack(Stack):
         network: Network,
         groups: SecurityGroups,
         control_plane: ControlPlane,
+        keeper: Function,
         policies: Sequence[iam.ManagedPolicy],
     ) -> tuple[NodeGroup, NodeGroupSides]:
         nodes = self._lab.cluster.system_nodes
         spec = NodeGroupSpec(
-            name=f"{self._lab.name}-ng-1",
+            name=self._names.system_nodegroup,
             lab=self._lab.name,
             kubernetes_version=self._lab.cluster.kubernetes_version,
             instance_type=nodes.instance_type,
@@ -188,6 +189,13 @@ class ClusterStack(Stack):
             taints=[NodeTaint(taint.key, taint.value, taint.effect) for taint in nodes.taints],
         )
         template = LaunchTemplate(self, "SystemLaunchTemplate", spec=spec, security_groups=groups.of_nodes)
+        role = node_role_step(
+            template,
+            cluster_name=control_plane.name,
+            nodegroup=spec.name,
+            new=self._names.role("ng-1"),
+            function=keeper,
+        )
         group = NodeGroup(
             self,
             "SystemNodes",
@@ -196,6 +204,7 @@ class ClusterStack(Stack):
             subnets=network.private_subnets,
             template=template,
             desired=nodes.nodes,
+            role_name=role.get_att_string("RoleName"),
             policies=policies,
         )
         return group, sides(self._lab, spec, template, desired=nodes.nodes)
@@ -234,6 +243,7 @@ class ClusterStack(Stack):
             subnet=network.private_subnets[pool.zone_index],
             security_groups=groups.of_nodes,
             gatekeeper=keeper,
+            role_name=self._names.role(f"ng-{name}"),
             lab_tags=self._lab.tags,
         )
 

@@ -28,6 +28,10 @@ class Names:
         return f"{self.lab}-ledger"
 
     @property
+    def system_nodegroup(self) -> str:
+        return f"{self.lab}-ng-1"
+
+    @property
     def schedule_group(self) -> str:
         return self.lab
 
@@ -46,6 +50,10 @@ class Names:
         digest = hashlib.sha256(name.encode()).hexdigest()[:6]
         kept = ROLE_NAME_LENGTH - len(purpose) - len(digest) - 2
         return f"{name[:kept]}-{digest}-{purpose}"
+
+    def policy(self, purpose: str) -> str:
+        """Managed policies are as global as roles; their names may have 128 characters."""
+        return f"{self.lab}-{self.region}-{purpose}"
 
     def arn(self, service: str, resource: str) -> str:
         """The ARN of something of ours in the lab's region."""

@@ -85,6 +85,22 @@ def _sizes(event: Event) -> Answer:
     )
 
 
+def _node_role(event: Event) -> Answer:
+    """The name of the nodes' role: the one that the group has, which EKS never changes, or a new group's.
+
+    A group of another role would be another group, and its name is taken: roles of older releases keep theirs.
+    """
+    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
+
+    properties = _properties(event)
+    cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
+    name = f"role-of-{cluster}/{nodegroup}"
+    if event["RequestType"] == "Delete":
+        return Answer(name)
+    found = NodeGroups(cluster).read(nodegroup)
+    return Answer(name, data={"RoleName": (found.role if found else "") or properties["New"]})
+
+
 def _pool_of(nodegroup: str) -> str | None:
     from handlers.environment import lab  # noqa: PLC0415 -- only here
 
@@ -280,6 +296,7 @@ KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
     "Edit": _edit,
     "DesiredSize": _desired_size,
     "Sizes": _sizes,
+    "NodeRole": _node_role,
     "Group": _group,
     "Gate": _gate,
     "Pools": _pools,

@@ -5,6 +5,7 @@ said by its kind:
 Edit         fails an edit that EKS would refuse halfway, before anything is changed
 DesiredSize  the size a node group has now, so that a deploy leaves it alone
 Sizes        the sizes that CloudFormation writes to a pool's node group
+NodeRole     the name of the role that a node group's nodes have, which nobody can change
 Group        the name of the Auto Scaling group behind a node group
 Gate         fails a deploy that changes a pool while a lease is on it
 Pools        fails a deploy that takes a pool, or nodes of it, away from a lease
@@ -39,6 +40,19 @@ def deploy_step(
         resource_type=f"Custom::Lamplighter{kind}",
         properties={"Kind": kind, **properties},
         service_timeout=timeout or Duration.minutes(5),
+    )
+
+
+def node_role_step(
+    scope: Construct, *, cluster_name: str, nodegroup: str, new: str, function: Function
+) -> CustomResource:
+    """Its `RoleName` is that of the node group's role: `new` for a group that is not there yet."""
+    return deploy_step(
+        scope,
+        "RoleName",
+        kind="NodeRole",
+        function=function,
+        properties={"Cluster": cluster_name, "Nodegroup": nodegroup, "New": new},
     )
 
 

@@ -29,6 +29,7 @@ def gatekeeper(
         environment={},
         permissions=[
             *permissions.bounding(),
+            permissions.reading_system_nodes(),
             permissions.reading_the_ledger(),
             permissions.marking_deploys(),
         ],

@@ -12,7 +12,7 @@ from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
-from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.deploy_steps import deploy_step, node_role_step
 from stacks.constructs.functions import Function
 from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec
 
@@ -31,11 +31,15 @@ class GpuPool(Construct):
         subnet: ec2.CfnSubnet,
         security_groups: Sequence[str],
         gatekeeper: Function,
+        role_name: str,
         lab_tags: Mapping[str, str],
     ) -> None:
         super().__init__(scope, construct_id)
         template = LaunchTemplate(self, "LaunchTemplate", spec=spec, security_groups=security_groups)
         digest = _digest(spec, template.resolved, lab_tags)
+        role = node_role_step(
+            self, cluster_name=cluster_name, nodegroup=spec.name, new=role_name, function=gatekeeper
+        )
         gate = deploy_step(
             self,
             "Gate",
@@ -56,6 +60,7 @@ class GpuPool(Construct):
             properties={"Cluster": cluster_name, "Nodegroup": spec.name, "Digest": digest},
         )
         self.spec, self.template = spec, template
+        gate.node.add_dependency(role)
         template.node.add_dependency(gate)
         # Right before the write: for as long as the pool is kept still, nobody can open it.
         size.node.add_dependency(gate, template)
@@ -84,6 +89,7 @@ class GpuPool(Construct):
             template=template,
             desired=Token.as_number(sizes.get_att("DesiredSize")),
             most=Token.as_number(sizes.get_att("MaxSize")),
+            role_name=role.get_att_string("RoleName"),
         )
 
     def comes_after(self, *others: IDependable) -> None:

@@ -116,6 +116,7 @@ class NodeGroup(Construct):
         subnets: Sequence[ec2.CfnSubnet],
         template: LaunchTemplate,
         desired: float,
+        role_name: str,
         most: float | None = None,
         policies: Sequence[iam.IManagedPolicy] = (),
     ) -> None:
@@ -123,7 +124,7 @@ class NodeGroup(Construct):
         self.role = iam.Role(
             self,
             "Role",
-            role_name=spec.name,
+            role_name=role_name,
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             managed_policies=[
                 *(iam.ManagedPolicy.from_aws_managed_policy_name(name) for name in NODE_POLICIES),

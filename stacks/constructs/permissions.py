@@ -78,6 +78,12 @@ class Permissions:
         ]
         self._nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
 
+    def reading_system_nodes(self) -> Leave:
+        """What the node group of the system nodes is."""
+        system = self._names.nodegroup_arn(self._names.system_nodegroup)
+        wide = "An ARN of a node group ends in an id that EKS gives; cluster and group are named."
+        return Leave(["eks:DescribeNodegroup"], [system], wide=wide)
+
     def on_nodegroups(self, *actions: str) -> Leave:
         """On the pools' own node groups."""
         return Leave(

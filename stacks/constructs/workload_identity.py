@@ -14,6 +14,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from stacks.constructs.accepted import accept_wildcard
+from stacks.names import Names
 
 POLICIES = Path(__file__).parents[1] / "policies"
 SERVICE = "pods.eks.amazonaws.com"
@@ -55,13 +56,13 @@ WORKLOADS = (
 )
 
 
-def policy(scope: Construct, lab: str, workload: Workload) -> iam.ManagedPolicy:
-    """The workload's policy, under the name that the document gives it."""
+def policy(scope: Construct, names: Names, workload: Workload) -> iam.ManagedPolicy:
+    """The workload's policy; its name ends as in the document, and like a role's carries the region."""
     document = json.loads((POLICIES / workload.file).read_text("utf-8"))
     made = iam.ManagedPolicy(
         scope,
         workload.policy,
-        managed_policy_name=f"{lab}{workload.policy}",
+        managed_policy_name=names.policy(workload.policy),
         description=workload.description,
         document=iam.PolicyDocument.from_json(document),
     )

@@ -47,6 +47,12 @@ class Template:
         assert len(found) == 1, f"{len(found)} resources of type {kind} with {wanted}"
         return found[0]
 
+    def node_role(self, nodegroup: str) -> Resource:
+        """The properties of the role that a node group's nodes have."""
+        group = self.one("AWS::EKS::Nodegroup", NodegroupName=nodegroup)
+        found: Resource = self.resources[group["NodeRole"]["Fn::GetAtt"][0]]["Properties"]
+        return found
+
     def needs(self, name: str) -> set[str]:
         """Every resource that must be there before this one, however indirectly."""
         seen: set[str] = set()

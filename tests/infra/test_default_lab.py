@@ -154,12 +154,12 @@ def test_nodes_carry_the_node_and_the_auxiliary_group_only(cluster: Template) ->
 def test_roles_have_the_labs_names_and_policies(cluster: Template) -> None:
     own = {p["ManagedPolicyName"] for p in cluster.properties("AWS::IAM::ManagedPolicy")}
     assert own == {
-        "gpu-labAWSLoadBalancerControllerPolicy",
-        "gpu-labExternalDNSPolicy",
-        "gpu-labCasAutoScalerPolicy",
+        "gpu-lab-ap-northeast-2-AWSLoadBalancerControllerPolicy",
+        "gpu-lab-ap-northeast-2-ExternalDNSPolicy",
+        "gpu-lab-ap-northeast-2-CasAutoScalerPolicy",
     }
-    system = cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ng-1")["ManagedPolicyArns"]
-    gpu = cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ng-gpu")["ManagedPolicyArns"]
+    system = cluster.node_role("gpu-lab-ng-1")["ManagedPolicyArns"]
+    gpu = cluster.node_role("gpu-lab-ng-gpu")["ManagedPolicyArns"]
     for policies in (system, gpu):
         assert "AmazonSSMManagedInstanceCore" in json.dumps(policies)
     assert sum(1 for policy in system if "Ref" in policy) == 3

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from stacks.names import Names
-from tests.infra.conftest import Assembly
+from tests.infra.conftest import Assembly, Template
 
 LONGEST_NAMES = {
     ("AWS::EKS::Cluster", "Name"): 100,
@@ -16,7 +16,16 @@ LONGEST_NAMES = {
     ("AWS::SQS::Queue", "QueueName"): 80,
     ("AWS::Scheduler::ScheduleGroup", "Name"): 64,
     ("AWS::StepFunctions::StateMachine", "StateMachineName"): 80,
+    ("Custom::LamplighterNodeRole", "New"): 64,
 }
+#: Every named thing of IAM; all else that CloudFormation makes in it gets a name of its own.
+IAM_NAMES = (
+    ("AWS::IAM::Group", "GroupName"),
+    ("AWS::IAM::InstanceProfile", "InstanceProfileName"),
+    ("AWS::IAM::ManagedPolicy", "ManagedPolicyName"),
+    ("AWS::IAM::Role", "RoleName"),
+    ("AWS::IAM::User", "UserName"),
+)
 
 
 def test_an_adopted_cluster_gets_the_controller_only(synthesise: Callable[..., Assembly]) -> None:
@@ -67,6 +76,43 @@ def test_a_node_starts_as_its_image_can(synthesise: Callable[..., Assembly]) -> 
     device, script = starts["gpu-lab-ng-old"]
     assert device == "/dev/xvda"
     assert "yum install -y tree" in script
+
+
+def iam_names(stacks: Assembly) -> set[str]:
+    """Every name that IAM is given, by stack and resource where CloudFormation makes one."""
+    documents = {stack: stacks.template(stack) for stack in stacks.stacks}
+    found = set()
+    for stack, template in documents.items():
+        for logical, resource in template.resources.items():
+            properties = resource.get("Properties", {})
+            for kind, key in IAM_NAMES:
+                if resource["Type"] == kind and key in properties:
+                    found.add(plain(template, properties[key], f"{stack}/{logical}"))
+    return found
+
+
+def plain(template: Template, name: object, where: str) -> str:
+    """A name as a first deploy gives it: that of a node group's role is its deploy step's to answer."""
+    if isinstance(name, str):
+        return name
+    assert isinstance(name, dict), where
+    step, answered = name["Fn::GetAtt"]
+    assert answered == "RoleName", where
+    new: str = template.resources[step]["Properties"]["New"]
+    return new
+
+
+def test_one_labs_name_deploys_in_two_regions(synthesise: Callable[..., Assembly]) -> None:
+    keys = {"notify": {"email": "oncall@example.com"}, "slack": {"channel": "C0123456789"}}
+    zones = ["us-west-2a", "us-west-2b", "us-west-2c"]
+
+    seoul = iam_names(synthesise(**keys))
+    oregon = iam_names(synthesise(region="us-west-2", cluster={"zones": zones}, **keys))
+
+    assert {"gpu-lab-ap-northeast-2-ng-1", "gpu-lab-ap-northeast-2-ng-gpu"} <= seoul
+    assert "gpu-lab-ap-northeast-2-CasAutoScalerPolicy" in seoul
+    assert len(seoul) == len(oregon)
+    assert not seoul & oregon, "IAM's names are one account's, whatever the region"
 
 
 def test_names_stay_legal_however_long_the_labs_is(synthesise: Callable[..., Assembly]) -> None:

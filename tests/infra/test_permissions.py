@@ -78,11 +78,12 @@ SIZING = (
 def test_no_node_may_size_a_pool(cluster: Template) -> None:
     """The default lab's autoscaler policy may size every group with a tag that EKS sets by itself."""
     nodes = [
-        resource["Properties"]["RoleName"]
-        for resource in cluster.of_type("AWS::IAM::Role").values()
+        logical
+        for logical, resource in cluster.of_type("AWS::IAM::Role").items()
         if "ec2.amazonaws.com" in json.dumps(resource["Properties"]["AssumeRolePolicyDocument"])
     ]
-    assert sorted(nodes) == ["gpu-lab-ng-1", "gpu-lab-ng-gpu"]
+    groups = cluster.properties("AWS::EKS::Nodegroup")
+    assert sorted(nodes) == sorted(group["NodeRole"]["Fn::GetAtt"][0] for group in groups)
     for role in nodes:
         denied = {
             action: statement

@@ -20,7 +20,7 @@ ARN = {
         ],
     ]
 }
-OF_THE_DOCUMENT = {f"gpu-lab{workload.policy}" for workload in WORKLOADS}
+OF_THE_DOCUMENT = {f"gpu-lab-ap-northeast-2-{workload.policy}" for workload in WORKLOADS}
 
 
 @pytest.fixture
@@ -41,10 +41,10 @@ def given_to(template: Template, role: dict[str, object]) -> set[str]:
 def test_the_nodes_have_the_document_s_policies_unless_pods_have_them(
     cluster: Template, pods: Template
 ) -> None:
-    assert given_to(cluster, cluster.one("AWS::IAM::Role", RoleName="gpu-lab-ng-1")) == OF_THE_DOCUMENT
+    assert given_to(cluster, cluster.node_role("gpu-lab-ng-1")) == OF_THE_DOCUMENT
     assert not cluster.of_type("AWS::EKS::PodIdentityAssociation")
 
-    assert given_to(pods, pods.one("AWS::IAM::Role", RoleName="gpu-lab-ng-1")) == set()
+    assert given_to(pods, pods.node_role("gpu-lab-ng-1")) == set()
 
 
 def test_each_service_account_has_a_role_that_nobody_else_may_take(pods: Template) -> None:
@@ -55,7 +55,7 @@ def test_each_service_account_has_a_role_that_nobody_else_may_take(pods: Templat
     for each, workload in zip(associations, WORKLOADS, strict=True):
         name = each["RoleArn"]["Fn::GetAtt"][0]
         role = pods.resources[name]["Properties"]
-        assert given_to(pods, role) == {f"gpu-lab{workload.policy}"}
+        assert given_to(pods, role) == {f"gpu-lab-ap-northeast-2-{workload.policy}"}
         trust = role["AssumeRolePolicyDocument"]["Statement"]
         assert {action for statement in trust for action in _listed(statement["Action"])} == {
             "sts:AssumeRole",

@@ -23,7 +23,6 @@ ON_ONE_CLOUD = (
     "test_pages",
     "test_calendar_changes",
     "test_edits",
-    "test_upgrade",
     "test_deploys",
     "test_all_functions_deleted",
 )

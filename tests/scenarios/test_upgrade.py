@@ -1,6 +1,7 @@
-"""Another release is deployed while pools are leased: back to the previous one, and up to this one again."""
+"""Another release is deployed while pools are leased: this one over the previous one, back, and up again."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 from lamplighter.domain import orders
 from lamplighter.domain.commands import Verb
 from lamplighter.domain.lease import Lease, LeaseState
-from local.assembly import synthesise
+from local.assembly import Assembly, synthesise
+from local.cloud import Cloud
 from tests.scenarios import release
-from tests.scenarios.conftest import LAB
+from tests.scenarios.conftest import BEGINS, LAB
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
@@ -21,30 +23,49 @@ PREVIOUS = "0.1.0"
 COMPLETE = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 
 
-def test_back_to_the_previous_release_and_up_again_disturbs_no_lease(lab: LabDay, tmp_path: Path) -> None:
-    # given alice's lease, granted by this release
-    hers = lab.open(1, "3h", "--owner", "alice")
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("releases")
+
+
+@pytest.fixture(scope="module")
+def lab(releases: Path) -> Iterator[LabDay]:
+    """The lab, deployed by the previous release."""
+
+    def previous(present: Assembly) -> Assembly:
+        return release.load(PREVIOUS, releases / "first", present)
+
+    with Cloud(LAB, start=BEGINS, progress=print, release=previous) as cloud:
+        cloud.up()
+        yield LabDay(cloud)
+
+
+def test_up_to_this_release_back_and_up_again_disturbs_no_lease(lab: LabDay, releases: Path) -> None:
+    # given alice's lease, granted by the previous release
+    hers = by_the_command_line_of_then(lab, "alice")
     lab.until_state(hers.id, LeaseState.OPEN)
     (node,) = lab.live()
+    before = lab.code()
 
-    # when the previous release is deployed over it
-    previous = release.load(PREVIOUS, tmp_path / PREVIOUS, synthesise(LAB))
-    code = lab.code()
-    ended = lab.cloud.deploy_assembly(previous)
+    # when this release is deployed over it
+    ended = lab.cloud.redeploy(LAB)
 
     # then that goes through, its functions are in charge, and the lease goes on
     assert {stack.status for stack in ended} <= COMPLETE, [stack.failure() for stack in ended]
-    assert lab.code() != code
+    assert lab.code() != before
     undisturbed(lab, hers, node)
 
-    # when bob gets a node from the previous release, and this one is deployed again
-    his = by_the_command_line_of_then(lab)
+    # when the previous release is deployed again, bob gets a node from it, and this one follows
+    ended = lab.cloud.deploy_assembly(release.load(PREVIOUS, releases / "again", synthesise(LAB)))
+    assert {stack.status for stack in ended} <= COMPLETE, [stack.failure() for stack in ended]
+    assert lab.code() == before
+    his = by_the_command_line_of_then(lab, "bob")
     lab.until_state(his.id, LeaseState.OPEN)
     ended = lab.cloud.redeploy(LAB)
 
     # then that goes through as well, and both leases go on
     assert {stack.status for stack in ended} <= COMPLETE, [stack.failure() for stack in ended]
-    assert lab.code() == code
+    assert lab.code() != before
     both = lab.live()
     undisturbed(lab, hers, node)
     undisturbed(lab, his, *both)
@@ -59,9 +80,11 @@ def test_back_to_the_previous_release_and_up_again_disturbs_no_lease(lab: LabDay
     assert end.failsafe == ()
 
 
-def by_the_command_line_of_then(lab: LabDay) -> Lease:
-    """A lease of bob's: it started the workflow itself, and the lab had no address of its own."""
-    given = orders.order(Verb.OPEN, "gpu", command_id="cli-open-of-then", by="bob", source="cli", now=lab.now)
+def by_the_command_line_of_then(lab: LabDay, owner: str) -> Lease:
+    """A lease of somebody's: it started the workflow itself, and the lab had no address of its own."""
+    given = orders.order(
+        Verb.OPEN, "gpu", command_id=f"cli-open-of-then-{owner}", by=owner, source="cli", now=lab.now
+    )
     command = replace(given, nodes=1, lasting=timedelta(hours=2), add=True)
     workflows = lab.api("stepfunctions")
     [opening] = [

@@ -121,6 +121,28 @@ def test_a_group_that_is_not_there_yet_has_size_zero(cloudformation: CloudFormat
     assert cloudformation.answer["Data"] == {"DesiredSize": 0}
 
 
+NODE_ROLE: dict[str, Any] = {"Cluster": LAB, "New": f"{LAB}-eu-central-1-ng-gpu"}
+
+
+@pytest.mark.usefixtures("lab")
+def test_the_nodes_of_a_new_group_get_a_role_with_the_regions_name(cloudformation: CloudFormation) -> None:
+    cloudformation.asks("Create", "NodeRole", Nodegroup="new", **NODE_ROLE)
+
+    assert cloudformation.answer["Data"] == {"RoleName": f"{LAB}-eu-central-1-ng-gpu"}
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_group_that_is_there_keeps_its_role(cloudformation: CloudFormation) -> None:
+    eks = boto3.client("eks")
+    arn = eks.describe_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)["nodegroup"]["nodeRole"]
+
+    cloudformation.asks("Create", "NodeRole", Nodegroup=NODEGROUP, **NODE_ROLE)
+
+    assert arn.endswith(f"role/{cloudformation.answer['Data']['RoleName']}")
+    cloudformation.asks("Delete", "NodeRole", Nodegroup=NODEGROUP, **NODE_ROLE)
+    assert cloudformation.answer["Status"] == "SUCCESS"
+
+
 def test_a_pool_that_nobody_holds_may_be_changed(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
     lab.lease(opens=60)
 

@@ -34,6 +34,8 @@ class NodeGroup:
     """0 where its launch template says it."""
     template: tuple[str, str] | None = None
     """Id and version of its launch template."""
+    role: str = ""
+    """The name of its nodes' role."""
 
 
 @dataclass(frozen=True)

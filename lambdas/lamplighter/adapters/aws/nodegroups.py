@@ -47,6 +47,7 @@ class NodeGroups:
             ami_type=found.get("amiType", ""),
             disk_gib=found.get("diskSize", 0),
             template=(template["id"], template.get("version", "$Default")) if "id" in template else None,
+            role=found.get("nodeRole", "").rpartition("/")[2],
         )
 
     def scale(self, name: str, target: int) -> str:
