@@ -99,12 +99,16 @@ class Calls:
     def __init__(self) -> None:
         self.actions: set[str] = set()
         self.partitions: set[str] = set()
+        self.nodegroups: set[str] = set()
+        """Cluster and node group, as their ARN has them."""
 
     def note(self, service: str, operation: str, given: Mapping[str, Any]) -> None:
         self.actions.add(f"{IAM_CALLS.get(service, service.lower())}:{operation}")
         key = given.get("Key", {}).get("pk") or given.get("ExpressionAttributeValues", {}).get(":pk")
         if key is not None:
             self.partitions.add(key["S"])
+        if "nodegroupName" in given:
+            self.nodegroups.add(f"{given['clusterName']}/{given['nodegroupName']}")
 
 
 @pytest.fixture
@@ -125,6 +129,19 @@ def test_who_may_look_can(words: list[str], calls: Calls) -> None:
     known = condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
     assert calls.partitions
     assert all(any(fnmatchcase(key, pattern) for pattern in known) for key in calls.partitions)
+
+
+def test_who_may_look_at_a_lab_that_adopted_a_cluster_can(lab: LabOnMoto, calls: Calls) -> None:
+    pool = {"existing": "gpus", "instance_type": "g5.xlarge", "max_nodes": 2}
+    adopted = Lab.model_validate({"name": "lab", "cluster": {"existing": "theirs"}, "pools": {"gpu": pool}})
+    lab.capacity.ledger.put_document(adopted.to_json(), lab.at(1))
+
+    lamplighter("cost")
+
+    [allowed_to] = resources(LOOKING, "eks:DescribeNodegroup")
+    pattern = allowed_to.replace("LAB", "lab").replace("CLUSTER", "theirs")
+    assert calls.nodegroups == {"theirs/gpus"}
+    assert fnmatchcase("arn:aws:eks:REGION:ACCOUNT:nodegroup/theirs/gpus/some-id", pattern)
 
 
 def test_who_may_look_reads_nothing_of_what_slack_told_the_lab() -> None:
