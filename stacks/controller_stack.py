@@ -6,7 +6,7 @@ it is destroyed, LastClosed goes first and brings every pool to zero while all t
 
 import hashlib
 
-from aws_cdk import CfnOutput, Stack
+from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_eks_v2 as eks
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
@@ -148,7 +148,6 @@ class ControllerStack(Stack):
             change,
             experiment,
             rules,
-            alarms,
             curfew,
             *entries,
         ]
@@ -161,6 +160,17 @@ class ControllerStack(Stack):
             properties={"Digest": digest},
         )
         plan.node.add_dependency(*everything, *claims)
+        # A sweep says that it ended well once the planner was heard of.
+        swept = deploy_step(
+            self,
+            "FirstSweep",
+            kind="Swept",
+            function=functions.deploy,
+            properties={"Topic": channels.swept.topic_arn},
+            timeout=Duration.minutes(11),
+        )
+        swept.node.add_dependency(plan)
+        alarms.guard_silent.node.add_dependency(swept)
         pools = pools_step(self, lab.pools, function=functions.deploy)
         budget = lab.guard.budget
         currency = deploy_step(
@@ -181,7 +191,7 @@ class ControllerStack(Stack):
             close_lab=close.workflow,
         )
         # Deleted first, so that all it needs to close the pools stays until it has proof.
-        last.closed.node.add_dependency(*everything, *claims, plan, pools, currency)
+        last.closed.node.add_dependency(*everything, *claims, plan, pools, currency, swept, alarms)
 
         outputs = {
             "LabName": lab.name,

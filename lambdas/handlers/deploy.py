@@ -218,6 +218,15 @@ def _all_groups_are_reached() -> None:
             )
 
 
+def _swept(event: Event) -> Answer:
+    """Let the guard sweep before the alarm on its silence is made."""
+    if event["RequestType"] == "Create":
+        from handlers.deploy_first_sweep import await_sweep  # noqa: PLC0415 -- only at a first deploy
+
+        await_sweep()
+    return Answer("swept")
+
+
 def _may_open_again() -> None:
     """A retained ledger remembers the destroy before it: this deploy ends that."""
     from handlers.environment import ENVIRONMENT  # noqa: PLC0415
@@ -302,6 +311,7 @@ KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
     "Pools": _pools,
     "Currency": _currency,
     "Plan": _plan,
+    "Swept": _swept,
     "Emptied": _emptied,
     "LastClosed": _last_closed,
 }

@@ -4,6 +4,7 @@ by itself, and the handles that the rest of the embedded cloud needs.
 
 from local.aws import security_group_rules
 from local.aws.agenda import Agenda
+from local.aws.alarms import Alarms
 from local.aws.autoscaling import AutoScaling
 from local.aws.autoscaling_scaling import Scaling
 from local.aws.ec2 import InstanceLives
@@ -77,6 +78,7 @@ class Behaviours:
         lives.install()
         security_group_rules.install()
         Events(surroundings, self._agenda).install()
+        Alarms(surroundings, self._agenda).install()
         server.application.services |= {
             "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons, tags),
             "autoscaling": application("autoscaling", autoscaling),

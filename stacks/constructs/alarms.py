@@ -20,7 +20,7 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missin
 
 
 class Alarms(Construct):
-    """The alarms of one lab."""
+    """The alarms of one lab; `guard_silent` must come after a first sweep, or it pages for want of one."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Alarms(Construct):
         pages: sns.ITopic,
     ) -> None:
         super().__init__(scope, construct_id)
-        silent = cloudwatch.Alarm(
+        self.guard_silent = cloudwatch.Alarm(
             self,
             "GuardSilent",
             alarm_name=f"{lab}-guard-silent",
@@ -52,7 +52,7 @@ class Alarms(Construct):
             # What is never said has no data either.
             treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
         )
-        silent.add_alarm_action(actions.SnsAction(pages))
+        self.guard_silent.add_alarm_action(actions.SnsAction(pages))
         failed = cloudwatch.Alarm(
             self,
             "FailsafeFailed",

@@ -10,6 +10,7 @@ Group        the name of the Auto Scaling group behind a node group
 Gate         fails a deploy that changes a pool while a lease is on it
 Pools        fails a deploy that takes a pool, or nodes of it, away from a lease
 Plan         lets the planner run, so that changed windows take effect at once
+Swept        lets the guard sweep, and waits until CloudWatch has counted it
 Emptied      empties the bucket of pages before it goes
 LastClosed   closes every pool, and fails a destroy until zero is proven
 """

@@ -202,17 +202,25 @@ class LabFunctions(Construct):
             {
                 "LAST_CLOSE_ARN": names.workflow_arn("last-close"),
                 "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
+                "GUARD_FUNCTION_ARN": names.function_arn("guard"),
+                "SWEPT_TOPIC_ARN": channels.swept.topic_arn,
             },
             [
                 p.keeping_the_ledger(),
                 *p.seeing_capacity(),
                 p.starting("last-close"),
-                p.invoking("planner"),
+                p.invoking("guard", "planner"),
+                Leave(
+                    ["cloudwatch:GetMetricStatistics"],
+                    ["*"],
+                    wide="CloudWatch takes no resource for reading a metric.",
+                ),
                 # The bucket is emptied before it goes.
                 Leave(["s3:ListBucket"], [pages.bucket_arn]),
                 on_pages(pages.bucket_arn, "DeleteObject"),
             ],
-            timeout=Duration.minutes(3),
+            # A first deploy waits for a first sweep.
+            timeout=Duration.minutes(10),
             dead_letters=channels.dead_letters,
             # CloudFormation has given up by then.
             events_good_for=Duration.minutes(5),

@@ -224,3 +224,16 @@ def test_the_controller_comes_after_the_cluster_and_refers_to_nothing_in_it(asse
     text = (assembly.folder / "gpu-lab-controller.template.json").read_text("utf-8")
     assert "Fn::ImportValue" not in text
     assert "Export" not in assembly.template("gpu-lab-cluster").document["Outputs"]["ClusterName"]
+
+
+def test_the_guards_silence_is_watched_once_cloudwatch_has_counted_a_sweep(controller: Template) -> None:
+    """A new alarm takes what is missing before it existed for silence; a sweep ends well once the planner ran."""
+    alarms = controller.of_type("AWS::CloudWatch::Alarm")
+    [silent] = [name for name in alarms if alarms[name]["Properties"]["AlarmName"] == "gpu-lab-guard-silent"]
+    swept = the(controller, "Custom::LamplighterSwept")
+
+    assert swept in controller.needs(silent)
+    assert the(controller, "Custom::LamplighterPlan") in controller.needs(swept)
+    assert not [name for name in alarms if name != silent and swept in controller.needs(name)]
+    last = the(controller, "Custom::LamplighterLastClosed")
+    assert {silent, swept} <= controller.needs(last), "deleted after the last close has proof"

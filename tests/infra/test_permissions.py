@@ -19,6 +19,7 @@ TAKE_NO_RESOURCE = {
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
     "cloudtrail:DescribeTrails",
+    "cloudwatch:GetMetricStatistics",
     "dynamodb:ListStreams",
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeInstances",

@@ -76,6 +76,13 @@ def test_what_the_lab_leaves_out_is_known_from_aws(adopted: LabDay) -> None:
     assert status["next"]["hold"] == {"amount": "2.4740", "currency": "USD"}, "the price of its instance type"
 
 
+def test_a_first_deploy_pages_for_no_silence_of_the_guard(adopted: LabDay) -> None:
+    alarm = adopted.api("cloudwatch").describe_alarms(AlarmNames=["adopted-lab-guard-silent"])
+
+    assert [each["StateValue"] for each in alarm["MetricAlarms"]] == ["OK"]
+    assert not [text for text in pages(adopted) if "guard-silent" in text]
+
+
 def test_a_lease_opens_and_closes_it_as_any_pool(adopted: LabDay) -> None:
     refused = adopted.command("open", "3", "for", "30m", "--json")
     assert refused.code == 1

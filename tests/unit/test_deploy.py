@@ -121,6 +121,46 @@ def test_a_group_that_is_not_there_yet_has_size_zero(cloudformation: CloudFormat
     assert cloudformation.answer["Data"] == {"DesiredSize": 0}
 
 
+@pytest.fixture
+def guarded(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> LabOnMoto:
+    """What the first sweep's step is told of the lab; there is no guard to run here."""
+    monkeypatch.setenv("SWEPT_TOPIC_ARN", f"arn:aws:sns:eu-central-1:123456789012:{LAB}-swept")
+    monkeypatch.setenv("GUARD_FUNCTION_ARN", f"arn:aws:lambda:eu-central-1:123456789012:function:{LAB}-guard")
+    return lab
+
+
+def test_a_first_sweep_that_cloudwatch_has_counted_is_waited_for_no_longer(
+    guarded: LabOnMoto, cloudformation: CloudFormation, caplog: pytest.LogCaptureFixture
+) -> None:
+    guarded.at(5)
+    boto3.client("cloudwatch").put_metric_data(
+        Namespace="AWS/SNS",
+        MetricData=[
+            {
+                "MetricName": "NumberOfMessagesPublished",
+                "Dimensions": [{"Name": "TopicName", "Value": f"{LAB}-swept"}],
+                "Timestamp": EIGHT,
+                "Value": 1,
+            }
+        ],
+    )
+
+    cloudformation.asks("Create", "Swept", Topic="any")
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
+    assert "sweep" not in caplog.text
+
+
+@pytest.mark.usefixtures("guarded")
+def test_a_guard_that_cannot_sweep_fails_no_deploy_and_is_left_to_the_alarm(
+    cloudformation: CloudFormation, caplog: pytest.LogCaptureFixture
+) -> None:
+    cloudformation.asks("Create", "Swept", Topic="any")
+
+    assert cloudformation.answer["Status"] == "SUCCESS"
+    assert "the alarm will say so: lambda:Invoke on" in caplog.text
+
+
 NODE_ROLE: dict[str, Any] = {"Cluster": LAB, "New": f"{LAB}-eu-central-1-ng-gpu"}
 
 

@@ -1,0 +1,33 @@
+"""CloudWatch's metrics: what has arrived of a topic's count."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+
+MINUTE_SECONDS = 60
+
+
+class Metrics:
+    """The metrics of the account and region."""
+
+    def __init__(self, cloudwatch: "CloudWatchClient | None" = None) -> None:
+        self._cloudwatch: CloudWatchClient = cloudwatch or client("cloudwatch")
+
+    def has_counted(self, topic: str, since: datetime, until: datetime) -> bool:
+        """Whether CloudWatch shows a message that the topic, an ARN, was given in that time."""
+        name = topic.rpartition(":")[2]
+        with outside("cloudwatch:GetMetricStatistics", name):
+            found = self._cloudwatch.get_metric_statistics(
+                Namespace="AWS/SNS",
+                MetricName="NumberOfMessagesPublished",
+                Dimensions=[{"Name": "TopicName", "Value": name}],
+                StartTime=since,
+                EndTime=until,
+                Period=MINUTE_SECONDS,
+                Statistics=["Sum"],
+            )
+        return any(point.get("Sum", 0) > 0 for point in found["Datapoints"])

@@ -1,0 +1,102 @@
+"""An alarm on a topic's silence, as CloudWatch judges it: at once when it is new, and by what has arrived."""
+
+import pytest
+from moto.sns.models import sns_backends
+
+from tests.local.conftest import Aws
+
+
+class Watched:
+    """A topic that is to be given something every quarter of an hour, and one for pages."""
+
+    def __init__(self, aws: Aws) -> None:
+        self._aws = aws
+        self.alive = aws.call("sns", "create_topic", Name="alive")["TopicArn"]
+        self.pages = aws.call("sns", "create_topic", Name="pages")["TopicArn"]
+
+    def alarm(self, missing: str = "breaching") -> None:
+        self._aws.call(
+            "cloudwatch",
+            "put_metric_alarm",
+            AlarmName="silent",
+            Namespace="AWS/SNS",
+            MetricName="NumberOfMessagesPublished",
+            Dimensions=[{"Name": "TopicName", "Value": "alive"}],
+            Statistic="Sum",
+            Period=60,
+            EvaluationPeriods=15,
+            DatapointsToAlarm=15,
+            Threshold=0,
+            ComparisonOperator="LessThanOrEqualToThreshold",
+            TreatMissingData=missing,
+            AlarmActions=[self.pages],
+        )
+
+    def say(self) -> None:
+        self._aws.call("sns", "publish", TopicArn=self.alive, Message="alive")
+
+    def wait(self, minutes: float) -> None:
+        self._aws.clock.sleep(minutes * 60)
+
+    @property
+    def state(self) -> str:
+        [found] = self._aws.call("cloudwatch", "describe_alarms", AlarmNames=["silent"])["MetricAlarms"]
+        return found["StateValue"]
+
+    @property
+    def paged(self) -> int:
+        return len(sns_backends["123456789012"]["ap-northeast-2"].topics[self.pages].sent_notifications)
+
+
+@pytest.fixture
+def watched(aws: Aws) -> Watched:
+    aws.hold()
+    return Watched(aws)
+
+
+def test_a_new_alarm_takes_what_was_never_said_for_silence_and_pages_at_once(watched: Watched) -> None:
+    watched.alarm()
+    watched.wait(1)
+
+    assert (watched.state, watched.paged) == ("ALARM", 1)
+
+
+def test_a_new_alarm_on_a_topic_that_was_heard_of_pages_after_a_silence_only(watched: Watched) -> None:
+    watched.say()
+    watched.wait(3)
+    watched.alarm()
+    watched.wait(11)
+    assert (watched.state, watched.paged) == ("OK", 0)
+
+    watched.wait(3)
+
+    assert (watched.state, watched.paged) == ("ALARM", 1)
+
+
+def test_what_was_said_a_moment_ago_is_not_known_yet(watched: Watched) -> None:
+    watched.say()
+    watched.alarm()
+    watched.wait(1)
+    assert (watched.state, watched.paged) == ("ALARM", 1)
+
+    watched.wait(2)
+
+    assert watched.state == "OK"
+
+
+def test_one_that_passes_over_what_is_missing_never_pages(watched: Watched) -> None:
+    watched.alarm("notBreaching")
+    watched.wait(30)
+
+    assert (watched.state, watched.paged) == ("OK", 0)
+
+
+def test_signs_of_life_every_five_minutes_keep_it_quiet(watched: Watched) -> None:
+    watched.say()
+    watched.wait(3)
+    watched.alarm()
+    for _ in range(12):
+        watched.say()
+        watched.wait(5)
+
+    assert (watched.state, watched.paged) == ("OK", 0)
