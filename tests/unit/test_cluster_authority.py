@@ -228,6 +228,11 @@ def test_a_certificate_that_is_over_is_refused(hear: Hear, serve: Serve, old: Pa
     assert "certificate has expired" in hear(serve(OLD.server(LOOPBACK, days=-1)), old)
 
 
+def test_an_empty_authority_is_refused_not_replaced_by_the_machines_own() -> None:
+    with pytest.raises(ValueError, match="it is empty"):
+        Connection("https://127.0.0.1:1", "", Signed())
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_an_authority_is_told_by_its_key_identifier(named: bool) -> None:
     assert names_its_key(Authority.made(named=named).pem) is named

@@ -4,9 +4,11 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import certifi
 import pytest
 
 from lamplighter.adapters.diagnosis.kubernetes import ClusterReads
@@ -99,7 +101,7 @@ def server() -> Iterator[Server]:
 
 
 def reads(server: Server, reading: Reading) -> ClusterReads:
-    connection = Connection(server.endpoint, "", Bearer())
+    connection = Connection(server.endpoint, Path(certifi.where()).read_text("utf-8"), Bearer())
     connection.patience = 0
     return ClusterReads(connection, reading, POOL)
 

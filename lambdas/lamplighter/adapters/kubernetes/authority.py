@@ -21,6 +21,9 @@ def trusting(ca_pem: str) -> ssl.SSLContext:
     older ones are not. Here every version has the same flags: chain, dates and host name are verified, forms are
     not (https://docs.python.org/3/library/ssl.html#ssl.create_default_context).
     """
+    if not ca_pem:
+        # Python would trust the machine's own authorities instead.
+        raise ValueError("it is empty")
     context = ssl.create_default_context(cadata=ca_pem)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
