@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from lamplighter.lab import Lab
+from tests.world import authority
 from tests.world.agenda import Agenda
 from tests.world.machines import COUNTED, HOOK, ZONE, Group, Machines
 from tests.world.outside import NotInTheWorld, refused
@@ -64,7 +65,7 @@ class Eks:
         self.nodegroups[name] = Nodegroup(name, group, {"minSize": 0, "maxSize": maximum, "desiredSize": 0})
 
     def describe_cluster(self, *, name: str) -> Json:
-        data = base64.b64encode(b"-----BEGIN CERTIFICATE-----\n").decode()
+        data = base64.b64encode(authority.pem()).decode()
         return {
             "cluster": {
                 "name": name,

@@ -148,7 +148,10 @@ class World:
         enter(patch.object(boto3, "client", self._client))
         enter(patch.object(boto3, "Session", self._session))
         enter(patch.object(urllib.request, "urlopen", self.cloudformation.is_told))
-        enter(patch.object(kubernetes.client, "ApiClient", lambda _configuration: None))
+        pools = SimpleNamespace(
+            rest_client=SimpleNamespace(pool_manager=SimpleNamespace(connection_pool_kw={}))
+        )
+        enter(patch.object(kubernetes.client, "ApiClient", lambda _configuration: pools))
         connection = self.kubernetes.client(self.functions.cross)
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
         enter(patch.object(ledger_table, "sleep", lambda _seconds: None))
