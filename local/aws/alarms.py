@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from moto.cloudwatch.models import Alarm, CloudWatchBackend, cloudwatch_backends
+from moto.cloudwatch.models import Alarm, CloudWatchBackend, MetricDatum, cloudwatch_backends
 from moto.sns.models import Topic
 
 from local.aws.agenda import Agenda
@@ -54,8 +54,8 @@ class Alarms:
             count(topic.name)
             return _plain_publish(topic, *given, **named)
 
-        CloudWatchBackend.put_metric_alarm = put  # type: ignore[method-assign]
-        Topic.publish = publish  # type: ignore[method-assign]
+        CloudWatchBackend.put_metric_alarm = put  # type: ignore[method-assign,assignment]
+        Topic.publish = publish  # type: ignore[method-assign,assignment]
 
     def _backend(self) -> CloudWatchBackend:
         found: CloudWatchBackend = cloudwatch_backends[self._around.account_id][self._around.region]
@@ -102,7 +102,7 @@ class Alarms:
             if (datum.namespace, datum.name, about.get("TopicName")) != (NAMESPACE, METRIC, _topic(alarm)):
                 continue
             age = int((now - datum.timestamp.timestamp()) // alarm.period)
-            if 0 <= age < len(sums):
+            if 0 <= age < len(sums) and isinstance(datum, MetricDatum):
                 sums[age] = (sums[age] or 0) + datum.value
         return sums
 
