@@ -27,6 +27,7 @@ from local.aws.quotas import Quotas
 from local.aws.scheduler import Firing, Scheduler
 from local.aws.server import Server
 from local.aws.stepfunctions import StepFunctions
+from local.aws.stepfunctions_limits import Limits
 from local.aws.surroundings import Surroundings
 from local.faults.switches import Switches
 
@@ -73,7 +74,8 @@ class Behaviours:
         access = Access(surroundings, self.clusters)
         self.addons = Addons(surroundings, self._agenda, self.clusters, updates)
         tags = Tags(self.clusters.tagged, nodegroups.tagged, self.addons.tagged, access.tagged)
-        self._workflows = StepFunctions(surroundings, self._agenda, seed)
+        self.workflow_limits = Limits()
+        self._workflows = StepFunctions(surroundings, self._agenda, seed, self.workflow_limits)
         self._scheduler = Scheduler(surroundings, self._agenda, seed)
         lives.install()
         security_group_rules.install()

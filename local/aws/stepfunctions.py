@@ -13,6 +13,7 @@ from local.aws.own_services import AwsError, Document
 from local.aws.stepfunctions_definition import parsed
 from local.aws.stepfunctions_execution import Execution, StateMachine
 from local.aws.stepfunctions_interpreter import Interpreter
+from local.aws.stepfunctions_limits import Limits
 from local.aws.stepfunctions_tasks import Tasks
 from local.aws.surroundings import Surroundings
 
@@ -22,10 +23,13 @@ _NAME = re.compile(r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x9f]{1,80}")
 class StepFunctions:
     """Public methods that boto3 knows are operations of `stepfunctions`."""
 
-    def __init__(self, surroundings: Surroundings, agenda: Agenda, seed: int = 0) -> None:
+    def __init__(
+        self, surroundings: Surroundings, agenda: Agenda, seed: int = 0, limits: Limits | None = None
+    ) -> None:
         self._surroundings = surroundings
         self._clock = surroundings.clock
         self._agenda = agenda
+        self._limits = limits or Limits()
         self._interpreter = Interpreter(Tasks(surroundings), seed)
         self._machines: dict[str, StateMachine] = {}
         self._executions: dict[str, Execution] = {}
@@ -137,6 +141,12 @@ class StepFunctions:
             raise AwsError(
                 "InvalidExecutionInput", f"Invalid State Machine Execution Input: '{error}'"
             ) from error
+        if len(text.encode()) > self._limits.data_bytes:
+            raise AwsError(
+                "ValidationException",
+                "1 validation error detected: Value at 'input' failed to satisfy constraint: Member must have"
+                f" length less than or equal to {self._limits.data_bytes}",
+            )
         arn = self._surroundings.arn("states", f"execution:{machine.name}:{name}")
         with self._lock:
             known = self._executions.get(arn)
@@ -144,7 +154,7 @@ class StepFunctions:
                 return {"executionArn": arn, "startDate": known.started}
             if known:
                 raise AwsError("ExecutionAlreadyExists", f"Execution Already Exists: '{arn}'")
-            execution = Execution(self._clock, machine, name, arn, text)
+            execution = Execution(self._clock, machine, name, arn, text, self._limits)
             self._executions[arn] = execution
         limit = machine.definition.get("TimeoutSeconds")
         if limit:

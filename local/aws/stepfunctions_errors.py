@@ -10,11 +10,17 @@ class StatesError(Exception):
         self.cause = cause
 
     def matches(self, names: list[str]) -> bool:
-        """Whether an ErrorEquals list names it."""
+        """Whether an ErrorEquals list names it.
+
+        States.Runtime always fails the execution, and States.ALL leaves out States.DataLimitExceeded
+        (https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html).
+        """
+        if self.error == "States.Runtime":
+            return False
         if self.error in names:
             return True
         if "States.ALL" in names:
-            return self.error not in ("States.Runtime", "States.DataLimitExceeded")
+            return self.error != "States.DataLimitExceeded"
         failed = not self.error.startswith("States.") or self.error == "States.TaskFailed"
         return "States.TaskFailed" in names and failed
 

@@ -11,12 +11,10 @@ from typing import Any
 
 from local.aws.own_services import Document
 from local.aws.stepfunctions_errors import StatesError, Stopped
+from local.aws.stepfunctions_limits import Limits
 from local.clock import VirtualClock
 
 Json = Any
-
-#: Step Functions' own limits.
-LONGEST_DATA, LONGEST_HISTORY = 262_144, 25_000
 
 
 @dataclass
@@ -59,8 +57,11 @@ class Scope:
 class Execution(Scope):
     """`input` and `output` are JSON texts, as the API gives them."""
 
-    def __init__(self, clock: VirtualClock, machine: StateMachine, name: str, arn: str, text: str) -> None:
+    def __init__(  # noqa: PLR0917 (what an execution is made of)
+        self, clock: VirtualClock, machine: StateMachine, name: str, arn: str, text: str, limits: Limits
+    ) -> None:
         super().__init__(clock)
+        self.limits = limits
         self.machine = machine
         self.name = name
         self.arn = arn
@@ -84,9 +85,12 @@ class Execution(Scope):
         """Add to the history; gives the event's id. `previous` is by default the one before."""
         with self._lock:
             number = len(self._events) + 1
-            if number > LONGEST_HISTORY and not self.ended:
+            # The last one is the execution's own end.
+            if number >= self.limits.history_events and not self.ended:
                 raise StatesError(
-                    "States.Runtime", "The execution reached the maximum number of history events (25000)."
+                    "States.Runtime",
+                    "The execution reached the maximum number of history events"
+                    f" ({self.limits.history_events}).",
                 )
             entry: Document = {
                 "timestamp": self.clock.now(),
@@ -162,14 +166,3 @@ class Execution(Scope):
 def instant(moment: datetime) -> str:
     """As the context object writes it."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def within_limit(data: Json, state: str) -> Json:
-    """The data, unless it is more than a state may pass on."""
-    if len(json.dumps(data, separators=(",", ":"))) > LONGEST_DATA:
-        raise StatesError(
-            "States.DataLimitExceeded",
-            f"The state/task '{state}' returned a result with a size exceeding the maximum number of bytes"
-            " service limit.",
-        )
-    return data

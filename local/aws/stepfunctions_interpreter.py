@@ -12,7 +12,7 @@ from typing import Any
 from local.aws.stepfunctions_choice import holds
 from local.aws.stepfunctions_errors import StatesError, Stopped
 from local.aws.stepfunctions_events import TaskEvents, compact
-from local.aws.stepfunctions_execution import Execution, Scope, instant, within_limit
+from local.aws.stepfunctions_execution import Execution, Scope, instant
 from local.aws.stepfunctions_paths import expression, fill, put, read
 from local.aws.stepfunctions_tasks import Tasks
 from local.beside import Beside
@@ -95,7 +95,7 @@ class Run:
             except StatesError as error:
                 delay = self._retry_delay(state, error, used)
                 if delay is None:
-                    return self._caught(state, data, error)
+                    return self._caught(name, state, data, error)
                 self._scope.sleep_until(self._clock.time() + delay)
                 self._context["State"]["RetryCount"] += 1
                 self._execution.count_transition()
@@ -113,11 +113,12 @@ class Run:
             return self._chance.uniform(0, delay) if retrier.get("JitterStrategy") == "FULL" else delay
         return None
 
-    def _caught(self, state: Json, data: Json, error: StatesError) -> tuple[Json, str | None]:
+    def _caught(self, name: str, state: Json, data: Json, error: StatesError) -> tuple[Json, str | None]:
         for catcher in state.get("Catch", []):
             if error.matches(catcher["ErrorEquals"]):
                 output = {"Error": error.error, "Cause": error.cause}
-                return put(catcher.get("ResultPath", "$"), data, output), catcher["Next"]
+                told = put(catcher.get("ResultPath", "$"), data, output)
+                return self._execution.limits.checked(told, name), catcher["Next"]
         raise error
 
     def _one(self, name: str, state: Json, data: Json) -> tuple[Json, str | None]:
@@ -137,13 +138,15 @@ class Run:
         if "ResultSelector" in state:
             result = fill(state["ResultSelector"], result, self._context)
         output = put(state.get("ResultPath", "$"), data, result)
-        return within_limit(self._selected(state.get("OutputPath", "$"), output), name), following
+        chosen = self._selected(state.get("OutputPath", "$"), output)
+        return self._execution.limits.checked(chosen, name), following
 
     def _worked(self, name: str, kind: str, state: Json, given: Json) -> Json:
         """What a Pass, Task, Parallel or Map state makes of its input."""
         parameters = fill(state["Parameters"], given, self._context) if "Parameters" in state else given
         if kind == "Task":
-            return within_limit(self._task(state, parameters, given), name)
+            self._execution.limits.checked(parameters, name)
+            return self._execution.limits.checked(self._task(state, parameters, given), name)
         if kind == "Parallel":
             return self._parallel(state["Branches"], parameters)
         if kind == "Map":
