@@ -27,7 +27,7 @@ def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
     receipts = [
         receipt
         for name in account.found.lab.pools
-        for receipt in account.found.ledger.receipts(name)
+        for receipt in account.found.ledger.receipts_in_brief(name)
         if account.period.begins <= datetime.fromisoformat(receipt["closed"]) < account.period.ends
     ]
     if as_json:

@@ -1,5 +1,6 @@
 """`lamplighter receipt`: what a closed lease left, as a table, a document, or the page to look at."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +58,7 @@ def page(found: Deployment, document: dict[str, Any]) -> str:
 
 def _document(found: Deployment, lease: str | None) -> dict[str, Any]:
     """The named receipt, or the newest that a lease left; where none did, the newest there is."""
-    known = [each for pool in found.lab.pools for each in found.ledger.receipts(pool)]
+    known = [each for pool in found.lab.pools for each in found.ledger.receipts_in_brief(pool)]
     known.sort(key=lambda each: str(each["closed"]))
     if lease is not None:
         named: dict[str, Any] | None = next(
@@ -66,10 +67,18 @@ def _document(found: Deployment, lease: str | None) -> dict[str, Any]:
         if named is None:
             last = ", ".join(str(each["lease"]) for each in known[-3:] if each.get("lease")) or "none yet"
             raise BadInput(f"LEASE: no receipt of '{lease[:80]}' is there; the last ones are {last}")
-        return named
+        return _whole(found, named)
     if not known:
         raise BadInput("no receipt is there yet: the first lease that closes leaves one")
-    return next((each for each in reversed(known) if each.get("lease")), known[-1])
+    return _whole(found, next((each for each in reversed(known) if each.get("lease")), known[-1]))
+
+
+def _whole(found: Deployment, brief: dict[str, Any]) -> dict[str, Any]:
+    """With what was said of each node; what ran without a lease was not judged."""
+    if not brief.get("lease"):
+        return brief
+    pool, closed = str(brief["pool"]), datetime.fromisoformat(str(brief["closed"]))
+    return found.ledger.receipt(pool, str(brief["lease"]), closed) or brief
 
 
 def show(view: ReceiptView, words: wording.Wording) -> None:

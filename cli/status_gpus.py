@@ -45,7 +45,7 @@ class Trend:
 
 def show(found: Deployment, pool: str | None, *, as_json: bool) -> None:
     """The verdicts and trends of the pools that were asked for."""
-    pools = {name: found.ledger.proofs(name, LOOKED_AT) for name in found.pools(pool)}
+    pools = {name: _known(found, name) for name in found.pools(pool)}
     if as_json:
         documents = [_document(name, proofs) for name, proofs in pools.items()]
         printing.as_json({"lab": found.name, "now": written(found.now), "pools": documents})
@@ -55,6 +55,12 @@ def show(found: Deployment, pool: str | None, *, as_json: bool) -> None:
             printing.say(f"pool {name}: nothing was ever proven of its GPUs")
             continue
         _say(found, name, proofs)
+
+
+def _known(found: Deployment, pool: str) -> list[Proof]:
+    """The last proof whole, and of the ones before what they came to."""
+    whole = found.ledger.proofs(pool, 1)
+    return [*whole, *found.ledger.proofs_in_brief(pool, LOOKED_AT)[len(whole) :]]
 
 
 def trends(proofs: Sequence[Proof]) -> list[Trend]:

@@ -1,5 +1,6 @@
 """The ledger's table, as the template makes it, for tests that keep one in memory."""
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -8,6 +9,10 @@ from lamplighter.adapters.aws import ledger_items as items
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from lamplighter.adapters.aws.ledger import Ledger
+    from lamplighter.domain.lease import Lease
+    from lamplighter.domain.proof import Proof
 
 
 def create(dynamodb: "DynamoDBClient", name: str) -> None:
@@ -30,3 +35,15 @@ def kept(partition: str, sort_key: str) -> dict[str, Any]:
     """What the table `ledger` keeps there; empty where it keeps nothing."""
     key = {"pk": {"S": partition}, "sk": {"S": sort_key}}
     return items.values(boto3.client("dynamodb").get_item(TableName="ledger", Key=key).get("Item") or {})
+
+
+def keep_verdicts(ledger: "Ledger", lease: "Lease", rows: Sequence[Mapping[str, object]]) -> None:
+    """What the checks said of a lease's nodes, as Validate and Announce keep it."""
+    ledger.keep_rows(lease.pool, lease.id, lease.opens, rows)
+    ledger.keep_verdicts(lease, lease.opens)
+
+
+def keep_proof(ledger: "Ledger", proof: "Proof") -> None:
+    """A proof with its rows, as Validate and Announce keep it."""
+    ledger.keep_rows(proof.pool, proof.lease, proof.at, proof.rows)
+    ledger.keep_proof(proof)

@@ -29,8 +29,6 @@ JUST_OVER = timedelta(minutes=15)
 """One that nobody saw running gets a message all the same, so that its receipt is told."""
 TRAIL = timedelta(hours=1)
 """What happened before a lease opened that is its own."""
-RECEIPTS = 20
-"""The receipt of a lease that is just over is among so many."""
 
 
 def look_after(pool: str, board: "Board") -> None:
@@ -106,7 +104,5 @@ def _beside(view: LeaseView, board: "Board") -> Beside:
 def _receipt(view: LeaseView, board: "Board") -> ReceiptView | None:
     if view.standing is not Standing.CLOSED:
         return None
-    found = next(
-        (each for each in board.ledger.receipts(view.pool, RECEIPTS) if each.get("lease") == view.id), None
-    )
+    found = board.ledger.receipt(view.pool, view.id, view.closed or view.closes)
     return None if found is None else receipt_of(board.ledger, board.lab, found)

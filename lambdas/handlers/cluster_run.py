@@ -56,6 +56,13 @@ class Run:
         rows = self.result(step).get(key)
         return [_document(row) for row in rows] if isinstance(rows, Sequence) else []
 
+    def judged(self) -> set[str]:
+        """The nodes that an earlier round of this run judged."""
+        earlier, lease = self.result("Validate"), self.lease or self.pool
+        at = earlier.get("at")
+        rows = self.books().rows(self.pool, lease, instant.read(str(at))) if at else []
+        return {str(row.get("node")) for row in (*rows, *self.found("Validate", "verdicts"))}
+
     def leases(self) -> list[Lease]:
         """Every lease of the pool, as the ledger has them now."""
         return Ledger(ENVIRONMENT.ledger_table).leases(self.pool)

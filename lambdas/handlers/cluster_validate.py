@@ -4,7 +4,8 @@ Looks, asks domain.checks_course what is due, and does it: creates pods and Jobs
 what they printed (cluster_judge) and removes them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -29,17 +30,21 @@ from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
 from lamplighter.lab_checks import Checks
 
+NOT_JUDGED = 20
+"""So many checks that say nothing on these nodes are named."""
+
 
 def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     """The verdicts of the ladder on all nodes. Raises TryLater while one still runs and has time left.
 
-    Gives `{"verdict", "ladder", "at", "verdicts": [{check, node, verdict, reason, measurements, seconds,
-    pull_seconds}], "not_judged": [{check, why}], "then", "because", "replace": [{name, instance}]}`.
+    Gives `{"verdict", "ladder", "at", "counts": {verdict: how many}, "not_judged": [{check, why}], "then",
+    "because", "replace": [{name, instance}]}`. What was said of each node goes to the ledger, by lease and `at`:
+    `{check, node, verdict, reason, measurements, seconds, pull_seconds}`.
     """
     lease = run.lease or run.pool
     if over := run.over():
         clean_up(connection, lease)
-        return {"verdict": Outcome.NOT_PROVEN, "verdicts": [], "over": True, "reason": over}
+        return {"verdict": Outcome.NOT_PROVEN, "over": True, "reason": over}
     settings = lab.checks_for(run.window)
     gpu_nodes, unknown = _nodes(run, lab, settings, connection)
     due, not_judged = seats(checks.ladder(settings), gpu_nodes, lease)
@@ -65,14 +70,17 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     judged, silent = verdicts(
         run, lab, connection, gpu_nodes, Endings([*moves.endings, *refused], running, pulled)
     )
-    clean_up(connection, lease, pool=run.pool, in_force=_in_force(run))
     rows = known_before([each.to_json() for each in (*unknown, *judged)], gpu_nodes, run)
+    at = instant.written(clock.now())
+    # Before the pods go: what cannot be kept now is judged again.
+    run.books().keep_rows(run.pool, lease, instant.read(at), rows)
+    clean_up(connection, lease, pool=run.pool, in_force=_in_force(run))
     return {
         "verdict": together(rows),
         "ladder": settings.ladder,
-        "at": instant.written(clock.now()),
-        "verdicts": rows,
-        "not_judged": [each.to_json() for each in (*not_judged, *silent)],
+        "at": at,
+        "counts": Counter(str(row.get("verdict")) for row in rows),
+        "not_judged": [each.to_json() for each in (*not_judged, *silent)][:NOT_JUDGED],
         **what_follows(rows, gpu_nodes, settings, run, connection).to_json(),
     }
 
@@ -106,6 +114,7 @@ def _nodes(
     unknown += [_unproven(name, "the node is gone") for name in sorted(ready - {node.name for node in here})]
     offer = run.result("ApplyGpuSettings").get("offer")
     shall = Offer.from_json(offer) if isinstance(offer, Mapping) else Offer()
+    judged = run.judged()
     found = []
     for node in here:
         instance_type = node.instance_type or lab.pools[run.pool].instance_type
@@ -114,13 +123,12 @@ def _nodes(
             unknown.append(_unproven(node.name, f"the instance type {instance_type} is not known"))
         else:
             kind = kind.with_floor(settings.threshold(instance_type))
-            found.append(GpuNode(_uncharged(node, run), kind, shall.slices, shall.replicas))
+            found.append(GpuNode(_uncharged(node, judged), kind, shall.slices, shall.replicas))
     return found, unknown
 
 
-def _uncharged(node: NodeFacts, run: Run) -> NodeFacts:
+def _uncharged(node: NodeFacts, judged: Collection[str]) -> NodeFacts:
     """A node that an earlier round judged was charged with its setting up then: it has the whole budget now."""
-    judged = {row.get("node") for row in run.found("Validate", "verdicts")}
     return replace(node, ready_since=None) if node.name in judged else node
 
 

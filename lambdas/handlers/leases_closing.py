@@ -168,7 +168,7 @@ def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
         document = receipts.unleased_receipt(pool, at, ran, proof)
         desk.ledger.bill_unleased(pool, at, document, ran)
         made.append(document)
-    return {**made[0], "also": made[1:]} if made else {"lease": None, "pool": pool, "also": []}
+    return receipts.named(pool, made)
 
 
 def _lives(pool: str, desk: Desk) -> tuple[Run, ...]:

@@ -95,6 +95,7 @@ def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
     pool = command.pool if command.pool == WHOLE_LAB else pool_of(run, voice.lab)
     match command.verb:
         case Verb.OPEN:
+            run = _with_rows(pool, run, voice)
             said = _opening(pool, run, voice)
         case Verb.CLOSE:
             said = _closing(pool, command, voice)
@@ -124,6 +125,7 @@ def announce_replacement(run: Mapping[str, object], voice: Voice) -> dict[str, o
     lease = _lease(pool, admit, voice)
     if lease is None or not lease.in_force(voice.now()):
         return {"announced": False, "kind": None}
+    run = _with_rows(pool, run, voice)
     _keep_verdicts(lease, result(run, "Validate"), voice)
     _write_down(pool, run, voice)
     said = announcement_opening.of_replacing(pool, result(run, "Validate"), voice.texts)
@@ -223,15 +225,31 @@ def _opening(pool: str, run: Mapping[str, object], voice: Voice) -> Announcement
     return said
 
 
+def _with_rows(pool: str, run: Mapping[str, object], voice: Voice) -> Mapping[str, object]:
+    """The run with what Validate said of each node: it stands in the ledger, a state has no room for it."""
+    validate, lease = result(run, "Validate"), result(run, "Admit").get("lease")
+    # A run that an earlier release began carries its rows.
+    if "at" not in validate or "verdicts" in validate:
+        return run
+    whose = str(lease["id"]) if isinstance(lease, Mapping) else pool
+    rows = voice.ledger.rows(pool, whose, instant.read(str(validate["at"])))
+    results = run.get("results")
+    before = results if isinstance(results, Mapping) else {}
+    return {**run, "results": {**before, "Validate": {**validate, "verdicts": rows}}}
+
+
 def _keep_verdicts(lease: Lease, validate: Mapping[str, object], voice: Voice) -> None:
     """What this ladder found: the last word on the lease, and the history of the pool and its nodes."""
     from lamplighter.domain.proof import Proof  # noqa: PLC0415 -- a refusal needs none
 
     rows = validate.get("verdicts")
-    voice.ledger.keep_verdicts(lease, rows if isinstance(rows, list) else [])
     if not isinstance(rows, list) or not rows or "at" not in validate:
         return
     at = instant.read(str(validate["at"]))
+    if "counts" not in validate:
+        # An earlier release did not keep them before.
+        voice.ledger.keep_rows(lease.pool, lease.id, at, rows)
+    voice.ledger.keep_verdicts(lease, at)
     kept = environment.as_kept(voice.lab, voice.ledger)
     ready = int((at - lease.opens).total_seconds()) if lease.ready is None else None
     voice.ledger.keep_proof(
@@ -253,8 +271,7 @@ def _write_down(pool: str, run: Mapping[str, object], voice: Voice) -> None:
     if lease is not None:
         results = {step: result(run, step) for step in ("ApplyGpuSettings", "AwaitGpus", "Validate")}
         results["Diagnose"] = _diagnosis(run)
-        for entry in trail.of_opening(lease, results, voice.now()):
-            voice.ledger.append_audit(entry)
+        voice.ledger.append_audits(trail.of_opening(lease, results, voice.now()))
 
 
 def _closing(pool: str, command: Command, voice: Voice) -> Announcement | None:

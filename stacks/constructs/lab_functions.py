@@ -65,6 +65,7 @@ class LabFunctions(Construct):
             {**schedules, **doors, "EXPERIMENTS_FUNCTION_ARN": names.function_arn("experiments")},
             [
                 p.keeping_the_ledger(),
+                p.keeping_rows(),
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.seeing_capacity(),
                 p.invoking("experiments"),
@@ -88,6 +89,7 @@ class LabFunctions(Construct):
             {},
             [
                 p.reading_the_ledger(),
+                p.keeping_rows(),
                 p.keeping_loans(),
                 p.keeping_progress(),
                 p.reaching_the_cluster(),
@@ -191,7 +193,13 @@ class LabFunctions(Construct):
             },
             # Whose work a lease's end takes away, only the cluster function sees. What a topic did not take,
             # a page of the guard's too, this function is given to say again.
-            [p.keeping_the_ledger(), p.invoking("cluster", "notices"), telling, paging],
+            [
+                p.keeping_the_ledger(),
+                p.keeping_rows("POOL#*"),
+                p.invoking("cluster", "notices"),
+                telling,
+                paging,
+            ],
             dead_letters=channels.dead_letters,
             # A warning that comes later than this comes after the end.
             events_good_for=Duration.minutes(5),

@@ -112,6 +112,14 @@ class Permissions:
     def keeping_the_ledger(self) -> Leave:
         return Leave([*LEDGER_READS, *LEDGER_WRITES], [self._names.ledger_arn])
 
+    def keeping_rows(self, *also: str) -> Leave:
+        """Many items in one write: what was said of each node, and those of the partitions `also`."""
+        return Leave(
+            ["dynamodb:BatchWriteItem"],
+            [self._names.ledger_arn],
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["ROWS#*", *also]}},
+        )
+
     def marking_deploys(self) -> Leave:
         """The marks of deploys that are about to write a node group, and nothing else of the ledger."""
         return Leave(

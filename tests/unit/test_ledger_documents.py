@@ -12,6 +12,7 @@ from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.progress import Noted, Stage
+from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.test_ledger import EIGHT, MINUTE, entry, lease
 from tests.unit.test_ledger_history import RUN, SECOND, begin
 from tests.unit.test_proof import proof
@@ -20,9 +21,9 @@ from tests.unit.test_proof import proof
 def test_documents_come_back_with_their_keys_in_order(ledger: Ledger) -> None:
     said: dict[str, Any] = {"b": 1, "a": {"d": 1, "c": 2}}
     ledger.put_receipt("gpu", EIGHT, "cli-1", said)
-    ledger.keep_verdicts(lease(), [said])
+    keep_verdicts(ledger, lease(), [said])
     ledger.keep_settings(lease(), said)
-    ledger.keep_proof(proof(0, said))
+    keep_proof(ledger, proof(0, said))
     begin(ledger, replace(RUN, before=said))
     run = ledger.experiment("nccl-1")
     assert run is not None

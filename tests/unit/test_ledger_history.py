@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.adapters.aws.ledger import Conflict, Ledger
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
-from tests.ledger_table import kept
+from tests.ledger_table import keep_proof, kept
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 from tests.unit.test_proof import proof
 
@@ -70,7 +70,7 @@ def test_an_experiment_is_kept_400_days_and_what_is_under_way_until_it_is_undone
 
 def test_the_newest_proofs_come_first_and_are_kept_400_days(ledger: Ledger) -> None:
     for minutes in (1, 3, 2):
-        ledger.keep_proof(proof(minutes))
+        keep_proof(ledger, proof(minutes))
 
     assert ledger.proofs("gpu", 2) == [proof(3), proof(2)]
     found = kept("POOL#gpu", "PROOF#2026-11-20T20:01:00.000000Z#evening")

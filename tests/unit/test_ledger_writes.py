@@ -13,7 +13,7 @@ from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.pool import Phase
 from lamplighter.errors import Stale
-from tests.ledger_table import kept
+from tests.ledger_table import keep_verdicts, kept
 from tests.unit import aws_calls
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 
@@ -102,7 +102,7 @@ def test_a_lease_goes_on_from_ordered_to_ready_and_never_back(ledger: Ledger) ->
 
 def test_what_stands_of_a_lease_for_its_receipt_goes_45_days_after_its_end(ledger: Ledger) -> None:
     assert (ledger.verdicts("gpu", "cli-1"), ledger.settings("gpu", "cli-1")) == ([], {})
-    ledger.keep_verdicts(lease(), [{"verdict": "passed"}])
+    keep_verdicts(ledger, lease(), [{"verdict": "passed"}])
     ledger.keep_settings(lease(), {"seats": 4})
 
     assert (ledger.verdicts("gpu", "cli-1"), ledger.settings("gpu", "cli-1")) == (

@@ -13,6 +13,7 @@ from cli import status, status_gpus
 from lamplighter.domain.lease import LeaseState
 from lamplighter.domain.proof import Proof
 from lamplighter.lab import Lab
+from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
 from tests.unit.test_status import deployed
 
@@ -57,7 +58,7 @@ def test_nobody_reads_ready_or_expected_where_the_checks_say_otherwise(
     lease = lab.lease(nodes=1, opens=0, closes=60)
     assert cell()[0].startswith("expected ")
     lab.capacity.ledger.advance("gpu", lease.id, LeaseState.OPEN, EIGHT + timedelta(minutes=5))
-    lab.capacity.ledger.keep_verdicts(lease, [row("node-a"), row("node-b", verdict)])
+    keep_verdicts(lab.capacity.ledger, lease, [row("node-a"), row("node-b", verdict)])
 
     shown, document = cell()
 
@@ -69,9 +70,9 @@ def test_each_node_stands_with_its_checks_and_the_pool_with_its_trend(
     lab: LabOnMoto, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ledger = lab.capacity.ledger
-    ledger.keep_proof(proof(0, row("node-a", busbw="1.17"), ready=300))
-    ledger.keep_proof(proof(30, row("node-a", "failed", busbw="0.31")))
-    ledger.keep_proof(proof(60, row("node-a", busbw="1.17", busy=True), row("node-b"), ready=420))
+    keep_proof(ledger, proof(0, row("node-a", busbw="1.17"), ready=300))
+    keep_proof(ledger, proof(30, row("node-a", "failed", busbw="0.31")))
+    keep_proof(ledger, proof(60, row("node-a", busbw="1.17", busy=True), row("node-b"), ready=420))
 
     status_gpus.show(deployed(70), None, as_json=True)
     (said,) = json.loads(capsys.readouterr().out)["pools"]
@@ -94,9 +95,9 @@ def test_each_node_stands_with_its_checks_and_the_pool_with_its_trend(
 def test_people_read_the_verdicts_by_the_labs_clock_and_numbers_where_nothing_can_be_drawn(
     lab: LabOnMoto, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lab.capacity.ledger.keep_proof(proof(0, row("node-a", "failed", busbw="0.31")))
-    lab.capacity.ledger.keep_proof(
-        proof(30, row("node-a", busbw="1.17"), row("node-b", "not-proven"), ready=330)
+    keep_proof(lab.capacity.ledger, proof(0, row("node-a", "failed", busbw="0.31")))
+    keep_proof(
+        lab.capacity.ledger, proof(30, row("node-a", busbw="1.17"), row("node-b", "not-proven"), ready=330)
     )
 
     status_gpus.show(deployed(70), "gpu", as_json=False)

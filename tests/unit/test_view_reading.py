@@ -24,6 +24,7 @@ from lamplighter.domain.verdict import Outcome
 from lamplighter.domain.views.lab_view import LabView, WindowState
 from lamplighter.domain.views.lease_view import Standing
 from lamplighter.lab import Lab
+from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
 
 MINUTE = timedelta(minutes=1)
@@ -89,8 +90,8 @@ def test_a_lease_is_read_with_its_stages_its_verdicts_and_what_happened(world: L
     lease = world.lease(nodes=2)
     ledger.advance("gpu", lease.id, LeaseState.OPENING, EIGHT)
     ledger.note_progress("gpu", lease.id, Stage.NODES, 1, 2, EIGHT + MINUTE)
-    ledger.keep_verdicts(
-        lease, [{"check": "nvidia-smi", "node": "a", "verdict": "passed", "reason": "there"}]
+    keep_verdicts(
+        ledger, lease, [{"check": "nvidia-smi", "node": "a", "verdict": "passed", "reason": "there"}]
     )
     ledger.append_audit(Entry(EIGHT + MINUTE, "gpu", "warned", "notices", "closes soon", "Save.", lease.id))
     ledger.append_audit(Entry(EIGHT + MINUTE, "gpu", "warned", "notices", "another's", "Save.", "cli-9"))
@@ -137,7 +138,7 @@ def test_the_lab_is_read_with_its_windows_its_money_and_its_past(world: LabOnMot
     ledger = world.capacity.ledger
     ledger.put_receipt("gpu", CLOSED, "evening-2026-11-19", RECEIPT)
     proof = Proof(CLOSED, "gpu", "evening-2026-11-19", "g5.xlarge", "passed", ())
-    ledger.keep_proof(proof)
+    keep_proof(ledger, proof)
     skip_sunday(ledger)
 
     view = shown(world, lab, minutes=-60)

@@ -238,8 +238,8 @@ class LawsAtOnce(LawsOfMoney):
             self._budget_changed(before, item)
         elif sort.startswith("AUDIT#") and item["kind"]["S"] == "zero-proven" and item["nodes"]["N"] == "0":
             self._proven(item["pk"]["S"].removeprefix("POOL#"))
-        elif sort.startswith("VERDICTS#"):
-            self._judged(json.loads(item["document"]["S"]))
+        elif item["pk"]["S"].startswith("ROWS#") and sort.startswith("PROOF#"):
+            self._judged([row for _, row in json.loads(item["rows"]["S"])])
 
     def _lease_changed(self, pool: str, name: str) -> None:
         versions = self.truth.leases[pool][name]

@@ -25,9 +25,11 @@ class Proof:
     instance_type: str
     verdict: str
     rows: tuple[Mapping[str, object], ...]
-    """The verdicts as the step Validate gave them."""
+    """The verdicts on each node, in the ladder's order; none of a proof in brief."""
     seconds_to_ready: int | None = None
     """From the lease's opening to this proof; None for a proof that was not its first."""
+    measured: Decimal | None = None
+    """Of a proof in brief: the least bus bandwidth of its nodes, in GB/s."""
 
     @property
     def nodes(self) -> list[str]:
@@ -39,7 +41,7 @@ class Proof:
         """The least bus bandwidth of its nodes, in GB/s; None where none was measured, or only earlier."""
         new = [row for row in self.rows if row.get("busy") is not True]
         found = [each for row in new if (each := _bandwidth(row)) is not None]
-        return min(found, default=None)
+        return min(found, default=self.measured)
 
     def of(self, node: str) -> list[Mapping[str, object]]:
         """The verdicts on one node."""
@@ -61,6 +63,7 @@ class Proof:
     def from_json(cls, document: Mapping[str, object]) -> "Proof":
         """Reads what `to_json` wrote."""
         rows, ready = document.get("verdicts"), document.get("seconds_to_ready")
+        measured = document.get("bandwidth")
         return cls(
             at=instant.read(str(document["at"])),
             pool=str(document["pool"]),
@@ -69,6 +72,7 @@ class Proof:
             verdict=str(document["verdict"]),
             rows=tuple(row for row in rows if isinstance(row, Mapping)) if isinstance(rows, list) else (),
             seconds_to_ready=ready if isinstance(ready, int) else None,
+            measured=None if measured is None else Decimal(str(measured)),
         )
 
 

@@ -44,6 +44,15 @@ def receipt(
     }
 
 
+def named(pool: str, receipts: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Which receipts a close kept, as its workflow carries it: whole they are in the ledger."""
+    told = [
+        {key: receipt.get(key) for key in ("lease", "closed", "node_seconds", "cost")} for receipt in receipts
+    ]
+    first = told[0] if told else {"lease": None}
+    return {**first, "pool": pool, "also": told[1:]}
+
+
 def node_lives(lease: Lease, lives: Sequence[Run]) -> list[dict[str, object]]:
     """When each node ran that ran while the lease did, as AWS records it; others' nodes beside it included."""
     closed = lease.closed or lease.closes

@@ -9,7 +9,7 @@ from lamplighter.errors import TryLater
 from lamplighter.lab import Lab as LabFile
 from tests.local.cluster.functions import may
 from tests.local.cluster.lab import await_true
-from tests.local.cluster.test_cluster_steps import Told, connection, lease, poll, run_for
+from tests.local.cluster.test_cluster_steps import Told, connection, judge, lease, run_for
 
 __all__ = ["connection"]
 
@@ -21,9 +21,6 @@ SERVICES = "/api/v1/namespaces/lamplighter/services"
 
 class WithoutHistory(Told):
     """A run in a pool of which nothing was ever proven."""
-
-    def books(self):
-        return self
 
     def proofs(self, _pool, _most):
         return []
@@ -62,7 +59,7 @@ def outcomes(proven, check):
 
 def test_a_deep_ladder_passes_on_two_nodes_and_leaves_nothing(lab, clock, connection, second):
     run = run_for(lab, clock, lease(clock, nodes=2), AwaitGpus=ready(lab.gpu, second))
-    proven = poll(validate, run, lab_with(ladder="deep"), connection)
+    proven = judge(run, lab_with(ladder="deep"), connection)
 
     assert proven["verdict"] == "passed", proven
     both = {(lab.gpu.node_name, "passed"), (second.node_name, "passed")}
@@ -88,7 +85,7 @@ def test_ranks_that_cannot_reach_each_other_fail_and_nothing_is_left(lab, clock,
     lab.fleet.network.allows = lambda _source, _target, _port: False
     try:
         run = run_for(lab, clock, lease(clock, nodes=2), AwaitGpus=ready(lab.gpu, second))
-        proven = poll(validate, run, lab_with(ladder="standard"), connection)
+        proven = judge(run, lab_with(ladder="standard"), connection)
     finally:
         lab.fleet.network.allows = lambda _source, _target, _port: True
     assert proven["verdict"] == "failed", [
@@ -106,7 +103,7 @@ def test_ranks_that_cannot_reach_each_other_fail_and_nothing_is_left(lab, clock,
 
 def test_one_node_cannot_be_judged_by_two_and_that_is_said(lab, clock, connection):
     run = run_for(lab, clock, AwaitGpus=ready(lab.gpu))
-    proven = poll(validate, run, lab_with(ladder="standard"), connection)
+    proven = judge(run, lab_with(ladder="standard"), connection)
     assert proven["verdict"] == "passed", proven
     assert proven["not_judged"] == [
         {"check": "all_reduce", "why": "it takes two nodes, and only one node is ready"}
@@ -126,7 +123,7 @@ def test_what_does_not_end_in_the_budget_is_not_proven(lab, clock, connection):
 
     await_true(refused, "the scheduler has looked at the checks")
     clock.jump_to(clock.time() + 121)
-    proven = poll(validate, run, lab_with(), connection)
+    proven = judge(run, lab_with(), connection)
     lab.kubernetes.delete(blocker, {"gracePeriodSeconds": 0})
     assert proven["verdict"] == "not-proven"
     said = next(row["reason"] for row in proven["verdicts"] if row["check"] == "vectoradd")
@@ -140,7 +137,7 @@ def test_other_people_s_work_is_left_alone_and_named(lab, clock, connection):
     lab.await_phase(work, "Running")
     told = run_for(lab, clock, AwaitGpus=ready(lab.gpu))
     run = WithoutHistory(told.pool, told.lease, told.results, told.ledger)
-    proven = poll(validate, run, lab_with(), connection)
+    proven = judge(run, lab_with(), connection)
     lab.kubernetes.delete(work, {"gracePeriodSeconds": 0})
     said = next(row["reason"] for row in proven["verdicts"] if row["check"] == "nvidia-smi")
     assert said.endswith("its GPUs are in use by default/notebook")
@@ -162,7 +159,8 @@ def test_smoke_needs_no_more_rights_than_the_release_before(lab, clock, connecti
     await_true(lambda: not may(lab.kubernetes, group, "lamplighter", jobs), "Jobs are out of reach")
     await_true(lambda: not may(lab.kubernetes, group, "", logs), "others' logs are out of reach")
 
-    proven = poll(validate, run_for(lab, clock, AwaitGpus=ready(lab.gpu)), lab_with(), connection)
+    run = run_for(lab, clock, AwaitGpus=ready(lab.gpu))
+    proven = judge(run, lab_with(), connection)
 
     assert proven["verdict"] == "passed", proven
     assert [each["check"] for each in proven["not_judged"]] == ["xid"]

@@ -6,7 +6,7 @@ name what it is for; nobody else writes to the table.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 
@@ -167,23 +167,9 @@ class Ledger(
         """Add what happened; entries are never changed."""
         self._table.put(items.audit_item(entry))
 
-    def put_receipt(self, pool: str, closed: datetime, lease_id: str, receipt: Mapping[str, object]) -> None:
-        """Keep a receipt for ever; writing it again is the same."""
-        sort_key = f"{items.RECEIPT}{items.sortable(closed)}#{lease_id}"
-        self._table.put(
-            items.item(items.pool_key(pool), sort_key, {"document": json.dumps(receipt, sort_keys=True)})
-        )
-
-    def keep_verdicts(self, lease: Lease, verdicts: Sequence[object]) -> None:
-        """Keep what the GPU checks said, for the receipt."""
-        self._table.put(
-            items.item(
-                items.pool_key(lease.pool),
-                items.VERDICTS + lease.id,
-                {"document": json.dumps(verdicts, sort_keys=True)},
-                until=lease.closes + items.KEEP_CLOSED,
-            )
-        )
+    def append_audits(self, entries: Iterable[Entry]) -> None:
+        """Add much that happened, in a few writes; tried again as a whole it may stand there twice."""
+        self._table.put_all([items.audit_item(entry) for entry in entries])
 
     def keep_settings(self, lease: Lease, settings: Mapping[str, object]) -> None:
         """Keep how a lease's GPUs were offered and what was changed for it, for the receipt and for `status`."""

@@ -1,13 +1,19 @@
-"""What was proven of a pool's GPUs, as history; and which nodes are replaced for a lease, written beforehand."""
+"""What was proven of a pool's GPUs, as history; and which nodes are replaced for a lease, written beforehand.
+
+The step that judges keeps its rows first; the proof that shows them is kept once people were told.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws.ledger_reads import LedgerReads
 from lamplighter.adapters.aws.ledger_table import Conflict
+from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.lease import GRANTED, Lease
 from lamplighter.domain.proof import Proof
@@ -19,21 +25,64 @@ LAST = "\U0010ffff"
 class LedgerProofs(LedgerReads):
     """The ledger's proofs of GPUs, and what is replaced for a lease."""
 
+    def keep_rows(self, pool: str, lease: str, at: datetime, rows: Iterable[Mapping[str, object]]) -> None:
+        """Keep what a ladder said of each node at an instant; keeping it again is the same."""
+        self._keep_rows(pool, _key(at, lease), rows, until=at + items.KEEP_AUDIT)
+
+    def rows(self, pool: str, lease: str, at: datetime) -> list[dict[str, Any]]:
+        """What a ladder said of each node at an instant, in its order; empty where nothing is kept."""
+        return self._rows(pool, _key(at, lease))
+
     def keep_proof(self, proof: Proof) -> None:
-        """Add a proof; adding it again is the same."""
+        """Add a proof whose rows are kept; adding it again is the same."""
+        brief = {name: said for name, said in proof.to_json().items() if name != "verdicts"}
+        measured = proof.bandwidth
         self._table.put(
             items.item(
                 items.pool_key(proof.pool),
-                f"{PROOF}{items.sortable(proof.at)}#{proof.lease}",
-                {"document": json.dumps(proof.to_json(), sort_keys=True)},
+                _key(proof.at, proof.lease),
+                {
+                    "document": json.dumps(brief, sort_keys=True),
+                    "bandwidth": None if measured is None else str(measured),
+                },
                 until=proof.at + items.KEEP_AUDIT,
             )
         )
 
-    def proofs(self, pool: str, newest: int) -> list[Proof]:
-        """The newest so many proofs of a pool, newest first."""
+    def proofs(self, pool: str, newest: int, lease: str | None = None) -> list[Proof]:
+        """The newest so many proofs of a pool, newest first; of them those of one lease, where it is named."""
+        found = [proof for proof in self.proofs_in_brief(pool, newest) if lease in {None, proof.lease}]
+        rows = self._rows_of(pool, [_key(proof.at, proof.lease) for proof in found if not proof.rows])
+        return [
+            proof if proof.rows else _whole(proof, rows.get(_key(proof.at, proof.lease), []))
+            for proof in found
+        ]
+
+    def proofs_in_brief(self, pool: str, newest: int) -> list[Proof]:
+        """The same without what was said of each node; one of an earlier release has it inside."""
         found = self._table.query(items.pool_key(pool), PROOF, PROOF + LAST, newest)
-        return [Proof.from_json(json.loads(str(items.values(each)["document"]))) for each in found]
+        return [_proof(items.values(each)) for each in found]
+
+    def keep_verdicts(self, lease: Lease, at: datetime) -> None:
+        """Note which rows are the last word on a lease's GPUs, for its receipt."""
+        self._table.put(
+            items.item(
+                items.pool_key(lease.pool),
+                items.VERDICTS + lease.id,
+                {"at": instant.written(at)},
+                until=lease.closes + items.KEEP_CLOSED,
+            )
+        )
+
+    def verdicts(self, pool: str, lease_id: str) -> list[dict[str, Any]]:
+        """What the GPU checks of a lease said last; empty when none were made."""
+        found = self._table.get(items.pool_key(pool), items.VERDICTS + lease_id)
+        said = {} if found is None else items.values(found)
+        if "at" in said:
+            return self.rows(pool, lease_id, instant.read(str(said["at"])))
+        # An earlier release kept them here.
+        verdicts: list[dict[str, Any]] = json.loads(str(said["document"])) if said else []
+        return verdicts
 
     def replace_once(self, lease: Lease, instances: Sequence[str], why: Entry) -> tuple[str, ...]:
         """Write on a lease which instances are replaced for it, the first time; gives those that stand on it.
@@ -58,3 +107,17 @@ class LedgerProofs(LedgerReads):
                 )
         now = self.lease(lease.pool, lease.id)
         return now.replaced if now else ()
+
+
+def _key(at: datetime, lease: str) -> str:
+    return f"{PROOF}{items.sortable(at)}#{lease}"
+
+
+def _whole(proof: Proof, rows: list[dict[str, Any]]) -> Proof:
+    return replace(proof, rows=tuple(rows), measured=None)
+
+
+def _proof(said: Mapping[str, items.Value]) -> Proof:
+    measured = said.get("bandwidth")
+    document = json.loads(str(said["document"]))
+    return Proof.from_json(document | ({"bandwidth": measured} if measured else {}))

@@ -1,32 +1,26 @@
-"""What the ledger can be asked: pools, leases, budgets, decisions, receipts, the audit trail, the lab.
+"""What the ledger can be asked: pools, leases, budgets, decisions, the audit trail, the lab.
 
-Every read is consistent. Writing is ledger.py's and ledger_changes.py's.
+Every read is consistent. Writing is ledger.py's and ledger_changes.py's; receipts are ledger_receipts.py's.
 """
 
 import json
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lamplighter.adapters.aws import ledger_items as items
 from lamplighter.adapters.aws import ledger_money
-from lamplighter.adapters.aws.ledger_table import LedgerTable
+from lamplighter.adapters.aws.ledger_receipts import LedgerReceipts
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.pool import PoolState
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
 _AFTER_ALL = "\U0010ffff"
 
 
-class LedgerReads:
+class LedgerReads(LedgerReceipts):
     """The reading half of the ledger of one lab."""
-
-    def __init__(self, table: str, dynamodb: "DynamoDBClient | None" = None) -> None:
-        self._table = LedgerTable(table, dynamodb)
 
     def pool(self, pool: str) -> PoolState:
         """The pool's generation, phase and lock; read it before its leases, to notice what moved."""
@@ -60,23 +54,6 @@ class LedgerReads:
             items.pool_key(pool), items.AUDIT + items.sortable(since), items.AUDIT + last
         )
         return [items.audit_entry(pool, item) for item in found]
-
-    def receipts(self, pool: str, newest: int | None = None) -> list[dict[str, Any]]:
-        """The contract's receipts: all, oldest first; or only the newest so many, newest first."""
-        found = self._table.query(items.pool_key(pool), items.RECEIPT, items.RECEIPT + _AFTER_ALL, newest)
-        return [json.loads(str(items.values(item)["document"])) for item in found]
-
-    def receipt(self, pool: str, lease_id: str, closed: datetime) -> dict[str, Any] | None:
-        """One receipt, where it is known when its lease was closed; None where there is none."""
-        found = self._table.get(items.pool_key(pool), f"{items.RECEIPT}{items.sortable(closed)}#{lease_id}")
-        receipt: dict[str, Any] | None = json.loads(str(items.values(found)["document"])) if found else None
-        return receipt
-
-    def verdicts(self, pool: str, lease_id: str) -> list[dict[str, Any]]:
-        """What the GPU checks of a lease said last; empty when none were made."""
-        found = self._table.get(items.pool_key(pool), items.VERDICTS + lease_id)
-        verdicts: list[dict[str, Any]] = json.loads(str(items.values(found)["document"])) if found else []
-        return verdicts
 
     def settings(self, pool: str, lease_id: str) -> dict[str, Any]:
         """How a lease's GPUs were offered; empty where it has not opened."""

@@ -22,6 +22,11 @@ _WHILE_ANOTHER_WRITES = (0.05, 0.1, 0.2)
 """Seconds before a single write is tried again: botocore does not, and DynamoDB refuses it while a transaction is at
 the same item (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html#API_UpdateItem_Errors)."""
 
+_AT_ONCE = 25
+"""Items of a BatchWriteItem (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html)."""
+_WHILE_THROTTLED = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds before what BatchWriteItem left unwritten is sent again."""
+
 
 class Conflict(TryLater):
     """Somebody else wrote in between: read again, decide again."""
@@ -72,6 +77,21 @@ class LedgerTable:
         request = self.put_in_transaction(item, condition, **given)["Put"]
         with outside("dynamodb:PutItem", self._called(item)):
             self._alone(lambda: self._dynamodb.put_item(**request))
+
+    def put_all(self, written: Sequence[Item]) -> None:
+        """Write whole items, in as few calls as DynamoDB allows; not all or nothing, and on no condition."""
+        for first in range(0, len(written), _AT_ONCE):
+            left: Any = {
+                self.name: [{"PutRequest": {"Item": item}} for item in written[first : first + _AT_ONCE]]
+            }
+            for seconds in (*_WHILE_THROTTLED, None):
+                with outside("dynamodb:BatchWriteItem", self.name):
+                    left = self._dynamodb.batch_write_item(RequestItems=left).get("UnprocessedItems")
+                if not left:
+                    break
+                if seconds is None:
+                    raise TryLater(f"DynamoDB does not take all of what is written to {self.name}")
+                sleep(seconds)
 
     def update(
         self,

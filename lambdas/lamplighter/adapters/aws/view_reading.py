@@ -57,8 +57,9 @@ def read_receipt(ledger: Ledger, lab: Lab, pool: str, lease_id: str) -> ReceiptV
     found = None if lease is None else ledger.receipt(pool, lease_id, lease.closed or lease.closes)
     if found is None:
         # Of a lease that the ledger has no more: all that were ever given are gone through.
-        given = reversed(ledger.receipts(pool))
-        found = next((each for each in given if each.get("lease") == lease_id), None)
+        given = reversed(ledger.receipts_in_brief(pool))
+        brief = next((each for each in given if each.get("lease") == lease_id), None)
+        found = brief and ledger.receipt(pool, lease_id, instant.read(str(brief["closed"])))
     return None if found is None else receipt_of(ledger, lab, found)
 
 
@@ -67,7 +68,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
     pool, lease_id = str(receipt["pool"]), receipt.get("lease")
     closed = instant.read(str(receipt["closed"]))
     opened = instant.read(str(receipt["opened"])) if receipt.get("opened") else closed - BEFORE
-    proofs = [proof for proof in ledger.proofs(pool, PAST) if proof.lease == lease_id]
+    proofs = [proof for proof in ledger.proofs_in_brief(pool, PAST) if proof.lease == lease_id]
     known = lab.pools.get(pool)
     instance_type = proofs[0].instance_type if proofs else known.instance_type if known else ""
     return receipt_view.of(
@@ -157,8 +158,8 @@ class Reading:
             max(self._now + AHEAD, self._period.ends),
             beside=beside(self._lab, self._ledger, self.leases),
         )
-        receipts = [each for pool in self._lab.pools for each in self._ledger.receipts(pool, PAST)]
-        proofs = [each for pool in self._lab.pools for each in self._ledger.proofs(pool, PAST)]
+        receipts = [each for pool in self._lab.pools for each in self._ledger.receipts_in_brief(pool, PAST)]
+        proofs = [each for pool in self._lab.pools for each in self._ledger.proofs_in_brief(pool, PAST)]
         return LabView(
             name=self._lab.name,
             region=self._lab.region,

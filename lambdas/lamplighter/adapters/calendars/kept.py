@@ -42,4 +42,4 @@ def early_warm_ups(lab: "Lab", ledger: "Ledger") -> dict[str, timedelta]:
 
 def warm_up(pool: str, ledger: "Ledger") -> timedelta:
     """How long a pool takes until its GPUs are ready, measured by the receipts of its last leases."""
-    return measured(receipt.get("minutes_to_ready") for receipt in ledger.receipts(pool, READ))
+    return measured(receipt.get("minutes_to_ready") for receipt in ledger.receipts_in_brief(pool, READ))

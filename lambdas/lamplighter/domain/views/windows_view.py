@@ -9,6 +9,7 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.planner import Calendar
 from lamplighter.domain.proof import together
+from lamplighter.domain.verdict import Outcome
 from lamplighter.domain.views.lab_view import PastLease, WindowState, WindowView
 from lamplighter.domain.zones import zone
 from lamplighter.lab import Lab
@@ -102,6 +103,8 @@ def _past(receipt: Mapping[str, object]) -> PastLease:
 
     verdicts, cost = receipt.get("verdicts"), receipt.get("cost")
     rows = [row for row in verdicts if isinstance(row, Mapping)] if isinstance(verdicts, list) else []
+    # A receipt in brief says what they came to.
+    verdict = together(rows) if rows else receipt.get("verdict")
     opened, ready = text("opened"), receipt.get("minutes_to_ready")
     return PastLease(
         lease=text("lease"),
@@ -113,6 +116,6 @@ def _past(receipt: Mapping[str, object]) -> PastLease:
         nodes=int(str(receipt.get("nodes") or 0)),
         node_seconds=int(str(receipt.get("node_seconds") or 0)),
         minutes_to_ready=float(ready) if isinstance(ready, int | float) else None,
-        verdict=together(rows) if rows else None,
+        verdict=None if verdict is None else Outcome(str(verdict)),
         cost=Money.from_json(cost) if isinstance(cost, Mapping) else Money.zero("USD"),
     )
