@@ -15,6 +15,7 @@ from lamplighter.adapters.kubernetes import cluster_policy, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.adapters.kubernetes.lending import OwnedElsewhere
 from lamplighter.domain import gpu_operator, instant
+from lamplighter.domain.counted import first
 from lamplighter.domain.gpu_operator import Operator, Standing
 from lamplighter.domain.gpu_settings import Difference, differences
 from lamplighter.domain.gpu_sharing import chart_values
@@ -59,7 +60,7 @@ def apply_gpu_settings(run: Run, lab: Lab, connection: Connection) -> dict[str, 
         except OwnedElsewhere as refused:
             elsewhere = str(refused)
     found = _differences(lab, live, wish if borrowed.before else {})
-    reasons = [standing.reason, elsewhere, borrowed.refused, kept, *left]
+    reasons = [standing.reason, elsewhere, borrowed.refused, kept, first(left)]
     before = run.result("ApplyGpuSettings").get("before")
     run.note(Stage.SETTINGS, 1, 1)
     return {

@@ -20,6 +20,8 @@ from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
 from lamplighter.lab_checks import Checks
 
+FORCED_NAMED = 50
+"""So many pods are named that had to be forced: a run's state has room for no more."""
 PROOFS = 20
 """So many of a pool's last proofs are looked at for what is known of a busy node."""
 
@@ -86,4 +88,4 @@ def empty(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     if waiting:
         raise TryLater(f"waiting for {len(waiting)} pods to end: {', '.join(waiting[:5])}")
     rows = [{"name": node.name, "instance": node.instance} for node in here]
-    return {"nodes": rows, "forced": forced, "over": False}
+    return {"nodes": rows, "forced": forced[:FORCED_NAMED], "over": False}

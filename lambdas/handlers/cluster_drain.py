@@ -21,6 +21,9 @@ from lamplighter.domain.target import due, target_at
 from lamplighter.errors import TryLater
 from lamplighter.lab import Lab
 
+FORCED_NAMED = 50
+"""So many pods are named that had to be forced: a run's state has room for no more."""
+
 
 def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     """The nodes that are empty and may go. Raises TryLater while pods may still end by themselves."""
@@ -48,7 +51,8 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         namespace, _, name = called.partition("/")
         pods.delete(connection, namespace, name, grace_seconds=FORCED_GRACE_SECONDS)
     rows = [{"name": node.name, "instance": node.instance} for node in leaving]
-    return {"nodes": rows, "evicted": evicted, "forced": forced}
+    named = {"forced": forced[:FORCED_NAMED], "forced_more": max(0, len(forced) - FORCED_NAMED)}
+    return {"nodes": rows, "evicted": evicted, **named}
 
 
 def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at: datetime) -> list[NodeFacts]:

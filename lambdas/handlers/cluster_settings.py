@@ -9,6 +9,7 @@ from lamplighter import clock
 from lamplighter.adapters.kubernetes import nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain import readiness
+from lamplighter.domain.counted import first
 from lamplighter.domain.drain import NOTES
 from lamplighter.domain.gpu_offer import Offer
 from lamplighter.domain.gpus import gpu_type
@@ -21,6 +22,8 @@ from lamplighter.lab import Lab
 PATIENCE = timedelta(minutes=15)
 # What is not there by then is late: what came is proven and announced, with the cause, and the rest waited for.
 LATE = timedelta(minutes=8)
+# Characters of a reason; what a node lacks is told in fewer.
+LINE = 240
 
 
 def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
@@ -49,7 +52,7 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         )
         why += not_offered_because(node, shall, connection, discovery=stack.on(node).discovery)
         if why:
-            waiting.append({"name": node.name, "why": "; ".join(why)})
+            waiting.append({"name": node.name, "why": _cut("; ".join(why))})
         else:
             if not node.protected:
                 # Ready and not in use yet is just what a Cluster Autoscaler takes away.
@@ -65,8 +68,13 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         return {"nodes": ready, "not_ready": waiting, "late": False}
     told = run.result("AwaitGpus").get("late") is True
     if since is None or clock.now() < since + LATE or told:
-        raise TryLater("; ".join(f"{each['name']}: {each['why']}" for each in waiting))
+        raise TryLater(first([f"{each['name']}: {each['why']}" for each in waiting]))
     return {"nodes": ready, "not_ready": waiting, "late": True}
+
+
+def _cut(why: str) -> str:
+    """A run's state names every node that is not ready: hundreds have room."""
+    return why if len(why) <= LINE else f"{why[: LINE - 1]}…"
 
 
 def _own_gpus(run: Run, lab: Lab, ready: int) -> tuple[int, int]:

@@ -8,12 +8,14 @@ from handlers.leases_changes import change
 from handlers.leases_closing import disarm, receipt, restore_experiments, settle
 from handlers.leases_extending import extend
 from handlers.leases_granting import admit, arm_failsafe
+from handlers.leases_handing_on import hand_on
 from handlers.logs import logger
 from lamplighter.errors import BadInput
 
 STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] = {
     "Admit": admit,
     "ArmFailsafe": arm_failsafe,
+    "HandOn": hand_on,
     "Extend": extend,
     "Change": change,
     "RestoreExperiments": restore_experiments,
@@ -24,12 +26,12 @@ STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] =
 
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
-    """Entry point: `{"step", "run"}` from the workflows."""
+    """Entry point: `{"step", "run"}` from the workflows, of HandOn also `execution`, the run's ARN."""
     name, run = event.get("step"), event.get("run")
     step = STEPS.get(str(name))
     if step is None or not isinstance(run, Mapping):
         raise BadInput(f"step: leases has no step {name!r} or was given no run; it has {', '.join(STEPS)}")
-    done = step(run, desk())
+    done = step({**run, "execution": event.get("execution")}, desk())
     logger().info(
         "step done", extra={"step": name, "outcome": done.get("outcome"), "reason": done.get("reason")}
     )

@@ -69,6 +69,8 @@ class LabFunctions(Construct):
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.seeing_capacity(),
                 p.invoking("experiments"),
+                p.starting("open"),
+                p.counting_events("open"),
             ],
             memory_mib=WAITED_FOR,
         )

@@ -2,7 +2,7 @@
 
 A failure of ours closes the lease; a shortage outside degrades it: what came is opened, the rest is released
 (ordered and held no more), and the round is made again every five minutes, from ArmFailsafe on, until all is
-there or the lease is over. What is
+there or the lease is over; a run with a long history hands its lease on to a new one before that. What is
 late or not proven is diagnosed before it is announced; what failed is kept, closed or replaced once, as
 the lab says.
 """
@@ -51,9 +51,9 @@ class OpenLab(Construct):
         scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))
         await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
         settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
-        await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 1200))
+        await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 600))
         # Two minutes at smoke, three hours with dcgmi's level 4; what is ready is to be said at once.
-        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(2, 2000, 10))
+        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(2, 1400, 10))
         aloud = steps.step("AnnounceReplacement", "notices", "Say which nodes go, and why", BRIEF)
         empty = steps.step("Empty", "cluster", "Empty the nodes whose GPUs failed", Poll(10, 180))
         replace = steps.step("Replace", "nodegroups", "Change them for fresh ones, once", Poll(10, 90))
@@ -63,10 +63,18 @@ class OpenLab(Construct):
             "Release", "nodegroups", "Order and hold no more what did not come", Poll(10, 60)
         )
 
+        hand_on = steps.step(
+            "HandOn",
+            "leases",
+            "Go on in a new run before this one's history is full",
+            BRIEF,
+            also={"execution": sfn.JsonPath.execution_id},
+        )
+
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")
         close = self._close_after_failure(close_lab)
         is_missing = self._missing_nodes(
-            release, again=arm, late=await_gpus, failed=self._checks_failed(close)
+            release, again=self._again(hand_on, arm), late=await_gpus, failed=self._checks_failed(close)
         )
         is_all_well = self._all_well(diagnose, announce, replacing=aloud)
         is_granted = (
@@ -90,6 +98,8 @@ class OpenLab(Construct):
             ours.add_catch(close, errors=["States.ALL"], result_path="$.failure")
         # Nobody loses a lab because a cause could not be found, or a notice not be sent.
         diagnose.add_catch(announce, errors=["States.ALL"], result_path="$.results.Diagnose")
+        # A later round tries again; until then the history has room.
+        hand_on.add_catch(arm, errors=["States.ALL"], result_path="$.results.HandOn")
         aloud.add_catch(empty, errors=["States.ALL"], result_path="$.unsaid")
         announce.add_catch(is_missing, errors=["States.ALL"], result_path="$.unsaid")
 
@@ -127,6 +137,19 @@ class OpenLab(Construct):
             )
             .otherwise(announce)
         )
+
+    def _again(self, hand_on: sfn.TaskStateBase, arm: sfn.IChainable) -> sfn.IChainable:
+        """The next round, here or in the run that carries the lease on."""
+        is_handed_on = (
+            sfn.Choice(self, "IsHandedOn")
+            .when(
+                sfn.Condition.boolean_equals("$.results.HandOn.handed_on", True),
+                sfn.Succeed(self, "HandedOn", comment="Another run carries the lease on"),
+            )
+            .otherwise(arm)
+        )
+        hand_on.next(is_handed_on)
+        return hand_on
 
     def _checks_failed(self, close: sfn.IChainable) -> sfn.Pass:
         """The lab closes a lease whose GPUs fail: for the reason that Validate gave."""

@@ -247,6 +247,14 @@ class Permissions:
             wide="Runs are named by the command that started them; the workflow is named.",
         )
 
+    def counting_events(self, *workflows: str) -> Leave:
+        """How long the histories of runs of these workflows are."""
+        return Leave(
+            ["states:GetExecutionHistory"],
+            [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
+            wide="Runs are named by the command that started them; the workflow is named.",
+        )
+
     def diagnosing(self) -> list[Leave]:
         """What a snapshot is made of: node groups, launches, instances, their networks, and the vCPU quota."""
         return [

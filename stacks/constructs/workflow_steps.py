@@ -15,6 +15,7 @@ from constructs import Construct
 
 FINAL = ["BadInput", "Refused", "Stale"]
 NOT_YET = "TryLater"
+NOTHING: Mapping[str, str] = {}
 # Lambda ends a function long before; this is for an answer that got lost.
 LOST_AFTER = Duration.minutes(15)
 # A poll of 2 s that slows down asks every 3 s after half a minute and every 10 s after five minutes.
@@ -58,15 +59,25 @@ class WorkflowSteps:
         self._functions = functions
 
     def step(
-        self, name: str, function: str, comment: str, poll: Poll = BRIEF, patience: Patience = A_MINUTE
+        self,
+        name: str,
+        function: str,
+        comment: str,
+        poll: Poll = BRIEF,
+        patience: Patience = A_MINUTE,
+        *,
+        also: Mapping[str, str] = NOTHING,
     ) -> tasks.LambdaInvoke:
-        """The step `name` of a function; its result lies at `$.results.<name>` afterwards."""
+        """The step `name` of a function; its result lies at `$.results.<name>` afterwards.
+
+        The function is handed the step's name, the run's state, and what is named in `also`.
+        """
         task = tasks.LambdaInvoke(
             self._scope,
             name,
             comment=comment,
             lambda_function=self._functions[function],
-            payload=sfn.TaskInput.from_object({"step": name, "run": sfn.JsonPath.entire_payload}),
+            payload=sfn.TaskInput.from_object({"step": name, "run": sfn.JsonPath.entire_payload, **also}),
             payload_response_only=True,
             result_path=f"$.results.{name}",
             # Ours below cover the service's own errors as well.

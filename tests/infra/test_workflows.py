@@ -19,7 +19,10 @@ OPEN = [
     "Validate",
     "Announce",
     "Release",
+    "HandOn",
 ]
+#: What a function is handed beside its step's name and the run.
+ALSO = {"HandOn": {"execution.$": "$$.Execution.Id"}}
 CLOSE = [
     "Announce",
     "RestoreExperiments",
@@ -75,7 +78,7 @@ def test_the_steps_are_those_of_the_design_in_order(workflow: str) -> None:
 def test_every_step_gets_its_name_and_the_run_and_leaves_its_result_under_its_name(workflow: str) -> None:
     for name in STEPS[workflow]:
         state = workflows()[workflow]["States"][name]
-        assert state["Parameters"] == {"step": name, "run.$": "$"}
+        assert state["Parameters"] == {"step": name, "run.$": "$", **ALSO.get(name, {})}
         assert state["ResultPath"] == f"$.results.{name}"
 
 
@@ -116,7 +119,7 @@ def test_a_shot_of_the_failsafe_is_waited_for_to_its_end(workflow: str, step: st
 
 def test_every_failure_of_ours_while_opening_leads_to_closing() -> None:
     states = workflows()["open"]["States"]
-    for name in (each for each in OPEN if each != "Announce"):
+    for name in (each for each in OPEN if each not in {"Announce", "HandOn"}):
         assert [catch["Next"] for catch in states[name]["Catch"]] == ["LeaseIsOver", "CloseAfterFailure"]
     assert states["CloseAfterFailure"]["Resource"].endswith(":states:startExecution")
     command = states["CloseAfterFailure"]["Parameters"]["Input"]["command"]
@@ -134,7 +137,15 @@ def test_a_shortage_goes_round_again_behind_an_armed_failsafe() -> None:
     states = workflows()["open"]["States"]
     assert states["IsNodeMissing"]["Choices"][-1]["Next"] == "Release"
     assert states["Release"]["Next"] == "WaitForCapacity"
-    assert (states["WaitForCapacity"]["Seconds"], states["WaitForCapacity"]["Next"]) == (300, "ArmFailsafe")
+    assert (states["WaitForCapacity"]["Seconds"], states["WaitForCapacity"]["Next"]) == (300, "HandOn")
+
+
+def test_a_run_that_is_handed_on_ends_and_whatever_keeps_it_from_that_lets_it_go_on() -> None:
+    states = workflows()["open"]["States"]
+    assert states["HandOn"]["Next"] == "IsHandedOn"
+    (handed_on,) = states["IsHandedOn"]["Choices"]
+    assert (states[handed_on["Next"]]["Type"], states["IsHandedOn"]["Default"]) == ("Succeed", "ArmFailsafe")
+    assert [catch["Next"] for catch in states["HandOn"]["Catch"]] == ["ArmFailsafe"]
 
 
 def test_what_is_late_missing_or_not_proven_is_diagnosed_and_what_is_well_is_not() -> None:

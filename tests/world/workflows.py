@@ -11,6 +11,7 @@ from typing import Any
 
 from local.aws.stepfunctions_choice import holds
 from local.aws.stepfunctions_errors import StatesError
+from local.aws.stepfunctions_limits import Limits
 from local.aws.stepfunctions_paths import expression, fill, put, read
 from tests.world.agenda import Agenda
 from tests.world.outside import NotInTheWorld, refused
@@ -19,6 +20,7 @@ Json = Any
 #: What a run asks of the world: seconds to wait, or a task (its resource and parameters).
 Asks = float | tuple[str, Json]
 Done = Callable[[Json | None, StatesError | None], None]
+LIMITS = Limits()
 START_EXECUTION = "arn:aws:states:::states:startExecution"
 
 
@@ -34,6 +36,13 @@ class Execution:
     error: str = ""
     steps: list[str] = field(default_factory=list)
     transitions: int = 0
+    events: int = 1
+
+    def count(self, events: int) -> None:
+        """So much more history; Step Functions ends a run when it is full, past every catcher."""
+        self.events += events
+        if self.events >= LIMITS.history_events:
+            raise StatesError("States.Runtime", "The execution reached the maximum number of history events.")
 
 
 class StepFunctions:
@@ -69,6 +78,17 @@ class StepFunctions:
             raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
         return {"status": self.executions[workflow, name].status, "name": name}
 
+    def stop(self, execution: Execution) -> None:
+        """A person stops a run; what it waits for comes to nothing."""
+        execution.status = "ABORTED"
+        self.running -= 1
+
+    def get_execution_history(
+        self, *, executionArn: str, reverseOrder: bool, maxResults: int, includeExecutionData: bool
+    ) -> Json:
+        workflow, name = executionArn.split(":")[-2:]
+        return {"events": [{"id": self.executions[workflow, name].events}]}
+
     def _go_on(
         self,
         execution: Execution,
@@ -76,6 +96,8 @@ class StepFunctions:
         result: Json = None,
         error: StatesError | None = None,
     ) -> None:
+        if execution.status != "RUNNING":
+            return
         try:
             asked = run.throw(error) if error is not None else run.send(result)
         except StopIteration:
@@ -109,22 +131,26 @@ class StepFunctions:
 
     def _states(self, execution: Execution, data: Json) -> Generator[Asks, Json, None]:
         definition = self._definitions[execution.workflow]
-        context: Json = {"Execution": {"Name": execution.name, "Input": data}}
+        arn = f"arn:aws:states:::execution:{execution.workflow}:{execution.name}"
+        context: Json = {"Execution": {"Id": arn, "Name": execution.name, "Input": data}}
         name: str | None = definition["StartAt"]
         while name is not None:
             state = definition["States"][name]
             execution.steps.append(name)
             execution.transitions += 1
+            execution.count(2)
             context["State"] = {"Name": name, "EnteredTime": _written(self._agenda.now)}
-            data, name = yield from self._persistently(state, data, context, execution)
+            data, name = yield from self._persistently(name, state, data, context, execution)
 
     def _persistently(
-        self, state: Json, data: Json, context: Json, execution: Execution
+        self, name: str, state: Json, data: Json, context: Json, execution: Execution
     ) -> Generator[Asks, Json, tuple[Json, str | None]]:
         used: dict[int, int] = {}
         while True:
             try:
-                return (yield from self._once(state, data, context))
+                if state["Type"] == "Task":
+                    execution.count(3)
+                return (yield from self._once(name, state, data, context))
             except StatesError as error:
                 delay = _delay(state, error, used)
                 if delay is None:
@@ -132,7 +158,9 @@ class StepFunctions:
                 execution.transitions += 1
                 yield delay
 
-    def _once(self, state: Json, data: Json, context: Json) -> Generator[Asks, Json, tuple[Json, str | None]]:
+    def _once(
+        self, name: str, state: Json, data: Json, context: Json
+    ) -> Generator[Asks, Json, tuple[Json, str | None]]:
         following = None if state.get("End") else state.get("Next")
         match state["Type"]:
             case "Choice":
@@ -153,8 +181,8 @@ class StepFunctions:
                 template = state["Parameters"]
                 whole = template.keys() == {"step", "run.$"} and template["run.$"] == "$"
                 given = {"step": template["step"], "run": data} if whole else fill(template, data, context)
-                result = yield (state["Resource"], given)
-                return _put(state.get("ResultPath", "$"), data, result), following
+                result = yield (state["Resource"], LIMITS.checked(given, name))
+                return LIMITS.checked(_put(state.get("ResultPath", "$"), data, result), name), following
         raise NotInTheWorld(f"the world plays no {state['Type']} states")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lamplighter.domain.counted import first, named
 from lamplighter.domain.verdict import Outcome
 from lamplighter.lab_checks import OnFailure
 
@@ -60,7 +61,8 @@ def decide(
     failed = [row for row in rows if row.get("verdict") == Outcome.FAILED and row.get("check") != READY]
     if not failed:
         return Decision(Then.KEEP, "no check failed")
-    said = "; ".join(f"{row.get('check')} failed on {row.get('node')}: {row.get('reason')}" for row in failed)
+    # A reason goes into notices and into a run's state, whatever the pool's size; the ledger has all of them.
+    said = first([f"{row.get('check')} failed on {row.get('node')}: {row.get('reason')}" for row in failed])
     if choice == "close":
         return Decision(
             Then.CLOSE, f"{said}; the lab closes a lease whose GPUs fail (checks.on_failure: close)"
@@ -72,10 +74,6 @@ def decide(
     names = {str(row.get("node")) for row in failed}
     bad = tuple(node for node in nodes if node.name in names and not node.used)[:replaceable]
     if not bad:
-        return Decision(
-            Then.KEEP, f"{said}; the GPUs of {', '.join(sorted(names))} are in use, so it is kept"
-        )
+        return Decision(Then.KEEP, f"{said}; the GPUs of {named(sorted(names))} are in use, so it is kept")
     are = "is" if len(bad) == 1 else "are"
-    return Decision(
-        Then.REPLACE, f"{said}; {' and '.join(node.name for node in bad)} {are} replaced, once", bad
-    )
+    return Decision(Then.REPLACE, f"{said}; {named([node.name for node in bad])} {are} replaced, once", bad)

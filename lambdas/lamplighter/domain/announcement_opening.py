@@ -13,6 +13,9 @@ from lamplighter.domain.gpu_offer import Offer
 from lamplighter.domain.lease import Lease
 from lamplighter.domain.phrases import clock, clock_and_date, detail, reason, sentence
 
+SAID = 10
+"""So many troubles of nodes a notice tells; SNS takes 256 KB, and nobody reads as much."""
+
 
 def of_opening(
     pool: str,
@@ -108,11 +111,11 @@ def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
     """Whatever is not as the lab wants it, a sentence each."""
     shortage, applied = results.get("AwaitNodes", {}).get("shortage"), results.get("ApplyGpuSettings", {})
     troubles = [sentence(str(shortage))] if shortage else []
-    troubles += [
+    of_nodes = [
         texts.say("notice.degraded.node", node=node.get("name"), why=node.get("why"))
         for node in _rows(results, "AwaitGpus", "not_ready")
     ]
-    troubles += [
+    of_nodes += [
         texts.say(
             "notice.degraded.check-failed"
             if verdict.get("verdict") == "failed"
@@ -124,6 +127,8 @@ def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
         for verdict in _rows(results, "Validate", "verdicts")
         if verdict.get("verdict") != "passed"
     ]
+    more = len(of_nodes) - SAID
+    troubles += [*of_nodes[:SAID], *([texts.say("finding.more", more=more)] if more > 0 else [])]
     if applied.get("state") == "differs":
         troubles += [
             texts.say(

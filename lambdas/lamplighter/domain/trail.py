@@ -69,6 +69,8 @@ def of_closing(pool: str, lease: str | None, drain: Result, now: datetime) -> li
     names = ", ".join(str(node.get("name")) for node in nodes if isinstance(node, Mapping))
     forced = drain.get("forced")
     by_force = f"; forced: {', '.join(map(str, forced))}" if isinstance(forced, list) and forced else ""
+    if more := drain.get("forced_more"):
+        by_force += f" and {more} more"
     why = f"{counted(int(str(drain.get('evicted') or 0)), 'pod')} evicted{by_force}"
     return [Entry(now, pool, "drained", "cluster", f"drained {names}", why, lease, len(nodes))]
 

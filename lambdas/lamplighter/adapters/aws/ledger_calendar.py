@@ -16,7 +16,7 @@ from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.changes import Pause, Skip
 from lamplighter.domain.commands import Decision
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.lease import GRANTED, LeaseState
 
 KEEP_PAST = timedelta(days=45)
 _NOBODY_HAS_IT = "attribute_not_exists(pk) OR #state = :planned"
@@ -144,6 +144,18 @@ class LedgerCalendar(LedgerChanges):
                 "#state = :admitted",
                 run=run,
                 admitted=LeaseState.ADMITTED.value,
+            )
+
+    def carried_on_by(self, pool: str, lease_id: str, run: str) -> None:
+        """The run that opens a lease has handed it on to this one, which the guard looks at from here on."""
+        with suppress(Conflict):  # it is being closed
+            self._table.update(
+                items.pool_key(pool),
+                items.LEASE + lease_id,
+                "SET #run = :run",
+                "#state IN (:admitted, :opening, :open)",
+                run=run,
+                **{state.value: state.value for state in GRANTED},
             )
 
     def planned_at(self) -> datetime | None:

@@ -43,6 +43,14 @@ class Workflows:
         status = self._status(workflow, name)
         return NEVER_STARTED if status is None else ENDED.get(status)
 
+    def events(self, execution: str) -> int:
+        """How many events the history of a run has, by its ARN; the last one's number says it."""
+        with outside("states:GetExecutionHistory", execution):
+            last = self._sfn.get_execution_history(
+                executionArn=execution, reverseOrder=True, maxResults=1, includeExecutionData=False
+            )["events"]
+        return last[0]["id"] if last else 0
+
     def _status(self, workflow: str, name: str) -> str | None:
         run = f"{workflow.replace(':stateMachine:', ':execution:')}:{name}"
         with outside("states:DescribeExecution", run):

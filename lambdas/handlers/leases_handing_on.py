@@ -1,0 +1,38 @@
+"""Step HandOn: a run that waits long for capacity starts the one that carries its lease on, and ends.
+
+The new run has this one's state, and Admit's answer with it. Nothing is granted, closed or ordered here. Asked
+twice, it starts the same run.
+"""
+
+import json
+from collections.abc import Mapping
+
+from handlers.capacity import pool_of, result
+from handlers.desk import Desk
+from handlers.environment import ENVIRONMENT
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.domain.audit import Entry
+from lamplighter.domain.handing_on import is_long, next_run
+from lamplighter.errors import BadInput
+
+
+def hand_on(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Gives `{"handed_on", "events", "run"}`: whether the workflow goes on in another run, and in which."""
+    execution, workflows = str(run.get("execution") or ""), Workflows()
+    if not execution:
+        raise BadInput("execution: HandOn needs the ARN of the run that waits")
+    events = workflows.events(execution)
+    if not is_long(events):
+        return {"handed_on": False, "events": events, "run": None}
+    pool, name = pool_of(run, desk.capacity.lab), next_run(execution.rpartition(":")[2])
+    state = {key: value for key, value in run.items() if key in {"command", "results"}}
+    begun = workflows.start_with(ENVIRONMENT.open_lab, name, json.dumps(state))
+    granted = result(run, "Admit").get("lease")
+    lease = desk.ledger.lease(pool, str(granted["id"])) if isinstance(granted, Mapping) else None
+    if lease is not None:
+        desk.ledger.carried_on_by(pool, lease.id, name)
+        if begun:
+            what = f"goes on opening {lease.called()} in run {name}"
+            why = f"the run before has {events} events, and Step Functions ends one at 25,000"
+            desk.ledger.append_audit(Entry(desk.now(), pool, "handed-on", "leases", what, why, lease.id))
+    return {"handed_on": True, "events": events, "run": name}

@@ -1,0 +1,39 @@
+"""No run passes 25,000 events: counted on the pictures, with every retry that they allow."""
+
+from typing import Any
+
+from lamplighter.domain.handing_on import MOST_EVENTS
+from local.aws.stepfunctions_limits import Limits
+from tests.infra.workflow_definitions import definitions
+
+FULL = Limits().history_events
+#: From its beginning to the first HandOn: replaced nodes are awaited and judged once more, late ones again.
+TO_THE_ORDER = ["Admit", "ArmFailsafe", "Scale"]
+ONE_LOOK = ["AwaitNodes", "ApplyGpuSettings", "AwaitGpus", "Validate"]
+REPLACED = ["AnnounceReplacement", "Empty", "Replace"]
+TOLD = ["Diagnose", "Announce"]
+LATE = ["AwaitGpus", "Validate"]
+ROUND = [*ONE_LOOK, *REPLACED, *ONE_LOOK, *TOLD, *LATE, *TOLD, "Release", "WaitForCapacity", "HandOn"]
+
+
+def most_events(state: dict[str, Any]) -> int:
+    """Entered and left; three for each try of a task, and one look of the Choice after it."""
+    if state["Type"] != "Task":
+        return 4
+    return 4 + 3 * (1 + sum(retrier["MaxAttempts"] for retrier in state.get("Retry", [])))
+
+
+def test_a_run_that_needs_every_try_of_every_step_comes_to_its_first_hand_over() -> None:
+    states = definitions()["open"]["States"]
+    assert 2 + sum(most_events(states[name]) for name in [*TO_THE_ORDER, *ROUND]) < FULL
+
+
+def test_a_run_that_does_not_hand_on_has_room_for_another_round_with_every_try() -> None:
+    states = definitions()["open"]["States"]
+    assert MOST_EVENTS + sum(most_events(states[name]) for name in [*TO_THE_ORDER[1:], *ROUND]) < FULL
+
+
+def test_the_other_workflows_go_nowhere_twice_and_fit() -> None:
+    for name in ("close", "extend", "change", "experiment"):
+        states = definitions()[name]["States"]
+        assert 2 + sum(most_events(state) for state in states.values()) < FULL, name
