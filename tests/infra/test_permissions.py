@@ -257,7 +257,7 @@ def test_what_an_environment_names_is_what_the_function_may_use(controller: Temp
         may = set(allowed(controller, f"gpu-lab-ap-northeast-2-{short}"))
         named = function["Environment"]["Variables"]
         wanted = {action for variable, action in uses.items() if variable in named}
-        if short in {"guard", "planner", "commands"}:
+        if short in {"guard", "leases", "planner", "commands"}:
             wanted.add("states:StartExecution")
         assert may & set(uses.values()) == wanted, short
 
