@@ -15,7 +15,7 @@ from tests.scenarios.lab_day import LabDay
 pytestmark = pytest.mark.long
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
-NODES, GPUS = 40, 8
+NODES = 100
 #: https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
 STATE = 262_144
 LAB = f"""
