@@ -19,6 +19,7 @@ QUIET = {
     "Scale": {"over": False},
     "AwaitNodes": {"shortage": None},
     "Validate": {"verdict": "passed", "then": "keep"},
+    "HandOn": {"handed_on": False},
     "RestoreExperiments": {"over": False},
     "ProveZero": {"zero": True},
 }

@@ -1,0 +1,64 @@
+"""A lease waits for capacity until its run's history grows long: another run carries it on, and opens it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.lease import LeaseState
+from local.cloud import Cloud
+from tests.scenarios.lab_day import LabDay
+
+pytestmark = pytest.mark.long
+
+NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+LAB = """
+name: patient
+time_zone: UTC
+gpu_operator: {enabled: false}
+device_plugin: {enabled: true}
+pools:
+  gpu: {instance_type: g5.xlarge, max_nodes: 1, price_per_hour: "1.2"}
+"""
+#: So few events that a run which does not hand on ends within the lease.
+FEW = 3_000
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabDay]:
+    """The lab, deployed, on a Step Functions of short histories and an EC2 that has no room."""
+    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
+    path.write_text(LAB, "utf-8")
+    with Cloud(path, start=NOON, progress=print) as cloud:
+        cloud.up()
+        cloud.aws.behaviours.workflow_limits.history_events = FEW
+        cloud.aws.behaviours.faults.no_capacity("g5.xlarge")
+        yield LabDay(cloud)
+
+
+def test_the_run_hands_the_lease_on_and_the_next_one_opens_it(patient: LabDay) -> None:
+    lease = patient.open(1, "7h")
+    patient.until(
+        "the second run has handed it on",
+        lambda _: len(patient.entries(NOON, "handed-on")) > 1,
+        timedelta(hours=6),
+        every=timedelta(minutes=3),
+    )
+    told = patient.entries(NOON, "announced")
+    patient.cloud.aws.behaviours.faults.clear("g5.xlarge")
+
+    opened = patient.until_state(lease.id, LeaseState.OPEN)
+
+    api = patient.api("stepfunctions")
+    (machine,) = [
+        each["stateMachineArn"]
+        for each in api.list_state_machines()["stateMachines"]
+        if each["name"] == "patient-open"
+    ]
+    runs = api.list_executions(stateMachineArn=machine)["executions"]
+    assert {run["name"] for run in runs} >= {opened.run}
+    assert {run["status"] for run in runs} <= {"SUCCEEDED", "RUNNING"}
+    assert len(runs) == 3
+    assert len(told) == 1, "what is not new is not said again"
+    assert patient.entries(NOON, "breach") == []
+    assert len(patient.entries(NOON, "lease-granted")) == 1
