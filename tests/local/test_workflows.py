@@ -174,7 +174,26 @@ def test_a_shortage_goes_round_every_five_minutes_until_all_came(lab: Workflows,
 
     assert aws.clock.time() - begun >= 300
     assert lab.steps.count("Scale") == 2
-    assert lab.steps[7:11] == ["Diagnose", "Announce", "Release", "ArmFailsafe"]
+    assert lab.steps[7:12] == ["Diagnose", "Announce", "Release", "HandOn", "ArmFailsafe"]
+
+
+def test_a_run_that_was_handed_on_ends_without_another_round(lab: Workflows) -> None:
+    shortage, handed_on = {"shortage": "1 of 2 nodes"}, {"handed_on": True}
+
+    assert lab.run("open", AwaitNodes=[shortage], HandOn=[handed_on]) == "SUCCEEDED"
+
+    assert lab.steps[-3:] == ["Announce", "Release", "HandOn"]
+    assert lab.calls[-1]["execution"].rpartition(":")[0].endswith(":execution:open")
+    assert lab.closes() == []
+
+
+def test_a_hand_over_that_fails_costs_nobody_the_lease(lab: Workflows) -> None:
+    shortage = {"shortage": "1 of 2 nodes"}
+
+    assert lab.run("open", AwaitNodes=[shortage], HandOn=["Broken"] * ALWAYS) == "SUCCEEDED"
+
+    assert lab.steps.count("Scale") == 2
+    assert lab.closes() == []
 
 
 def test_a_close_that_comes_too_late_closes_nothing(lab: Workflows) -> None:
