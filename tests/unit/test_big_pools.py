@@ -12,6 +12,7 @@ from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain import after_verdict
 from lamplighter.domain.announcement_opening import of_opening
 from lamplighter.domain.proof import Proof
+from lamplighter.errors import OutsideFailed
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.test_ledger import EIGHT, lease
 from tests.world.workflows import LIMITS
@@ -155,3 +156,10 @@ def test_a_hundred_nodes_are_judged_told_and_closed_within_what_a_state_carries(
 
 def kinds(ledger: Ledger, kind: str) -> list[str]:
     return [each.what for each in ledger.audit("gpu", BEGINS) if each.kind == kind]
+
+
+def test_dynamodb_refuses_an_item_of_more_than_400_kb(ledger: Ledger) -> None:
+    with pytest.raises(OutsideFailed, match="Item size has exceeded"):
+        ledger._table.put(items.item("POOL#gpu", "RECEIPT#x", {"document": json.dumps(rows())}))
+    with pytest.raises(OutsideFailed, match="Item size has exceeded"):
+        ledger._table.put_all([items.item("POOL#gpu", "RECEIPT#x", {"document": json.dumps(rows())})])
