@@ -37,6 +37,7 @@ class Waiting:
         self.world = world
         self.laws = Laws(world, Truth(world))
         world.machines.troubles.capacity = 0
+        world.machines.changed.append(lambda machine: setattr(machine, "gpus_after", 10.0))
         world.give("open", {**ASKED, "for_seconds": hours * 3600})
 
     def goes_on(self, **time: float) -> "Waiting":
@@ -81,7 +82,7 @@ ASKED = {
 
 
 @pytest.mark.long
-def test_days_without_capacity_pass_and_the_nodes_that_come_then_are_the_leases() -> None:
+def test_days_without_capacity_pass_that_one_history_would_not_hold() -> None:
     with World(LAB, BEGINS) as world:
         waiting = Waiting(world, hours=72).goes_on(hours=36)
 
@@ -90,12 +91,20 @@ def test_days_without_capacity_pass_and_the_nodes_that_come_then_are_the_leases(
         assert [run.status for run in waiting.runs] == ["SUCCEEDED"] * (len(waiting.runs) - 1) + ["RUNNING"]
         assert waiting.lease.state is LeaseState.OPENING
         assert len(waiting.kinds("announced")) == 1, "what is not new is not said again"
+        assert waiting.kinds("breach") == []
 
+
+def test_the_nodes_that_come_at_last_are_opened_by_the_run_that_carries_the_lease_on() -> None:
+    with World(LAB, BEGINS) as world:
+        waiting = Waiting(world, hours=10).until_handed_on()
         world.machines.troubles.capacity = None
         waiting.goes_on(minutes=30)
 
         assert waiting.lease.state is LeaseState.OPEN
-        assert waiting.kinds("breach") == []
+        assert [(run.status, run.steps[-1]) for run in waiting.runs] == [
+            ("SUCCEEDED", "HandedOn"),
+            ("SUCCEEDED", "Done"),
+        ]
 
 
 def test_the_run_that_carries_a_lease_on_is_the_one_that_the_guard_looks_at() -> None:
