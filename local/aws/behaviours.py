@@ -5,6 +5,7 @@ by itself, and the handles that the rest of the embedded cloud needs.
 from local.aws import security_group_rules
 from local.aws.agenda import Agenda
 from local.aws.alarms import Alarms
+from local.aws.authorization.own_state import fill_in
 from local.aws.autoscaling import AutoScaling
 from local.aws.autoscaling_scaling import Scaling
 from local.aws.ec2 import InstanceLives
@@ -77,6 +78,7 @@ class Behaviours:
         self.workflow_limits = Limits()
         self._workflows = StepFunctions(surroundings, self._agenda, seed, self.workflow_limits)
         self._scheduler = Scheduler(surroundings, self._agenda, seed)
+        fill_in(surroundings.state, scaling, nodegroups, self.clusters)
         lives.install()
         security_group_rules.install()
         Events(surroundings, self._agenda).install()

@@ -61,7 +61,7 @@ class EmbeddedAws:
         self.runtime = Runtime(self.server, clock, work, durations)
         self.server.application.strand_of = self.runtime.strand
         self.refusals = Refusals(self.runtime.invocation)
-        iam.enforce(self.refusals.refusal)
+        iam.enforce(self.around.state, self.refusals.refusal)
         destinations = Destinations(self.around)
         later = AsyncInvoker(clock, self.runtime, destinations.deliver)
         self.functions = LambdaService(self.runtime, later, self.assets, work)

@@ -14,6 +14,7 @@ from moto.events.models import EventBus, EventsBackend, Rule
 
 from local.aws.agenda import Agenda
 from local.aws.events_input import payload
+from local.aws.iam import Service
 from local.aws.own_services import Document
 from local.aws.schedule_expression import BadExpression, Expression, parse
 from local.aws.surroundings import Surroundings
@@ -118,6 +119,7 @@ class Events:
                 arn=target["Arn"],
                 payload=payload(target, event, (rule.name, rule.arn)),
                 role=target.get("RoleArn") or "",
+                by=Service("events.amazonaws.com", rule.arn),
                 attempts=retry.get("MaximumRetryAttempts", 185),
                 age=retry.get("MaximumEventAgeInSeconds", 86400),
                 queue=(target.get("DeadLetterConfig") or {}).get("Arn", ""),

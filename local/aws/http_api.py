@@ -22,6 +22,7 @@ from moto.awslambda.exceptions import UnknownFunctionException
 
 from local.aws.cloudformation.types_http import PAGE
 from local.aws.http_api_authorizer import context, let_in
+from local.aws.iam import Service, may
 from local.aws.lambda_runtime import Throttled
 from local.aws.lambda_service import LambdaService
 from local.aws.server import Request, Response, Server
@@ -67,15 +68,18 @@ class HttpApi:
             return _message(429, "Too Many Requests")
         integration = api.get_integration(match.target.rpartition("/")[2])
         event = self._event(api_id, path, request, match)
+        around = self._around
+        resource = around.arn("execute-api", f"{api_id}/$default/{request.method}{path}")
         if match.authorizer == "AWS_IAM":
-            around = self._around
-            place = f"{api_id}/$default/{request.method}{path}"
-            resource = f"arn:aws:execute-api:{around.region}:{around.account_id}:{place}"
-            holder = let_in(request, around.endpoint, resource)
+            holder = let_in(request, around.endpoint, resource, around.state)
             if holder is None:
                 return _message(403, "Forbidden")
             event["requestContext"]["authorizer"] = context(holder)
-        return self._of_the_function(_function(integration.integration_uri), event)
+        function = _function(integration.integration_uri)
+        gateway = Service("apigateway.amazonaws.com", resource)
+        if not may(gateway.caller(), "lambda:InvokeFunction", function, around.state):
+            return _message(500, "Internal Server Error")
+        return self._of_the_function(function, event)
 
     def _lets_in(self, api: Any) -> bool:
         """Whether the stage's throttle has a token for one request more."""

@@ -14,6 +14,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from local.aws import iam
+from local.aws.authorization.state import State
 from local.aws.server import Request
 
 ACTION = "execute-api:Invoke"
@@ -29,16 +30,16 @@ def context(holder: iam.Holder) -> Mapping[str, Any]:
         "iam": {
             "accessKey": holder.access_key,
             "accountId": iam.ACCOUNT,
-            "callerId": holder.user_id,
+            "callerId": holder.caller.user_id,
             "cognitoIdentity": None,
             "principalOrgId": None,
-            "userArn": holder.arn,
-            "userId": holder.user_id,
+            "userArn": holder.caller.arn,
+            "userId": holder.caller.user_id,
         }
     }
 
 
-def let_in(request: Request, endpoint: str, resource: str) -> iam.Holder | None:
+def let_in(request: Request, endpoint: str, resource: str, state: State) -> iam.Holder | None:
     """Who asks, where the signature is theirs and their policies allow the address; else nobody."""
     signed = _SIGNED.fullmatch(request.headers.get("authorization", ""))
     holder = iam.holder(signed[1]) if signed else None
@@ -48,7 +49,8 @@ def let_in(request: Request, endpoint: str, resource: str) -> iam.Holder | None:
         return None
     if holder.token != request.headers.get("x-amz-security-token"):
         return None
-    return holder if iam.may(holder, ACTION, resource) else None
+    allowed = not holder.restricted or iam.may(holder.caller, ACTION, resource, state)
+    return holder if allowed else None
 
 
 def _signature(request: Request, endpoint: str, region: str, names: str, holder: iam.Holder) -> str:

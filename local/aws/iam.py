@@ -1,28 +1,31 @@
-"""Who may do what: calls with a role's temporary credentials are judged by that role's policies.
+"""Who calls: people and roles, their credentials and policies, and who may take a role.
 
-Actions only: resources and conditions are asserted on the templates, and moto's own judge takes a statement
-about one resource for a refusal. A user without any policy (the admin of `local up`) may do everything.
+Each call with a role's credentials is judged whole before it is carried out (local/aws/authorization). A user
+without any policy (the admin of `local up`) may do everything.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote
 
+from botocore.exceptions import ClientError
 from moto.core import errors
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.responses import ActionResult
 from moto.core.utils import get_service_model
-from moto.iam.access_control import IAMPolicy, PermissionResult
-from moto.iam.exceptions import NotFoundException
-from moto.iam.models import Policy, iam_backends
+from moto.iam.access_control import PermissionResult
+from moto.iam.models import Policy as ManagedPolicy
+from moto.iam.models import Role, iam_backends
 from moto.s3.models import FakeBucket
 from moto.sts.models import sts_backends
 from werkzeug.exceptions import HTTPException
 
+from local.aws.authorization.judge import Caller, denial, trusts
+from local.aws.authorization.record import RECORD, line
+from local.aws.authorization.requests import Ask, asks, call_of, signing_name
+from local.aws.authorization.state import State
+from local.aws.authorization.statements import Policy
 from local.aws.own_services import AwsError
 from local.aws.refusals import CODES, Refusal
 
@@ -30,32 +33,17 @@ ACCOUNT = "123456789012"
 PARTITION = "aws"
 REGION = "us-east-1"  # IAM is global; its calls are signed for this one
 
-#: IAM names a few services and actions otherwise than their endpoints do.
-_SERVICES = {"monitoring": "cloudwatch", "tagging": "tag", "email": "ses", "dynamodbstreams": "dynamodb"}
-_ACTIONS = {"lambda:Invoke": "lambda:InvokeFunction", "lambda:InvokeAsync": "lambda:InvokeFunction"}
 #: What AWS lets everybody ask.
 _ALWAYS = frozenset({"sts:GetCallerIdentity"})
-#: Calls that hand a role to a service need iam:PassRole as well.
-_PASSING = frozenset(
-    {
-        "scheduler:CreateSchedule",
-        "scheduler:UpdateSchedule",
-        "lambda:CreateFunction",
-        "states:CreateStateMachine",
-    }
-)
-#: A transaction is no action of IAM's: each of its parts is judged as the write or read that it is.
-_PARTS = {
-    "Put": "dynamodb:PutItem",
-    "Update": "dynamodb:UpdateItem",
-    "Delete": "dynamodb:DeleteItem",
-    "ConditionCheck": "dynamodb:ConditionCheckItem",
-    "Get": "dynamodb:GetItem",
-}
-#: How a refusal is called, by the protocol that a service speaks.
+#: How a refusal is called, by the service or the protocol that it speaks.
 _REFUSAL = "AccessDeniedException"
-_REFUSALS = {"ec2": "UnauthorizedOperation", "query": "AccessDenied", "rest-xml": "AccessDenied"}
-
+_REFUSALS = {
+    "ec2": "UnauthorizedOperation",
+    "query": "AccessDenied",
+    "rest-xml": "AccessDenied",
+    "sns": "AuthorizationError",
+    "sqs": "AccessDenied",
+}
 
 Refused = Callable[[str, str, str], Refusal | None]
 
@@ -89,16 +77,30 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
 
 
 @dataclass(frozen=True)
+class Service:
+    """A service of AWS that acts for a resource of the account, `scheduler.amazonaws.com` for a schedule group."""
+
+    principal: str
+    source_arn: str = ""
+
+    def caller(self) -> Caller:
+        source = {"aws:sourcearn": self.source_arn, "aws:sourceaccount": ACCOUNT} if self.source_arn else {}
+        return Caller(arn=self.principal, name=self.principal, service=self.principal, source=source)
+
+
+LAMBDA = Service("lambda.amazonaws.com")
+
+
+@dataclass(frozen=True)
 class Holder:
     """Whose an access key is."""
 
     access_key: str
     secret: str
     token: str | None
-    arn: str
-    user_id: str
-    policies: tuple[str, ...] | None
-    """Documents; None for a user who has none at all, whom nothing restricts here."""
+    caller: Caller
+    restricted: bool
+    """False for a user who has no policies at all, whom nothing restricts here."""
 
 
 def person(name: str, access_key_id: str, secret_access_key: str) -> None:
@@ -111,40 +113,66 @@ def person(name: str, access_key_id: str, secret_access_key: str) -> None:
 
 def holder(access_key_id: str) -> Holder | None:
     """Whose key it is; None for a key that AWS does not know."""
-    role = role_of(access_key_id)
-    if role is not None:
-        documents = tuple(_documents(role.role_arn.rpartition("/")[2]))
+    session = role_of(access_key_id)
+    if session is not None:
         return Holder(
-            access_key_id, role.secret_access_key, role.session_token, role.arn, role.user_id, documents
+            access_key_id, session.secret_access_key, session.session_token, _session(session), True
         )
     iam = iam_backends[ACCOUNT][PARTITION]
     for user in iam.users.values():
         for key in user.access_keys:
             if key.access_key_id == access_key_id:
-                attached = [_document(policy) for policy in user.managed_policies.values()]
-                documents = (*user.policies.values(), *attached)
-                return Holder(
-                    access_key_id, key.secret_access_key, None, user.arn, user.id, documents or None
-                )
+                policies = tuple(_policies(user))
+                caller = Caller(arn=user.arn, name=user.name, user_id=user.id, policies=policies)
+                return Holder(access_key_id, key.secret_access_key, None, caller, bool(policies))
     return None
 
 
-def may(holder: Holder, action: str, resource: str) -> bool:
-    """Whether the holder's policies allow the action on this very resource, and none denies it.
+def _session(session: Any) -> Caller:
+    role = _role(session.role_arn)
+    if role is None:  # deleted under a worker that still has its credentials
+        return Caller(arn=session.arn, role=session.role_arn, user_id=session.user_id)
+    return Caller(
+        arn=session.arn,
+        name=role.name,
+        role=role.arn,
+        user_id=session.user_id,
+        policies=tuple(_policies(role)),
+        boundary=_boundary(role),
+        tags={tag["Key"]: tag["Value"] for tag in role.get_tags()} if role.tags else {},
+    )
 
-    A condition is taken as not met where it would allow, and as met where it would deny.
-    """
-    if holder.policies is None:
-        return True
-    verdicts = {
-        statement["Effect"]
-        for document in holder.policies
-        for statement in _list(json.loads(document)["Statement"])
-        if _concerns(statement, action)
-        and any(fnmatchcase(resource, pattern) for pattern in _list(statement.get("Resource", "*")))
-        and (statement["Effect"] == "Deny" or "Condition" not in statement)
-    }
-    return verdicts == {"Allow"}
+
+def _role(arn: str) -> Role | None:
+    name = arn.rpartition("/")[2]
+    roles = iam_backends[ACCOUNT][PARTITION].roles.values()
+    return next((role for role in roles if role.name == name), None)
+
+
+def _policies(owner: Any) -> Iterator[Policy]:
+    """Inline and managed ones of a role or user."""
+    for name, document in owner.policies.items():
+        yield Policy(name, document)
+    for policy in owner.managed_policies.values():
+        yield Policy(policy.name, _document(policy))
+
+
+def _boundary(role: Role) -> Policy | None:
+    arn = role.permissions_boundary_arn
+    if not arn:
+        return None
+    policy = iam_backends[ACCOUNT][PARTITION].get_policy(arn)
+    return Policy(policy.name, _document(policy))
+
+
+def _document(policy: ManagedPolicy) -> str:
+    document: str = next(version.document for version in policy.versions if version.is_default)
+    return document
+
+
+def may(caller: Caller, action: str, resource: str, state: State) -> bool:
+    """Whether a caller's policies, and those of the resource, allow the action on it."""
+    return denial(caller, Ask(action, (resource,)), state) is None
 
 
 def role_of(access_key_id: str) -> Any | None:
@@ -152,27 +180,66 @@ def role_of(access_key_id: str) -> Any | None:
     if not access_key_id.startswith("ASIA"):
         return None
     roles = sts_backends[ACCOUNT][PARTITION].assumed_roles
-    return next((role for role in roles if role.access_key_id == access_key_id), None)
+    return next((role for role in reversed(roles) if role.access_key_id == access_key_id), None)
 
 
-def _allowed(documents: Iterable[str], action: str) -> bool:
-    """Whether the policies allow the action on anything, and none denies it on everything."""
-    verdicts = [verdict for document in documents for verdict in _verdicts(document, action)]
-    return "Allow" in verdicts and "Deny" not in verdicts
+def may_assume(role_arn: str, by: Service, state: State) -> bool:
+    """Whether the role is there and its trust policy lets the service take it."""
+    role = _role(role_arn)
+    return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state)
 
 
-def enforce(refused: Refused = lambda *_: None) -> None:
-    """Ask these rules before each action of moto's; idempotent.
+def refuse_untrusted(role_arn: str, by: Service, state: State) -> None:
+    """ClientError, as STS words it, where the service may not take the role."""
+    if may_assume(role_arn, by, state):
+        return
+    message = f"User: {by.principal} is not authorized to perform: sts:AssumeRole on resource: {role_arn}"
+    raise refusal(message, "AssumeRole")
+
+
+def refusal(message: str, operation: str) -> ClientError:
+    """AccessDenied as botocore raises it."""
+    answer: Any = {
+        "Error": {"Code": "AccessDenied", "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": 403},
+    }
+    return ClientError(answer, operation)
+
+
+def role_may(role_arn: str, action: str, resource: str, state: State) -> bool:
+    """Whether a role may do what a service does in its name without a call of its own, such as to write logs."""
+    role = _role(role_arn)
+    if role is None:
+        return False
+    session = Caller(
+        arn=role.arn, name=role.name, role=role.arn, policies=tuple(_policies(role)), boundary=_boundary(role)
+    )
+    return may(session, action, resource, state)
+
+
+def note_roles() -> None:
+    """Keep in the record what every role's policies say, for whoever asks what was never needed."""
+    for role in iam_backends[ACCOUNT][PARTITION].roles.values():
+        for policy in _policies(role):
+            for statement in policy.statements():
+                condition = json.dumps(statement.condition) if statement.condition else ""
+                for action in statement.written:
+                    for resource in statement.resources or ("*",):
+                        RECORD.standing.add((role.name, line(statement.allows, action, resource, condition)))
+
+
+def enforce(state: State, refused: Refused = lambda *_: None) -> None:
+    """Judge each action of moto's before it is done; idempotent.
 
     `refused` is asked of every call that may be made what AWS answers instead of doing it, by access key,
     service and operation.
     """
 
-    def authorize(response: Any, _request: type, _resource: str = "*") -> None:
-        _authorize(response)
-        refusal = refused(response.access_key, _service(response), response._get_action())  # noqa: SLF001
-        if refusal is not None:
-            raise _answered(response, refusal.error, refusal.status)
+    def authorize(response: Any, _request: type, resource: str = "*") -> None:
+        _authorize(response, resource, state)
+        found = refused(response.access_key, signing_name(response), response._get_action())  # noqa: SLF001
+        if found is not None:
+            raise _answered(response, found.error, found.status)
 
     known = errors.COMMON_ERROR_CODES
     known.extend(code for code in {*_REFUSALS.values(), _REFUSAL, *CODES} if code not in known)
@@ -180,97 +247,38 @@ def enforce(refused: Refused = lambda *_: None) -> None:
     FakeBucket.get_permission = _of_bucket  # type: ignore[method-assign,assignment]
 
 
-def _of_bucket(bucket: FakeBucket, action: str, resource: str) -> PermissionResult:
-    """What a bucket's policy says by its statements without conditions; moto takes any condition as not met."""
-    if bucket.policy is None:
-        return PermissionResult.NEUTRAL
-    policy = json.loads(bucket.policy)
-    policy["Statement"] = [each for each in _list(policy["Statement"]) if "Condition" not in each]
-    return IAMPolicy(json.dumps(policy)).is_action_permitted(action, resource)
+def _of_bucket(_bucket: FakeBucket, _action: str, _resource: str) -> PermissionResult:
+    """moto asks again on its own; the bucket's policy was judged with the caller's."""
+    return PermissionResult.NEUTRAL
 
 
-def _authorize(response: Any) -> None:
+def _authorize(response: Any, resource: str, state: State) -> None:
     known = holder(response.access_key)
-    if known is None or known.policies is None:
+    if known is None or not known.restricted:
         return
-    service = _service(response)
-    action = f"{_SERVICES.get(service, service)}:{response._get_action()}"  # noqa: SLF001
-    action = _ACTIONS.get(action, action)
-    if action in _ALWAYS:
+    call = call_of(response, resource)
+    if call.action in _ALWAYS:
         return
-    for needed in _needed(action, response.body):
-        if not _allowed(known.policies, needed):
-            raise _denied(response, f"User: {known.arn} is not authorized to perform: {needed}")
-
-
-def _needed(action: str, body: Any) -> set[str]:
-    """The actions that a call needs."""
-    if action.startswith("dynamodb:Transact"):
-        return {_PARTS[part] for item in body["TransactItems"] for part in item}
-    return {action, "iam:PassRole"} if action in _PASSING else {action}
+    RECORD.judged += 1
+    for each in asks(call, state):
+        found = denial(known.caller, each, state)
+        if found is not None:
+            raise _denied(response, f"User: {known.caller.arn} is not authorized to perform: {found.reason}")
 
 
 def _denied(response: Any, reason: str) -> HTTPException:
+    service = signing_name(response)
     protocol = response.determine_response_protocol(get_service_model(response.boto3_service_name))
-    return _answered(response, AwsError(_REFUSALS.get(protocol, _REFUSAL), reason), 403)
+    code = _REFUSALS.get(service) or _REFUSALS.get(protocol, _REFUSAL)
+    if service == "ec2":
+        reason = f"You are not authorized to perform this operation. {reason}"
+    return _answered(response, AwsError(code, reason), 403)
 
 
 def _answered(response: Any, error: AwsError, status: int) -> HTTPException:
     """The error as the service's protocol has it."""
     _, headers, body = response.serialized(ActionResult(error))
     response.response_headers.update(headers)
-    refusal = HTTPException(description=body)
-    refusal.code = status
-    return refusal
-
-
-def _service(response: Any) -> str:
-    """The name that signed the call, in a header or in the address of a signed link; none of an unsigned one."""
-    signed = response.headers.get("Authorization", "").partition("Credential=")[2]
-    scope: str = signed or unquote(response.uri).partition("X-Amz-Credential=")[2]
-    _key, _day, _region, service, *_ = [*scope.split("/"), "", "", "", ""]
-    return service
-
-
-def _documents(role_name: str) -> list[str]:
-    """The role's policies."""
-    iam = iam_backends[ACCOUNT][PARTITION]
-    try:
-        own: list[str] = list(iam.get_role(role_name).policies.values())
-        attached, _ = iam.list_attached_role_policies(role_name)
-    except NotFoundException:
-        return []  # the role was deleted under a worker that still has its credentials
-    return own + [_document(policy) for policy in attached]
-
-
-@lru_cache(maxsize=10_000)
-def _verdicts(document: str, action: str) -> tuple[str, ...]:
-    """What the statements of a policy say of an action; the same text says the same every time."""
-    return tuple(
-        statement["Effect"]
-        for statement in _list(json.loads(document)["Statement"])
-        if _concerns(statement, action)
-        and (
-            statement["Effect"] == "Allow"
-            or ("Condition" not in statement and "*" in _list(statement["Resource"]))
-        )
-    )
-
-
-def _document(policy: Policy) -> str:
-    document: str = next(version.document for version in policy.versions if version.is_default)
-    return document
-
-
-def _concerns(statement: dict[str, Any], action: str) -> bool:
-    if "NotAction" in statement:
-        return not _matches(statement["NotAction"], action)
-    return _matches(statement["Action"], action)
-
-
-def _matches(patterns: Any, action: str) -> bool:
-    return any(fnmatchcase(action.lower(), pattern.lower()) for pattern in _list(patterns))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    answer = HTTPException(description=body)
+    answer.code = status
+    return answer

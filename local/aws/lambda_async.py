@@ -25,8 +25,8 @@ FIRST_THROTTLED_SECONDS, LONGEST_THROTTLED_SECONDS = 1.0, 300.0
 #: What came of an event that was throttled until it was too old.
 TOO_OLD = Outcome(json.dumps({"errorMessage": "Rate Exceeded."}).encode(), failed=True)
 
-#: Sends a text to the queue, topic, function or bus with this ARN, with string attributes.
-Deliver = Callable[[str, str, dict[str, str]], None]
+#: Sends a text to the queue, topic, function or bus with this ARN, with string attributes, in the name of a role.
+Deliver = Callable[[str, str, dict[str, str], str], None]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class AsyncInvoker:
     ) -> None:
         target = policy.on_failure if outcome.failed else policy.on_success
         if target:
-            self._deliver(target, json.dumps(self._record(spec, payload, outcome, tries)), {})
+            self._deliver(target, json.dumps(self._record(spec, payload, outcome, tries)), {}, spec.role)
         if outcome.failed and policy.dead_letter:
             error = json.loads(outcome.payload)
             attributes = {
@@ -94,7 +94,7 @@ class AsyncInvoker:
                 "ErrorCode": "200",
                 "ErrorMessage": str(error.get("errorMessage", ""))[:1024],
             }
-            self._deliver(policy.dead_letter, payload.decode(), attributes)
+            self._deliver(policy.dead_letter, payload.decode(), attributes, spec.role)
 
     def _record(self, spec: FunctionSpec, payload: bytes, outcome: Outcome, tries: int) -> dict[str, Any]:
         return {

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from local.aws.agenda import Agenda
+from local.aws.iam import Service
 from local.aws.own_services import AwsError, Document
 from local.aws.schedule_expression import At, Expression
 from local.aws.scheduler_rules import check_name, check_target, check_window, checked_expression
@@ -172,8 +173,8 @@ class Scheduler:
     def _checked(self, request: Document) -> Schedule:
         expression = checked_expression(request, self._clock.time())
         check_window(request["FlexibleTimeWindow"])
-        check_target(request["Target"], self._surroundings)
         group, now = request.get("GroupName") or "default", self._clock.now()
+        check_target(request["Target"], self._surroundings, self._service(group))
         target = dict(request["Target"])
         target["RetryPolicy"] = {**DEFAULT_RETRY, **(target.get("RetryPolicy") or {})}
         document = {
@@ -194,6 +195,11 @@ class Scheduler:
             "LastModificationDate": now,
         }
         return Schedule(document, expression, now.timestamp())
+
+    def _service(self, group: str) -> Service:
+        """As the trust policy of a schedule's role sees Scheduler."""
+        arn = self._surroundings.arn("scheduler", f"schedule-group/{group}")
+        return Service("scheduler.amazonaws.com", arn)
 
     def _arm(self, schedule: Schedule, after: float | None = None) -> None:
         document = schedule.document
@@ -248,6 +254,7 @@ class Scheduler:
                 arn=target["Arn"],
                 payload=payload,
                 role=target["RoleArn"],
+                by=self._service(document["GroupName"]),
                 attempts=retry["MaximumRetryAttempts"],
                 age=retry["MaximumEventAgeInSeconds"],
                 queue=(target.get("DeadLetterConfig") or {}).get("Arn", ""),

@@ -5,8 +5,7 @@ roles that it may not assume.
 import json
 import re
 
-from botocore.exceptions import ClientError
-
+from local.aws.iam import Service, may_assume
 from local.aws.own_services import AwsError, Document
 from local.aws.schedule_expression import At, BadExpression, Expression, parse
 from local.aws.sdk_calls import BadCall, Call
@@ -51,7 +50,7 @@ def check_window(window: Document) -> None:
         raise refused("MaximumWindowInMinutes is required when the flexible time window is FLEXIBLE.")
 
 
-def check_target(target: Document, surroundings: Surroundings) -> None:
+def check_target(target: Document, surroundings: Surroundings, scheduler: Service) -> None:
     arn = target["Arn"]
     if arn.startswith(UNIVERSAL):
         _check_universal(arn, target.get("Input"))
@@ -62,7 +61,7 @@ def check_target(target: Document, surroundings: Surroundings) -> None:
     queue = (target.get("DeadLetterConfig") or {}).get("Arn")
     if queue and not queue.startswith("arn:aws:sqs:"):
         raise refused(f"Provided Arn is not in correct format: {queue} is no SQS queue")
-    _check_role(target["RoleArn"], surroundings)
+    _check_role(target["RoleArn"], surroundings, scheduler)
 
 
 def _check_universal(arn: str, text: str | None) -> None:
@@ -86,20 +85,10 @@ def _json(text: str) -> Document:
     return document
 
 
-def _check_role(arn: str, surroundings: Surroundings) -> None:
-    """It exists and trusts Scheduler."""
-    name = arn.rpartition("/")[2]
-    try:
-        role = surroundings.call("iam", "get_role", {"RoleName": name})["Role"]
-    except ClientError as error:
-        raise _not_assumable() from error
-    statements = role["AssumeRolePolicyDocument"].get("Statement") or []
-    for statement in statements if isinstance(statements, list) else [statements]:
-        services = (statement.get("Principal") or {}).get("Service") or []
-        trusted = services if isinstance(services, list) else [services]
-        if statement.get("Effect") == "Allow" and "scheduler.amazonaws.com" in trusted:
-            return
-    raise _not_assumable()
+def _check_role(arn: str, surroundings: Surroundings, scheduler: Service) -> None:
+    """It exists and trusts Scheduler for a schedule of this group."""
+    if not may_assume(arn, scheduler, surroundings.state):
+        raise _not_assumable()
 
 
 def _not_assumable() -> AwsError:

@@ -3,10 +3,12 @@ each with the state machine's role, and its errors by the names that Retry and C
 """
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.aws.iam import Service
 from local.aws.own_services import Document
 from local.aws.sdk_calls import BadCall, Call
 from local.aws.stepfunctions_errors import StatesError
@@ -27,6 +29,14 @@ OPTIMISED_PREFIXES = {"dynamodb": "DynamoDB", "sfn": "StepFunctions", "sns": "SN
 SYNC_POLL_SECONDS = 2.0
 
 
+@dataclass(frozen=True)
+class _Role:
+    """In whose name a task calls."""
+
+    arn: str
+    taken_by: Service
+
+
 class Tasks:
     """`run` is called on the execution's thread, and returns the task's result."""
 
@@ -35,7 +45,7 @@ class Tasks:
 
     def run(self, resource: str, parameters: Json, execution: Execution, scope: Scope) -> Json:
         """The result, or StatesError."""
-        role = execution.machine.role
+        role = _Role(execution.machine.role, Service("states.amazonaws.com", execution.machine.arn))
         if resource.startswith("arn:aws:lambda:"):
             return self._invoke({"FunctionName": resource, "Payload": parameters}, role)["Payload"]
         integration = resource.removeprefix("arn:aws:states:::")
@@ -51,7 +61,7 @@ class Tasks:
         result = self._optimised(OPTIMISED[service], action, parameters, role)
         return self._outcome(result["ExecutionArn"], sync, scope, role) if sync else result
 
-    def _optimised(self, service: str, action: str, parameters: Json, role: str) -> Json:
+    def _optimised(self, service: str, action: str, parameters: Json, role: _Role) -> Json:
         member = TEXTS.get((service, action))
         given = dict(parameters)
         if member and member in given and not isinstance(given[member], str):
@@ -61,10 +71,10 @@ class Tasks:
                 entry["Detail"] = json.dumps(entry["Detail"], separators=(",", ":"))
         return self._call(Call(service, action), given, role, OPTIMISED_PREFIXES.get(service, ""))
 
-    def _call(self, call: Call, parameters: Json, role: str, prefix: str) -> Json:
+    def _call(self, call: Call, parameters: Json, role: _Role, prefix: str) -> Json:
         try:
             answer = self._surroundings.call(
-                call.service, call.operation, call.request(parameters), role=role
+                call.service, call.operation, call.request(parameters), role=role.arn, by=role.taken_by
             )
         except BadCall as error:
             raise StatesError("States.Runtime", str(error)) from error
@@ -76,11 +86,13 @@ class Tasks:
             raise StatesError(f"{prefix or call.prefix}.SdkClientException", str(error)) from error
         return call.reply(answer)
 
-    def _invoke(self, parameters: Document, role: str) -> Document:
+    def _invoke(self, parameters: Document, role: _Role) -> Document:
         request = {key: value for key, value in parameters.items() if key != "Payload"}
         payload = json.dumps(parameters.get("Payload", {})).encode()
         try:
-            answer = self._surroundings.call("lambda", "invoke", {**request, "Payload": payload}, role=role)
+            answer = self._surroundings.call(
+                "lambda", "invoke", {**request, "Payload": payload}, role=role.arn, by=role.taken_by
+            )
         except ClientError as error:
             code = error.response["Error"]["Code"]
             name = code if code.endswith("Exception") else "AWSLambdaException"
@@ -98,7 +110,7 @@ class Tasks:
             "StatusCode": answer["StatusCode"],
         }
 
-    def _outcome(self, arn: str, sync: str, scope: Scope, role: str) -> Json:
+    def _outcome(self, arn: str, sync: str, scope: Scope, role: _Role) -> Json:
         """Wait for the started execution: its description, the output as JSON with `.sync:2`."""
         describe = Call("sfn", "describeExecution")
         while True:

@@ -12,6 +12,8 @@ from botocore.awsrequest import AWSPreparedRequest
 from botocore.client import BaseClient
 from botocore.config import Config
 
+from local.aws.authorization.state import State
+from local.aws.iam import Service, refuse_untrusted
 from local.aws.own_services import Document
 from local.clock import VirtualClock
 
@@ -40,10 +42,25 @@ class Surroundings:
     #: One for all, since each reads AWS's models anew; making clients from it needs the lock.
     _session: boto3.session.Session = field(default_factory=boto3.session.Session)
 
+    def __post_init__(self) -> None:
+        #: What policies are judged by.
+        self.state = State(self.account_id, self.region, self.clock.time)
+
     def call(
-        self, service: str, operation: str, request: Mapping[str, object], *, role: str = ""
+        self,
+        service: str,
+        operation: str,
+        request: Mapping[str, object],
+        *,
+        role: str = "",
+        by: Service | None = None,
     ) -> Document:
-        """One call by boto3's names (`"eks", "describe_cluster"`); raises botocore's errors as they come."""
+        """One call by boto3's names (`"eks", "describe_cluster"`); raises botocore's errors as they come.
+
+        `by`: the service that takes the role, as its trust policy has to let it.
+        """
+        if role and by is not None:
+            refuse_untrusted(role, by, self.state)
         answer: Document = getattr(self._client(service, role), operation)(**request)
         answer.pop("ResponseMetadata", None)
         return answer

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.aws.iam import Service, may, refusal
 from local.aws.own_services import Document
 from local.aws.sdk_calls import BadCall, Call
 from local.aws.surroundings import Surroundings
@@ -24,6 +25,10 @@ TRANSIENT = (
 )
 
 
+#: What delivering to a target without a role asks of the target's policy.
+_ACTIONS = {"lambda": "lambda:InvokeFunction", "sns": "sns:Publish", "sqs": "sqs:SendMessage"}
+
+
 @dataclass(frozen=True)
 class Target:
     """`attempts` and `age` (seconds) bound the repetitions; `queue` is the dead-letter queue's ARN."""
@@ -34,6 +39,8 @@ class Target:
     attempts: int = 185
     age: float = 86400.0
     queue: str = ""
+    #: Who delivers: what takes the role, or, without one, what the target's own policy lets in.
+    by: Service | None = None
     #: Parameters of SQS and EventBridge targets, as the API has them.
     more: tuple[tuple[str, str], ...] = ()
 
@@ -76,7 +83,16 @@ class Targets:
 
     def _once(self, target: Target) -> None:
         service, operation, request = self._call(target)
-        self._surroundings.call(service, operation, request, role=target.role)
+        if target.by is not None and not target.role:
+            self._let_in(target.by, target.arn)
+        self._surroundings.call(service, operation, request, role=target.role, by=target.by)
+
+    def _let_in(self, service: Service, arn: str) -> None:
+        """ClientError where the policy of the queue, topic or function does not let the service in."""
+        action = _ACTIONS.get(arn.split(":")[2])
+        if action is not None and not may(service.caller(), action, arn, self._surroundings.state):
+            message = f"User: {service.principal} is not authorized to perform: {action} on resource: {arn}"
+            raise refusal(message, action)
 
     def _call(self, target: Target) -> tuple[str, str, Document]:
         arn, payload, more = target.arn, target.payload, dict(target.more)
@@ -119,6 +135,8 @@ class Targets:
     def _bury(self, target: Target, attributes: dict[str, str]) -> None:
         if not target.queue:
             return
+        if target.by is not None and not target.role:
+            self._let_in(target.by, target.queue)
         name = target.queue.rpartition(":")[2]
         url = self._surroundings.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
         message = {
@@ -130,7 +148,7 @@ class Targets:
                 if value
             },
         }
-        self._surroundings.call("sqs", "send_message", message)
+        self._surroundings.call("sqs", "send_message", message, role=target.role, by=target.by)
 
 
 def _named(error: Exception) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, removed, tolerant
 from local.aws.cloudformation.shapes import fitted
+from local.aws.iam import LAMBDA
 
 #: Where Lambda writes by itself, or what has no meaning here.
 LEFT_OUT = (
@@ -132,7 +133,7 @@ def _mapping(order: Order) -> Physical:
     function, stream = order.get("FunctionName"), order.get("EventSourceArn")
     role = order.call("lambda", "get_function_configuration", FunctionName=function)["Role"]
     try:
-        order.around.call("dynamodbstreams", "describe_stream", {"StreamArn": stream}, role=role)
+        order.around.call("dynamodbstreams", "describe_stream", {"StreamArn": stream}, role=role, by=LAMBDA)
     except ClientError as error:
         raise Failed(
             f"Cannot access stream {stream}. Please ensure the role can perform the GetRecords, GetShardIterator,"

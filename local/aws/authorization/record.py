@@ -1,0 +1,44 @@
+"""What has been judged so far in this process: which statements of which roles allowed or denied something, which
+have stood there, and what could not be judged.
+"""
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+
+#: (role's name, what a statement says of one action and one resource).
+Line = tuple[str, str]
+
+
+@dataclass
+class Record:
+    """`standing` are all statements of the roles that were deployed, `exercised` those that decided a call."""
+
+    standing: set[Line] = field(default_factory=set)
+    exercised: Counter[Line] = field(default_factory=Counter)
+    denied: Counter[str] = field(default_factory=Counter)
+    not_judged: Counter[str] = field(default_factory=Counter)
+    judged: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def exercise(self, role: str, line: str) -> None:
+        with self._lock:
+            self.exercised[role, line] += 1
+
+    def deny(self, words: str) -> None:
+        with self._lock:
+            self.denied[words] += 1
+
+    def miss(self, gap: str) -> None:
+        with self._lock:
+            self.not_judged[gap] += 1
+
+
+#: moto's state is one a process, and so is this.
+RECORD = Record()
+
+
+def line(allows: bool, action: str, resource: str, condition: object) -> str:
+    """A statement's word on one action and one of its resources."""
+    word = "" if allows else "deny "
+    return f"{word}{action} on {resource}" + (f" if {condition}" if condition else "")

@@ -1,0 +1,226 @@
+"""What a call to AWS asks of IAM: actions on resources, each with what the call says for conditions.
+
+Most calls ask for the action that they are called by, on what they name. Some ask for more, and some by other names.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from moto.core.parse import PROTOCOL_PARSERS
+from moto.core.request import determine_request_protocol
+from moto.core.utils import get_service_model
+
+from local.aws.authorization import reference
+from local.aws.authorization.conditions import Unknown
+from local.aws.authorization.resources import resources, table_name
+from local.aws.authorization.state import State
+
+Members = Mapping[str, Any]
+Values = tuple[str, ...]
+
+#: IAM names a few services and actions otherwise than their endpoints do.
+_SERVICES = {"monitoring": "cloudwatch", "tagging": "tag", "email": "ses", "dynamodbstreams": "dynamodb"}
+_ACTIONS = {
+    "lambda:Invoke": "lambda:InvokeFunction",
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
+    "lambda:InvokeAsync": "lambda:InvokeFunction",
+    "s3:HeadObject": "s3:GetObject",
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:ListObjects": "s3:ListBucket",
+    "s3:ListObjectsV2": "s3:ListBucket",
+}
+#: A transaction is no action of IAM's: each of its parts is judged as the write or read that it is.
+_PARTS = {
+    "Put": "dynamodb:PutItem",
+    "Update": "dynamodb:UpdateItem",
+    "Delete": "dynamodb:DeleteItem",
+    "ConditionCheck": "dynamodb:ConditionCheckItem",
+    "Get": "dynamodb:GetItem",
+}
+#: Calls that hand a role to a service: where the role stands, and which service gets it.
+_PASSING = {
+    "eks:CreateCluster": (("roleArn",), "eks.amazonaws.com"),
+    "eks:CreateNodegroup": (("nodeRole",), "eks.amazonaws.com"),
+    "events:PutTargets": (("Targets", "RoleArn"), "events.amazonaws.com"),
+    "lambda:CreateFunction": (("Role",), "lambda.amazonaws.com"),
+    "lambda:UpdateFunctionConfiguration": (("Role",), "lambda.amazonaws.com"),
+    "scheduler:CreateSchedule": (("Target", "RoleArn"), "scheduler.amazonaws.com"),
+    "scheduler:UpdateSchedule": (("Target", "RoleArn"), "scheduler.amazonaws.com"),
+    "states:CreateStateMachine": (("roleArn",), "states.amazonaws.com"),
+    "states:UpdateStateMachine": (("roleArn",), "states.amazonaws.com"),
+}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """An action, as AWS writes it, on resources: `("*",)` where it takes none. `said` are condition values by
+    key in lower case; `gaps` is what the embedded cloud cannot tell of the call."""
+
+    action: str
+    resources: tuple[str, ...]
+    said: Mapping[str, Values] = field(default_factory=dict)
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call as it came: the name that signed it and the operation's."""
+
+    service: str
+    operation: str
+    members: Members
+
+    @property
+    def action(self) -> str:
+        name = f"{_SERVICES.get(self.service, self.service)}:{self.operation}"
+        return _ACTIONS.get(name, name)
+
+
+def asks(call: Call, state: State) -> Iterator[Ask]:
+    """All that IAM is asked for a call; every one has to be allowed."""
+    if call.action.startswith("dynamodb:Transact"):
+        for item in call.members.get("TransactItems") or []:
+            for part, members in item.items():
+                yield ask(_PARTS[part], members, state)
+    elif call.action in ("dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"):
+        for table, requests in (call.members.get("RequestItems") or {}).items():
+            yield ask(call.action, {"TableName": table, "Requests": requests}, state)
+    else:
+        yield ask(call.action, call.members, state)
+        where, service = _PASSING.get(call.action, ((), ""))
+        for role in _at(call.members, where) if where else ():
+            yield Ask("iam:PassRole", (role,), {"iam:passedtoservice": (service,)})
+
+
+def ask(action: str, members: Members, state: State) -> Ask:
+    """One action with its resources."""
+    known = reference.action(action)
+    if known is None:
+        return Ask(action, ("*",), gaps=(f"{action}: the Service Authorization Reference does not have it",))
+    gaps: list[str] = []
+    said = dict(_tags_asked_for(members))
+    if action.startswith("dynamodb:") and "dynamodb:leadingkeys" in known.keys:
+        try:
+            said |= _leading_keys(members, state)
+        except Unknown as unknown:
+            gaps.append(f"{action}: {unknown}")
+    if not known.resources:
+        return Ask(action, ("*",), said, tuple(gaps))
+    found = resources(action, known.resources, members, state)
+    if found is None and any(known.resources.values()):
+        gaps.append(f"{action}: on which resource")
+    return Ask(action, tuple(found or ("*",)), said, tuple(gaps))
+
+
+def _at(members: Any, path: tuple[str, ...]) -> Iterator[str]:
+    if not path:
+        if members:
+            yield members
+        return
+    for each in members if isinstance(members, list) else [members]:
+        if isinstance(each, Mapping) and each.get(path[0]):
+            yield from _at(each[path[0]], path[1:])
+
+
+def _tags_asked_for(members: Members) -> Iterator[tuple[str, Values]]:
+    """aws:RequestTag and aws:TagKeys."""
+    given = members.get("Tags") or members.get("tags") or []
+    if isinstance(given, Mapping):
+        pairs = {str(key): str(value) for key, value in given.items()}
+    else:
+        pairs = {
+            str(tag.get("Key") or tag.get("key")): str(tag.get("Value") or tag.get("value") or "")
+            for tag in given
+            if isinstance(tag, Mapping)
+        }
+    for key, value in pairs.items():
+        yield f"aws:requesttag/{key.lower()}", (value,)
+    if pairs:
+        yield "aws:tagkeys", tuple(pairs)
+
+
+_EQUAL = re.compile(r"([#\w.-]+)\s*=\s*(:\w+)")
+
+
+def _leading_keys(members: Members, state: State) -> dict[str, Values]:
+    """The partition keys of the items that a call reads or writes; a Scan has none.
+
+    Source: DynamoDB developer guide, "Using IAM policy conditions for fine-grained access control".
+    """
+    name = table_name(str(members.get("TableName") or ""))
+    if not name:
+        return {}
+    key = state.hash_key(name)
+    if "KeyConditionExpression" in members:
+        if members.get("IndexName"):
+            raise Unknown("the leading keys of an index")
+        return {"dynamodb:leadingkeys": (_queried(members, key),)}
+    items = [members[part] for part in ("Item", "Key") if part in members]
+    items += _batched(members.get("Requests"))
+    values = tuple(str(next(iter(item[key].values()))) for item in items if key in item)
+    return {"dynamodb:leadingkeys": values} if values else {}
+
+
+def _queried(members: Members, key: str) -> str:
+    names, values = (
+        members.get("ExpressionAttributeNames") or {},
+        members.get("ExpressionAttributeValues") or {},
+    )
+    for name, value in _EQUAL.findall(members["KeyConditionExpression"]):
+        if names.get(name, name) == key:
+            return str(next(iter(values[value].values())))
+    raise Unknown("the leading key of a query")
+
+
+def _batched(requests: Any) -> list[Members]:
+    if isinstance(requests, Mapping):
+        return list(requests.get("Keys") or [])
+    return [
+        change.get("Item") or change.get("Key") or {}
+        for request in requests or []
+        for change in request.values()
+    ]
+
+
+def call_of(response: Any, resource: str) -> Call:
+    """The call that moto's front is about to answer; `resource` is what it gives as an S3 call's."""
+    service = signing_name(response)
+    operation = response._get_action()  # noqa: SLF001
+    if service == "s3":
+        return Call(service, operation, {"BucketAndKey": resource.rpartition(":")[2].removeprefix("*")})
+    return Call(service, operation, _members(response, operation))
+
+
+def signing_name(response: Any) -> str:
+    """The name that signed the call, in a header or in the address of a signed link; none of an unsigned one."""
+    signed = response.headers.get("Authorization", "").partition("Credential=")[2]
+    scope: str = signed or unquote(response.uri).partition("X-Amz-Credential=")[2]
+    _key, _day, _region, service, *_ = [*scope.split("/"), "", "", "", ""]
+    return service
+
+
+def _members(response: Any, operation: str) -> Members:
+    if response.automated_parameter_parsing:
+        return dict(response.params)
+    model = get_service_model(response.boto3_service_name)
+    protocol = determine_request_protocol(model, response.headers.get("Content-Type"))
+    if protocol.startswith("rest"):
+        return {unquote(name): unquote(str(value)) for name, value in response.uri_match.items()}
+    if protocol.startswith("json"):
+        found = json.loads(response.body or "{}")
+        return found if isinstance(found, dict) else {}
+    return _of_a_query(response, operation, model, protocol)
+
+
+def _of_a_query(response: Any, operation: str, model: Any, protocol: str) -> Members:
+    parser = PROTOCOL_PARSERS[protocol](model.operation_model(operation))
+    values = {name: value[0] for name, value in response.querystring.items()}
+    parsed: Members = parser.parse(
+        {"method": "POST", "values": values, "headers": {}, "body": "", "url_path": "/", "url_params": {}}
+    )
+    return parsed

@@ -1,0 +1,153 @@
+"""What policies are judged by and a call does not say: ARNs with ids that AWS gave, tags, keys of tables.
+
+Read from the services themselves, moto's and our own.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from moto.awslambda.models import lambda_backends
+from moto.dynamodb.models import dynamodb_backends
+from moto.ec2.models import ec2_backends
+from moto.events.models import events_backends
+from moto.iam.models import iam_backends
+from moto.s3.models import s3_backends
+from moto.secretsmanager.models import secretsmanager_backends
+from moto.sns.models import sns_backends
+from moto.sqs.models import sqs_backends
+
+from local.aws.authorization.conditions import Unknown
+
+Tags = Mapping[str, str]
+#: Of an id that AWS gave to what does not exist.
+NO_ID = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True)
+class Group:
+    """An Auto Scaling group."""
+
+    arn: str
+    name: str
+    tags: Tags
+    instances: frozenset[str]
+
+
+@dataclass
+class State:
+    """`groups` gives every Auto Scaling group, `nodegroups` (cluster, name) -> (ARN, tags)."""
+
+    account: str
+    region: str
+    now: Callable[[], float]
+    groups: Callable[[], list[Group]] = list
+    nodegroups: Callable[[], Mapping[tuple[str, str], tuple[str, Tags]]] = dict
+    #: Tags of a cluster, a state machine or a schedule group by its ARN.
+    tags_of_own: Callable[[str], Tags | None] = lambda _: None
+
+    def group(self, *, name: str | None = None, instance: str | None = None) -> str:
+        """The ARN of the group of that name, or that the instance is in."""
+        for group in self.groups():
+            if group.name == name or instance in group.instances:
+                return group.arn
+        unknown = f"autoScalingGroup:{NO_ID}:autoScalingGroupName/{name or '*'}"
+        return f"arn:aws:autoscaling:{self.region}:{self.account}:{unknown}"
+
+    def nodegroup_id(self, cluster: str, name: str) -> str:
+        """The last part of a node group's ARN."""
+        arn, _ = self.nodegroups().get((cluster, name), (NO_ID, {}))
+        return arn.rpartition("/")[2]
+
+    def hash_key(self, table: str) -> str:
+        """The name of a table's partition key. Unknown for a table that is not there."""
+        found = dynamodb_backends[self.account][self.region].tables.get(table)
+        if found is None:
+            raise Unknown(f"the partition key of the table {table}")
+        return str(found.hash_key_attr)
+
+    def secret_name(self, name: str) -> str:
+        """A secret's name with the six letters that AWS adds; as it is where there is no such secret."""
+        for arn, secret in self._secrets().items():
+            if name in (arn, secret.name):
+                return str(secret.arn).rpartition(":secret:")[2]
+        return name.rpartition(":secret:")[2]
+
+    def _secrets(self) -> Mapping[str, Any]:
+        return {
+            secret.arn: secret
+            for secret in secretsmanager_backends[self.account][self.region].secrets.values()
+        }
+
+    def tags(self, arn: str) -> Tags:
+        """The tags of a resource. Unknown for a kind whose tags are not read here."""
+        _, _, service, _, _, rest = arn.split(":", 5)
+        kind, _, name = rest.partition("/")
+        if service == "ec2":
+            return {
+                tag["key"]: tag["value"]
+                for tag in ec2_backends[self.account][self.region].describe_tags({"resource-id": [name]})
+            }
+        if service == "autoscaling":
+            return next((group.tags for group in self.groups() if group.arn == arn), {})
+        if service == "eks" and kind == "nodegroup":
+            return next((tags for known, tags in self.nodegroups().values() if known == arn), {})
+        if service == "iam" and kind == "role":
+            return self.role_tags(arn)
+        found = self.tags_of_own(arn)
+        if found is None:
+            raise Unknown(f"the tags of {service} {kind}")
+        return found
+
+    def role_tags(self, arn: str) -> Tags:
+        roles = iam_backends[self.account]["aws"].roles.values()
+        role = next((each for each in roles if each.arn == arn), None)
+        return {} if role is None else {tag["Key"]: tag["Value"] for tag in role.get_tags()}
+
+    def policy(self, arn: str) -> Any | None:
+        """The resource's own policy, as a document or its text; None where it has none, or can have none."""
+        _, _, service, _, _, name = arn.split(":", 5)
+        reader = _POLICIES.get(service)
+        return None if reader is None else reader(self, arn, name)
+
+
+def _of_topic(state: State, arn: str, _: str) -> Any | None:
+    topic = sns_backends[state.account][state.region].topics.get(arn)
+    return None if topic is None else topic._policy_json  # noqa: SLF001 (its text costs more)
+
+
+def _of_queue(state: State, _: str, name: str) -> Any | None:
+    queue = sqs_backends[state.account][state.region].queues.get(name)
+    return None if queue is None else queue._policy_json  # noqa: SLF001 (its text costs more)
+
+
+def _of_bucket(state: State, _: str, name: str) -> Any | None:
+    bucket = s3_backends[state.account]["aws"].buckets.get(name.partition("/")[0])
+    return None if bucket is None else bucket.policy
+
+
+def _of_function(state: State, _: str, name: str) -> Any | None:
+    plain = ":".join(name.split(":")[:2]).removeprefix("function:")
+    functions = lambda_backends[state.account][state.region]._lambdas._functions  # noqa: SLF001
+    known = functions.get(plain)
+    return {"Statement": known["latest"].policy.statements} if known else None
+
+
+def _of_secret(state: State, arn: str, _: str) -> Any | None:
+    secret = state._secrets().get(arn)  # noqa: SLF001
+    return None if secret is None else secret.policy
+
+
+def _of_bus(state: State, _: str, name: str) -> Any | None:
+    bus = events_backends[state.account][state.region].event_buses.get(name.removeprefix("event-bus/"))
+    return bus.policy if bus is not None and name.startswith("event-bus/") else None
+
+
+_POLICIES: dict[str, Callable[[State, str, str], Any | None]] = {
+    "sns": _of_topic,
+    "sqs": _of_queue,
+    "s3": _of_bucket,
+    "lambda": _of_function,
+    "secretsmanager": _of_secret,
+    "events": _of_bus,
+}
