@@ -5,7 +5,7 @@ without any policy (the admin of `local up`) may do everything.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,7 +139,7 @@ def _session(session: Any) -> Caller:
         user_id=session.user_id,
         policies=tuple(_policies(role)),
         boundary=_boundary(role),
-        tags={tag["Key"]: tag["Value"] for tag in role.get_tags()} if role.tags else {},
+        tags={tag["Key"]: tag["Value"] for tag in role.tags or []},
     )
 
 
@@ -170,9 +170,17 @@ def _document(policy: ManagedPolicy) -> str:
     return document
 
 
-def may(caller: Caller, action: str, resource: str, state: State) -> bool:
-    """Whether a caller's policies, and those of the resource, allow the action on it."""
-    return denial(caller, Ask(action, (resource,)), state) is None
+def may(
+    caller: Caller,
+    action: str,
+    resource: str,
+    state: State,
+    said: Mapping[str, tuple[str, ...]] | None = None,
+) -> bool:
+    """Whether a caller's policies, and those of the resource, allow the action on it. `said` are values of
+    condition keys that a call would say, by key in lower case.
+    """
+    return denial(caller, Ask(action, (resource,), said or {}), state) is None
 
 
 def role_of(access_key_id: str) -> Any | None:
@@ -206,7 +214,9 @@ def refusal(message: str, operation: str) -> ClientError:
     return ClientError(answer, operation)
 
 
-def role_may(role_arn: str, action: str, resource: str, state: State) -> bool:
+def role_may(
+    role_arn: str, action: str, resource: str, state: State, said: Mapping[str, tuple[str, ...]] | None = None
+) -> bool:
     """Whether a role may do what a service does in its name without a call of its own, such as to write logs."""
     role = _role(role_arn)
     if role is None:
@@ -214,7 +224,7 @@ def role_may(role_arn: str, action: str, resource: str, state: State) -> bool:
     session = Caller(
         arn=role.arn, name=role.name, role=role.arn, policies=tuple(_policies(role)), boundary=_boundary(role)
     )
-    return may(session, action, resource, state)
+    return may(session, action, resource, state, said)
 
 
 def note_roles() -> None:

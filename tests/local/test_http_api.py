@@ -41,6 +41,17 @@ def api(aws):
                 "PayloadFormatVersion": "2.0",
             },
         },
+        "Permission": {
+            "Type": "AWS::Lambda::Permission",
+            "Properties": {
+                "FunctionName": function,
+                "Action": "lambda:InvokeFunction",
+                "Principal": "apigateway.amazonaws.com",
+                "SourceArn": {
+                    "Fn::Sub": "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*/*"
+                },
+            },
+        },
     }
     for name, key in {
         "Post": "POST /slack",

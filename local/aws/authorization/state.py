@@ -102,7 +102,7 @@ class State:
     def role_tags(self, arn: str) -> Tags:
         roles = iam_backends[self.account]["aws"].roles.values()
         role = next((each for each in roles if each.arn == arn), None)
-        return {} if role is None else {tag["Key"]: tag["Value"] for tag in role.get_tags()}
+        return {} if role is None else {tag["Key"]: tag["Value"] for tag in role.tags or []}
 
     def policy(self, arn: str) -> Any | None:
         """The resource's own policy, as a document or its text; None where it has none, or can have none."""
@@ -123,7 +123,9 @@ def _of_queue(state: State, _: str, name: str) -> Any | None:
 
 def _of_bucket(state: State, _: str, name: str) -> Any | None:
     bucket = s3_backends[state.account]["aws"].buckets.get(name.partition("/")[0])
-    return None if bucket is None else bucket.policy
+    if bucket is None or not bucket.policy:
+        return None
+    return bucket.policy.decode() if isinstance(bucket.policy, bytes) else bucket.policy
 
 
 def _of_function(state: State, _: str, name: str) -> Any | None:
