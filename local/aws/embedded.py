@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from local.assembly import StackTemplate
 from local.aws import iam, virtual_time
 from local.aws.assets import Assets
+from local.aws.authorization.record import RECORD
 from local.aws.behaviours import Behaviours
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.service import CloudFormation
@@ -88,6 +89,7 @@ class EmbeddedAws:
         `import_existing`: take up what an earlier stack retained, as `cdk deploy
         --import-existing-resources` does.
         """
+        RECORD.stacks.add(stack.name)
         request = {
             "StackName": stack.name,
             "TemplateBody": stack.text,
@@ -120,12 +122,14 @@ class EmbeddedAws:
 
     def destroy(self, name: str) -> Stack:
         """Delete a stack and wait until that has ended, well or not."""
+        iam.note_roles()
         stack = self.stacks.await_settled(name)
         self.around.call("cloudformation", "delete_stack", {"StackName": stack.id})
         return self.stacks.await_settled(stack.id)
 
     def stop(self) -> None:
         """End every worker and close the port."""
+        iam.note_roles()
         self.behaviours.close()
         self.runtime.close()
         self.server.stop()

@@ -20,6 +20,7 @@ from moto.iam.models import Role, iam_backends
 from moto.s3.models import FakeBucket
 from moto.sts.models import sts_backends
 from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response
 
 from local.aws.authorization.judge import Caller, denial, trusts
 from local.aws.authorization.record import RECORD, line
@@ -229,13 +230,20 @@ def role_may(
 
 def note_roles() -> None:
     """Keep in the record what every role's policies say, for whoever asks what was never needed."""
-    for role in iam_backends[ACCOUNT][PARTITION].roles.values():
+    for role in list(iam_backends[ACCOUNT][PARTITION].roles.values()):
+        RECORD.standing |= {(role.name, f"trust {each}") for each in _trusted(role)}
         for policy in _policies(role):
             for statement in policy.statements():
                 condition = json.dumps(statement.condition) if statement.condition else ""
                 for action in statement.written:
                     for resource in statement.resources or ("*",):
                         RECORD.standing.add((role.name, line(statement.allows, action, resource, condition)))
+
+
+def _trusted(role: Role) -> Iterator[str]:
+    """The services that may take a role."""
+    for statement in Policy(role.name, role.assume_role_policy_document).statements():
+        yield from (statement.principals or {}).get("Service", ())
 
 
 def enforce(state: State, refused: Refused = lambda *_: None) -> None:
@@ -289,6 +297,6 @@ def _answered(response: Any, error: AwsError, status: int) -> HTTPException:
     """The error as the service's protocol has it."""
     _, headers, body = response.serialized(ActionResult(error))
     response.response_headers.update(headers)
-    answer = HTTPException(description=body)
+    answer = HTTPException(body, Response(body, status, headers))
     answer.code = status
     return answer

@@ -47,9 +47,7 @@ def api(aws):
                 "FunctionName": function,
                 "Action": "lambda:InvokeFunction",
                 "Principal": "apigateway.amazonaws.com",
-                "SourceArn": {
-                    "Fn::Sub": "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*/*"
-                },
+                "SourceArn": {"Fn::Sub": "arn:aws:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*/*"},
             },
         },
     }

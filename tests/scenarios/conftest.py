@@ -3,6 +3,7 @@
 There is one cloud at a time in a process, so those that share one run together, and it ends with the last.
 """
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from local.cloud import Cloud
+from tests.scenarios import judged
 from tests.scenarios.lab_day import LabDay
 
 LAB = Path(__file__).with_name("lab.yaml")
@@ -44,6 +46,55 @@ class ByCloud(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         return _cloud(Path(nodeid.partition("::")[0]))
+
+
+#: What each process of the session judged.
+JUDGED = Path(__file__).parents[2] / ".build" / "judged"
+#: Files of which a test has passed.
+_PASSED: set[str] = set()
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if not hasattr(session.config, "workerinput"):
+        shutil.rmtree(JUDGED, ignore_errors=True)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call" and report.passed:
+        _PASSED.add(report.nodeid.partition("::")[0])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Each process says what it judged; once every scenario has passed, the last one holds it to the list."""
+    worker = getattr(session.config, "workerinput", {}).get("workerid", "")
+    if worker or not session.config.pluginmanager.has_plugin("dsession"):
+        judged.write(JUDGED, worker or "main")
+    if worker or session.exitstatus or {Path(each) for each in _PASSED} < _scenarios():
+        return
+    found = judged.problems(judged.read(JUDGED), judged.reasons())
+    if found:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    every = judged.read(JUDGED)
+    if not every.calls:
+        return
+    missing = len(every.missing())
+    terminalreporter.write_line(
+        f"policies: {every.calls} calls judged, {len(every.exercised)} lines exercised, {missing} not,"
+        f" {sum(every.not_judged.values())} calls not judged: {JUDGED.relative_to(Path.cwd())}"
+    )
+    if {Path(each) for each in _PASSED} >= _scenarios():
+        for problem in judged.problems(every, judged.reasons()):
+            terminalreporter.write_line(problem, red=True)
+
+
+def _scenarios() -> set[Path]:
+    """Every file of scenarios."""
+    here = Path(__file__).parent
+    return {each.relative_to(here.parents[1]) for each in here.rglob("test_*.py")}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -172,7 +172,8 @@ def _denial(caller: Caller, ask: Ask, resource: str, state: State, anything: boo
     request = _Request(caller, ask, resource, state)
     own = list(_decisive(caller.policies, request, ask, resource, caller.name, anything=anything))
     action = _worded(ask.action)
-    words = action if resource == "*" else f"{action} on resource: {resource}"
+    place = f'"{resource}"' if action.startswith("s3:") else resource
+    words = action if resource == "*" else f"{action} on resource: {place}"
     if any(not statement.allows for statement in own):
         return Denial(ask.action, f"{words} with an explicit deny in an identity-based policy")
     of_resource = list(_of_the_resource(caller, request, ask, resource, state))

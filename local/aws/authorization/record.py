@@ -12,13 +12,17 @@ Line = tuple[str, str]
 
 @dataclass
 class Record:
-    """`standing` are all statements of the roles that were deployed, `exercised` those that decided a call."""
+    """`standing` are all statements of the roles that stood at an end, `exercised` those that decided something.
+
+    `judged` counts calls, `denied` what was denied, `stacks` are the names of what was deployed.
+    """
 
     standing: set[Line] = field(default_factory=set)
     exercised: Counter[Line] = field(default_factory=Counter)
     denied: Counter[str] = field(default_factory=Counter)
     not_judged: Counter[str] = field(default_factory=Counter)
     judged: int = 0
+    stacks: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def exercise(self, role: str, line: str) -> None:
