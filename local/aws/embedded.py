@@ -25,6 +25,7 @@ from local.aws.lambda_async import AsyncInvoker
 from local.aws.lambda_durations import Durations
 from local.aws.lambda_runtime import Runtime
 from local.aws.lambda_service import LambdaService
+from local.aws.lambda_worker import FunctionSpec
 from local.aws.moto_once import work_out_once
 from local.aws.refusals import Refusals
 from local.aws.server import Server
@@ -61,11 +62,13 @@ class EmbeddedAws:
         self.assets = Assets()
         self.runtime = Runtime(self.server, clock, work, durations)
         self.server.application.strand_of = self.runtime.strand
+        self.runtime.may_log = self._may_log
         self.refusals = Refusals(self.runtime.invocation)
         iam.enforce(self.around.state, self.refusals.refusal)
         destinations = Destinations(self.around)
         later = AsyncInvoker(clock, self.runtime, destinations.deliver)
         self.functions = LambdaService(self.runtime, later, self.assets, work)
+        self.functions.takes = lambda role: iam.may_assume(role, iam.LAMBDA, self.around.state)
         self.functions.install()
         sources = EventSources(clock, self.functions, destinations.deliver)
         Streams(clock, sources.happened).install()
@@ -74,6 +77,12 @@ class EmbeddedAws:
         self.server.own("cloudformation", self.stacks)
         HttpApi(self.server, self.around, self.functions)
         self.behaviours = Behaviours(self.server, self.around, seed=seed)
+
+    def _may_log(self, function: FunctionSpec) -> bool:
+        """Lambda writes a function's log in the name of its role."""
+        stream = self.around.arn("logs", f"log-group:/aws/lambda/{function.name}:log-stream:s")
+        actions = ("logs:CreateLogStream", "logs:PutLogEvents")
+        return all(iam.role_may(function.role, action, stream, self.around.state) for action in actions)
 
     @property
     def endpoint(self) -> str:

@@ -7,9 +7,10 @@ functions are is moto's (lambda_service.py); retries of asynchronous events are 
 import json
 import logging
 import math
+import os
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -76,6 +77,8 @@ class Runtime:
         self.concurrency = NEW_ACCOUNT
         self._closed = False
         self.faults = Faults()
+        #: Whether a function's role lets Lambda write its log; without it Lambda keeps nothing and says nothing.
+        self.may_log: Callable[[FunctionSpec], bool] = lambda _: True
         server.page(PAGE, self._answer)
         server.application.heralds.append(self._calls)
         server.application.observers.append(self._called)
@@ -232,7 +235,7 @@ class Runtime:
             spec,
             iam.assume(spec.role, spec.name, spec.region),
             variables=self._variables,
-            log=self._logs / f"{spec.name}.log",
+            log=self._logs / f"{spec.name}.log" if self.may_log(spec) else Path(os.devnull),
             scratch=self._scratch,
             runtime_api=f"127.0.0.1:{self._server.port}{PAGE}",
             ended=self._ended,

@@ -8,12 +8,12 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import moto.awslambda.models as moto_lambda
-from moto.awslambda.exceptions import LambdaClientError
+from moto.awslambda.exceptions import InvalidParameterValueException, LambdaClientError
 
 from local.aws.assets import Assets, unpacked_into
 from local.aws.lambda_async import AsyncInvoker
@@ -41,6 +41,8 @@ class LambdaService:
         self.tools = LayerTools(work)
         self.later = later
         self._assets = assets
+        #: Whether Lambda may take a role, by its ARN.
+        self.takes: Callable[[str], bool] = lambda _: True
         self._code = work / "code"
         self._code.mkdir(parents=True, exist_ok=True)
 
@@ -55,7 +57,7 @@ class LambdaService:
         backend.delete_function = deleted  # type: ignore[method-assign]
         for update in ("update_configuration", "update_function_code"):
             setattr(model, update, _changed(self, plain[update]))
-        model.__init__ = _created(plain["created"])  # type: ignore[method-assign]
+        model.__init__ = _created(self, plain["created"])  # type: ignore[method-assign]
 
     def run(self, function_arn: str, payload: bytes) -> Outcome:
         """Run a function now, by its ARN, in nobody's name. Throttled where the account runs too many."""
@@ -156,10 +158,14 @@ def _invoke(service: LambdaService) -> Any:
     return invoke
 
 
-def _created(original: Any) -> Any:
+def _created(service: LambdaService, original: Any) -> Any:
     def created(
         function: Any, account_id: str, spec: Mapping[str, Any], region: str, version: Any = 1
     ) -> None:
+        if not service.takes(spec["Role"]):
+            raise InvalidParameterValueException(
+                "The role defined for the function cannot be assumed by Lambda."
+            )
         original(function, account_id, spec, region, version)
         function.dead_letter_arn = (spec.get("DeadLetterConfig") or {}).get("TargetArn")
 

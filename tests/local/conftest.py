@@ -33,12 +33,13 @@ class Aws:
         return self.embedded.around.call(service, operation, request, role=role)
 
     def role(self, name: str, *actions: str) -> str:
-        """A role that may do these actions, and that services may take; its ARN."""
+        """A role that may do these actions and write a function's log, and that services may take; its ARN."""
         services = [f"{service}.amazonaws.com" for service in ("lambda", "states", "scheduler", "events")]
         taken = {"Effect": "Allow", "Principal": {"Service": services}, "Action": "sts:AssumeRole"}
         trust = json.dumps({"Version": "2012-10-17", "Statement": [taken]})
         arn = self.call("iam", "create_role", RoleName=name, AssumeRolePolicyDocument=trust)["Role"]["Arn"]
-        statement = {"Effect": "Allow", "Action": list(actions) or ["sts:GetCallerIdentity"], "Resource": "*"}
+        logs = ["logs:CreateLogStream", "logs:PutLogEvents"]
+        statement = {"Effect": "Allow", "Action": [*actions, *logs], "Resource": "*"}
         document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
         self.call("iam", "put_role_policy", RoleName=name, PolicyName="may", PolicyDocument=document)
         return arn

@@ -1,42 +1,238 @@
-"""Transactions are judged by their parts: IAM knows no action for the transaction itself.
+"""A call with a role's credentials is judged whole: its action, its resource and the conditions of both.
 
-Source: DynamoDB developer guide, "IAM and transactions".
+Sources: IAM user guide, "Policy evaluation logic" and "Condition operators"; DynamoDB developer guide, "IAM and
+transactions" and "Using IAM policy conditions for fine-grained access control"; EventBridge Scheduler user guide,
+"Confused deputy prevention".
 """
 
+import json
 import urllib.request
 
 import pytest
 from botocore.exceptions import ClientError
 
+from local.aws.authorization.record import RECORD
 
-@pytest.fixture
-def table(aws) -> str:
-    key = [{"AttributeName": "pk", "KeyType": "HASH"}]
-    kind = [{"AttributeName": "pk", "AttributeType": "S"}]
+ACCOUNT = "123456789012"
+TABLES = f"arn:aws:dynamodb:ap-northeast-2:{ACCOUNT}:table"
+FUNCTION = "def handler(event, context):\n    return 1\n"
+
+
+def table(aws, name: str = "ledger") -> str:
     aws.call(
         "dynamodb",
         "create_table",
-        TableName="ledger",
-        KeySchema=key,
-        AttributeDefinitions=kind,
+        TableName=name,
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
     )
-    return "ledger"
+    return name
 
 
-def transact(aws, table: str, role: str) -> None:
-    put = {"Put": {"TableName": table, "Item": {"pk": {"S": "a"}}}}
-    aws.call("dynamodb", "transact_write_items", role=role, TransactItems=[put])
+def role(aws, name: str, *statements: dict, trust: dict | None = None) -> str:
+    """A role with these statements; without a trust policy of its own, every service may take it."""
+    arn: str = aws.role(name)
+    put(aws, name, *statements)
+    if trust is not None:
+        document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+        aws.call("iam", "update_assume_role_policy", RoleName=name, PolicyDocument=document)
+    return arn
 
 
-def test_a_role_that_may_put_may_put_in_a_transaction(aws, table):
-    transact(aws, table, aws.role("writer", "dynamodb:PutItem"))
-    assert aws.call("dynamodb", "get_item", TableName=table, Key={"pk": {"S": "a"}})["Item"]
+def put(aws, name: str, *statements: dict) -> None:
+    document = json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
+    aws.call("iam", "put_role_policy", RoleName=name, PolicyName="may", PolicyDocument=document)
 
 
-def test_a_role_that_may_only_update_may_not_put_in_a_transaction(aws, table):
+def allow(action: str, resource: str = "*", **condition) -> dict:
+    return {"Effect": "Allow", "Action": action, "Resource": resource} | (
+        {"Condition": condition} if condition else {}
+    )
+
+
+def write(aws, role: str, key: str = "a", table: str = "ledger") -> None:
+    aws.call("dynamodb", "put_item", role=role, TableName=table, Item={"pk": {"S": key}})
+
+
+def transact(aws, role: str) -> None:
+    part = {"Put": {"TableName": "ledger", "Item": {"pk": {"S": "a"}}}}
+    aws.call("dynamodb", "transact_write_items", role=role, TransactItems=[part])
+
+
+def test_another_table_is_denied_in_aws_s_words(aws):
+    table(aws), table(aws, "other")
+    writer = role(aws, "writer", allow("dynamodb:PutItem", f"{TABLES}/ledger"))
+    write(aws, writer)
+    with pytest.raises(ClientError) as refused:
+        write(aws, writer, table="other")
+    assert refused.value.response["Error"] == {
+        "Code": "AccessDeniedException",
+        "Message": f"User: arn:aws:sts::{ACCOUNT}:assumed-role/writer/embedded-aws is not authorized to perform:"
+        f" dynamodb:PutItem on resource: {TABLES}/other because no identity-based policy allows the"
+        " dynamodb:PutItem action",
+    }
+
+
+def test_only_the_leading_keys_of_a_condition_may_be_written(aws):
+    table(aws)
+    keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SLACK", "SLACK#*"]}}
+    writer = role(aws, "writer", allow("dynamodb:*", f"{TABLES}/ledger", **keys))
+    write(aws, writer, "SLACK#1")
+    with pytest.raises(ClientError, match="no identity-based policy allows"):
+        write(aws, writer, "POOL#gpu")
+    batch = [{"PutRequest": {"Item": {"pk": {"S": key}}}} for key in ("SLACK", "POOL#gpu")]
+    with pytest.raises(ClientError, match="dynamodb:BatchWriteItem"):
+        aws.call("dynamodb", "batch_write_item", role=writer, RequestItems={"ledger": batch})
+
+
+def test_an_explicit_denial_outweighs_what_is_allowed(aws):
+    table(aws)
+    no = {"Effect": "Deny", "Action": "dynamodb:Put*", "Resource": "*"}
+    with pytest.raises(ClientError, match="with an explicit deny in an identity-based policy"):
+        write(aws, role(aws, "writer", allow("*"), no))
+
+
+def test_a_boundary_bounds_what_policies_allow(aws):
+    table(aws)
+    writer = role(aws, "writer", allow("*"))
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allow("dynamodb:GetItem")]})
+    bound = aws.call("iam", "create_policy", PolicyName="bound", PolicyDocument=document)["Policy"]["Arn"]
+    aws.call("iam", "put_role_permissions_boundary", RoleName="writer", PermissionsBoundary=bound)
+    with pytest.raises(
+        ClientError, match="because no permissions boundary allows the dynamodb:PutItem action"
+    ):
+        write(aws, writer)
+
+
+def test_instances_are_told_apart_by_their_tags(aws):
+    ours, others = (
+        aws.call(
+            "ec2",
+            "run_instances",
+            ImageId="ami-12c6146b",
+            MinCount=1,
+            MaxCount=1,
+            TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "lab", "Value": lab}]}],
+        )["Instances"][0]["InstanceId"]
+        for lab in ("ours", "others")
+    )
+    of_lab = {"StringEquals": {"ec2:ResourceTag/lab": "ours"}}
+    ender = role(
+        aws, "ender", allow("ec2:TerminateInstances", f"arn:aws:ec2:*:{ACCOUNT}:instance/*", **of_lab)
+    )
+    with pytest.raises(ClientError, match=r"UnauthorizedOperation.*ec2:TerminateInstances on resource"):
+        aws.call("ec2", "terminate_instances", role=ender, InstanceIds=[ours, others])
+    aws.call("ec2", "terminate_instances", role=ender, InstanceIds=[ours])
+
+
+def schedule(aws, caller: str, passed: str) -> None:
+    queue = f"arn:aws:sqs:ap-northeast-2:{ACCOUNT}:q"
+    aws.call(
+        "scheduler",
+        "create_schedule",
+        role=caller,
+        Name="s",
+        ScheduleExpression="rate(1 hour)",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target={"Arn": queue, "RoleArn": passed},
+    )
+
+
+def test_a_role_is_passed_to_the_service_that_the_policy_names(aws):
+    passed = aws.role("passed")
+    to = {"StringEquals": {"iam:PassedToService": "lambda.amazonaws.com"}}
+    caller = role(aws, "caller", allow("scheduler:CreateSchedule"), allow("iam:PassRole", passed, **to))
+    with pytest.raises(ClientError, match=f"iam:PassRole on resource: {passed}"):
+        schedule(aws, caller, passed)
+    to["StringEquals"]["iam:PassedToService"] = "scheduler.amazonaws.com"
+    put(aws, "caller", allow("scheduler:CreateSchedule"), allow("iam:PassRole", passed, **to))
+    schedule(aws, caller, passed)
+
+
+def test_a_schedule_takes_a_role_only_from_the_group_that_the_role_trusts(aws):
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Service": "scheduler.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+        "Condition": {
+            "StringEquals": {
+                "aws:SourceArn": f"arn:aws:scheduler:ap-northeast-2:{ACCOUNT}:schedule-group/lab"
+            }
+        },
+    }
+    taken = role(aws, "taken", allow("*"), trust=trust)
+    with pytest.raises(ClientError, match="must allow AWS EventBridge Scheduler to assume the role"):
+        schedule(aws, "", taken)
+
+
+def test_a_rule_reaches_a_function_only_where_the_function_s_policy_lets_it(aws):
+    function = aws.function("f", FUNCTION)
+    letters, arn = aws.queue("letters")
+    everybody = {"Version": "2012-10-17", "Statement": [{**allow("sqs:SendMessage", arn), "Principal": "*"}]}
+    aws.call("sqs", "set_queue_attributes", QueueUrl=letters, Attributes={"Policy": json.dumps(everybody)})
+    aws.call("events", "put_rule", Name="r", EventPattern='{"source": ["lab"]}')
+    target = {"Id": "1", "Arn": function, "DeadLetterConfig": {"Arn": arn}}
+    aws.call("events", "put_targets", Rule="r", Targets=[target])
+    aws.call("events", "put_events", Entries=[{"Source": "lab", "DetailType": "d", "Detail": "{}"}])
+    assert aws.message(letters)["MessageAttributes"]["ERROR_CODE"]["StringValue"] == "AccessDenied"
+
+
+def test_a_topic_s_own_policy_lets_a_role_in_that_has_none(aws):
+    topic = aws.call("sns", "create_topic", Name="t")["TopicArn"]
+    teller = aws.role("teller")
+    with pytest.raises(ClientError, match=r"AuthorizationError.*SNS:Publish on resource"):
+        aws.call("sns", "publish", role=teller, TopicArn=topic, Message="m")
+    document = {
+        "Version": "2012-10-17",
+        "Statement": [{**allow("sns:Publish", topic), "Principal": {"AWS": teller}}],
+    }
+    aws.call(
+        "sns",
+        "set_topic_attributes",
+        TopicArn=topic,
+        AttributeName="Policy",
+        AttributeValue=json.dumps(document),
+    )
+    aws.call("sns", "publish", role=teller, TopicArn=topic, Message="m")
+
+
+def test_lambda_takes_no_role_that_does_not_trust_it(aws):
+    trust = {"Effect": "Allow", "Principal": {"Service": "states.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    with pytest.raises(ClientError, match="cannot be assumed by Lambda"):
+        aws.function("f", FUNCTION, role=role(aws, "taken", trust=trust))
+
+
+def test_a_function_whose_role_may_not_write_logs_leaves_none(aws):
+    speaks = "def handler(event, context):\n    print('seen')\n"
+    for name, allowed in (("mute", []), ("heard", [allow("logs:*")])):
+        aws.function(
+            name, speaks, role=role(aws, f"{name}-role", *allowed or [allow("sts:GetCallerIdentity")])
+        )
+        aws.invoke(name)
+    assert "seen" in aws.runtime.logs("heard")
+    assert "seen" not in aws.runtime.logs("mute")
+
+
+def test_a_condition_that_nobody_here_can_tell_is_not_met_and_is_counted(aws):
+    table(aws)
+    before = RECORD.not_judged.total()
+    here = {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}
+    with pytest.raises(ClientError, match="is not authorized"):
+        write(aws, role(aws, "writer", allow("dynamodb:PutItem", **here)))
+    assert RECORD.not_judged.total() == before + 1
+
+
+def test_a_role_that_may_put_may_put_in_a_transaction(aws):
+    table(aws)
+    transact(aws, aws.role("writer", "dynamodb:PutItem"))
+    assert aws.call("dynamodb", "get_item", TableName="ledger", Key={"pk": {"S": "a"}})["Item"]
+
+
+def test_a_role_that_may_only_update_may_not_put_in_a_transaction(aws):
+    table(aws)
     with pytest.raises(ClientError, match="not authorized to perform: dynamodb:PutItem"):
-        transact(aws, table, aws.role("updater", "dynamodb:UpdateItem"))
+        transact(aws, aws.role("updater", "dynamodb:UpdateItem"))
 
 
 def test_the_account_s_own_key_belongs_to_a_person(aws):

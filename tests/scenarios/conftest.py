@@ -70,11 +70,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     worker = getattr(session.config, "workerinput", {}).get("workerid", "")
     if worker or not session.config.pluginmanager.has_plugin("dsession"):
         judged.write(JUDGED, worker or "main")
-    if worker or session.exitstatus or {Path(each) for each in _PASSED} < _scenarios():
-        return
-    found = judged.problems(judged.read(JUDGED), judged.reasons())
-    if found:
+    if not worker and not session.exitstatus and _problems():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _problems() -> list[str]:
+    """What could not be judged; of a session in which every scenario passed also what none exercised."""
+    every = judged.read(JUDGED)
+    whole = {Path(each) for each in _PASSED} >= _scenarios()
+    return judged.not_judged(every) + (judged.not_exercised(every, judged.reasons()) if whole else [])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -86,9 +90,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         f"policies: {every.calls} calls judged, {len(every.exercised)} lines exercised, {missing} not,"
         f" {sum(every.not_judged.values())} calls not judged: {JUDGED.relative_to(Path.cwd())}"
     )
-    if {Path(each) for each in _PASSED} >= _scenarios():
-        for problem in judged.problems(every, judged.reasons()):
-            terminalreporter.write_line(problem, red=True)
+    for problem in _problems():
+        terminalreporter.write_line(problem, red=True)
 
 
 def _scenarios() -> set[Path]:

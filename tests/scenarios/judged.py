@@ -128,10 +128,16 @@ def reasons() -> list[Reason]:
     return [Reason(**each) for each in yaml.safe_load(LIST.read_text("utf-8"))]
 
 
-def problems(judged: Judged, listed: Iterable[Reason]) -> list[str]:
-    """A sentence for each line that is missing without a reason, each stale reason, and each call not judged."""
-    listed = list(listed)
-    missing = judged.missing()
+def not_judged(judged: Judged) -> list[str]:
+    """A sentence for each thing that the embedded IAM could not judge."""
+    return [
+        f"The embedded IAM could not judge {gap}: {times} times." for gap, times in judged.not_judged.items()
+    ]
+
+
+def not_exercised(judged: Judged, listed: Iterable[Reason]) -> list[str]:
+    """A sentence for each line that is missing without a reason, and for each reason that fits none."""
+    listed, missing = list(listed), judged.missing()
     return [
         *(
             f"No scenario exercises {line!r}, and {LIST.name} does not say why."
@@ -142,9 +148,5 @@ def problems(judged: Judged, listed: Iterable[Reason]) -> list[str]:
             f"{LIST.name} lists {each.lines!r}, and nothing that is missing fits it."
             for each in listed
             if not any(fnmatchcase(line, each.lines) for line in missing)
-        ),
-        *(
-            f"The embedded IAM could not judge {gap}: {times} times."
-            for gap, times in judged.not_judged.items()
         ),
     ]
