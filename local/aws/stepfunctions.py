@@ -14,6 +14,7 @@ from local.aws.stepfunctions_definition import parsed
 from local.aws.stepfunctions_execution import Execution, StateMachine
 from local.aws.stepfunctions_interpreter import Interpreter
 from local.aws.stepfunctions_limits import Limits
+from local.aws.stepfunctions_role import check_role
 from local.aws.stepfunctions_tasks import Tasks
 from local.aws.surroundings import Surroundings
 
@@ -56,6 +57,7 @@ class StepFunctions:
         arn = self._surroundings.arn("states", f"stateMachine:{name}")
         if request.get("type", "STANDARD") != "STANDARD":
             raise AwsError("InvalidDefinition", "The embedded cloud runs Standard workflows only")
+        check_role(request["roleArn"], arn, request["definition"], self._surroundings)
         with self._lock:
             known = self._machines.get(arn)
             if known and (known.text, known.role) != (request["definition"], request["roleArn"]):
@@ -81,6 +83,7 @@ class StepFunctions:
         """Executions that run keep the definition they started with."""
         machine = self._machine(request["stateMachineArn"])
         text = request.get("definition") or machine.text
+        check_role(request.get("roleArn") or machine.role, machine.arn, text, self._surroundings)
         replaced = StateMachine(
             name=machine.name,
             arn=machine.arn,

@@ -6,12 +6,16 @@ transactions" and "Using IAM policy conditions for fine-grained access control";
 """
 
 import json
+import urllib.error
 import urllib.request
 
+import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from local.aws.authorization.record import RECORD
+from local.aws.iam import assume
 
 ACCOUNT = "123456789012"
 TABLES = f"arn:aws:dynamodb:ap-northeast-2:{ACCOUNT}:table"
@@ -212,6 +216,44 @@ def test_a_function_whose_role_may_not_write_logs_leaves_none(aws):
         aws.invoke(name)
     assert "seen" in aws.runtime.logs("heard")
     assert "seen" not in aws.runtime.logs("mute")
+
+
+def test_a_signed_link_does_what_its_signer_may_and_no_more(aws):
+    aws.call(
+        "s3", "create_bucket", Bucket="pages-of-lab", CreateBucketConfiguration={"LocationConstraint": "ap-northeast-2"}
+    )
+    aws.call("s3", "put_object", Bucket="pages-of-lab", Key="page", Body=b"text")
+    for name, action, status in (("reader", "s3:GetObject", 200), ("lister", "s3:ListBucket", 403)):
+        keys = assume(aws.role(name, action), "link", "ap-northeast-2")
+        signer = boto3.client(
+            "s3",
+            endpoint_url=aws.embedded.endpoint,
+            region_name="ap-northeast-2",
+            aws_access_key_id=keys.access_key_id,
+            aws_secret_access_key=keys.secret_access_key,
+            aws_session_token=keys.session_token,
+            config=Config(signature_version="s3v4", s3={"addressing_style": "path"}),
+        )
+        link = signer.generate_presigned_url("get_object", Params={"Bucket": "pages-of-lab", "Key": "page"})
+        try:
+            answer = urllib.request.urlopen(link, timeout=10).status
+        except urllib.error.HTTPError as refused:
+            answer = refused.status
+        assert answer == status, name
+
+
+def test_a_workflow_that_waits_for_another_needs_the_managed_rule(aws):
+    waiting = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::states:startExecution.sync:2",
+        "Parameters": {"StateMachineArn": f"arn:aws:states:ap-northeast-2:{ACCOUNT}:stateMachine:m"},
+        "End": True,
+    }
+    machine = {"name": "w", "definition": json.dumps({"StartAt": "A", "States": {"A": waiting}})}
+    with pytest.raises(ClientError, match="is not authorized to create managed-rule"):
+        aws.call("stepfunctions", "create_state_machine", **machine, roleArn=aws.role("waits", "states:*"))
+    able = aws.role("able", "states:*", "events:PutTargets", "events:PutRule", "events:DescribeRule")
+    aws.call("stepfunctions", "create_state_machine", **machine, roleArn=able)
 
 
 def test_a_condition_that_nobody_here_can_tell_is_not_met_and_is_counted(aws):

@@ -27,7 +27,7 @@ def handler(event, context):
 
 def machine(aws, states, *, start="A", name="m", role=None, **more):
     definition = {"StartAt": start, "States": states, **more}
-    role = role or aws.role(f"{name}-role", "lambda:InvokeFunction", "states:*", "eks:*", "sqs:*")
+    role = role or aws.role(f"{name}-role", "lambda:InvokeFunction", "states:*", "eks:*", "sqs:*", "events:*")
     created = aws.call(
         "stepfunctions", "create_state_machine", name=name, definition=json.dumps(definition), roleArn=role
     )
