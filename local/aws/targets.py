@@ -3,6 +3,7 @@ when it fails: retries on virtual time, and the dead-letter queue in the end.
 """
 
 import json
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from local.aws.own_services import Document
 from local.aws.sdk_calls import BadCall, Call
 from local.aws.surroundings import Surroundings
 
+LOG = logging.getLogger(__name__)
 UNIVERSAL = "arn:aws:scheduler:::aws-sdk:"
 #: Seconds before the first repetition; each further one waits twice as long, at most the second number [est].
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 30.0, 1800.0
@@ -135,8 +137,6 @@ class Targets:
     def _bury(self, target: Target, attributes: dict[str, str]) -> None:
         if not target.queue:
             return
-        if target.by is not None and not target.role:
-            self._let_in(target.by, target.queue)
         name = target.queue.rpartition(":")[2]
         url = self._surroundings.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
         message = {
@@ -148,7 +148,12 @@ class Targets:
                 if value
             },
         }
-        self._surroundings.call("sqs", "send_message", message, role=target.role, by=target.by)
+        try:
+            if target.by is not None and not target.role:
+                self._let_in(target.by, target.queue)
+            self._surroundings.call("sqs", "send_message", message, role=target.role, by=target.by)
+        except ClientError as error:  # AWS loses it
+            LOG.warning("a failed delivery to %s reaches no queue: %s", target.arn, error)
 
 
 def _named(error: Exception) -> tuple[str, str]:

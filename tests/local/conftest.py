@@ -70,10 +70,15 @@ class Aws:
         return (json.loads(body) if body else None), reply.get("FunctionError")
 
     def queue(self, name: str) -> tuple[str, str]:
-        """A queue's URL and ARN."""
+        """A queue's URL and ARN; rules may send to it."""
         url = self.call("sqs", "create_queue", QueueName=name)["QueueUrl"]
         attributes = self.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["QueueArn"])
-        return url, attributes["Attributes"]["QueueArn"]
+        arn = attributes["Attributes"]["QueueArn"]
+        sent = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": arn}
+        sent["Principal"] = {"Service": "events.amazonaws.com"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [sent]})
+        self.call("sqs", "set_queue_attributes", QueueUrl=url, Attributes={"Policy": policy})
+        return url, arn
 
     def message(self, url: str) -> dict:
         """The next message of a queue, waited for."""

@@ -47,7 +47,10 @@ def test_a_matching_event_arrives_whole_or_transformed(aws):
 def test_a_function_is_called(aws, tmp_path):
     written = tmp_path / "event"
     code = f"import json\ndef handler(e, c): open({str(written)!r}, 'w').write(e['detail']['pool'])\n"
-    rule(aws, {"Arn": aws.function("guard", code)})
+    function = aws.function("guard", code)
+    allowed = {"Action": "lambda:InvokeFunction", "Principal": "events.amazonaws.com"}
+    aws.call("lambda", "add_permission", FunctionName="guard", StatementId="r", **allowed)
+    rule(aws, {"Arn": function})
     put(aws, pool="gpu")
     aws.clock.wait_until(None, lambda: written.exists() and written.read_text() == "gpu")
 

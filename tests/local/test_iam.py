@@ -173,8 +173,6 @@ def test_a_schedule_takes_a_role_only_from_the_group_that_the_role_trusts(aws):
 def test_a_rule_reaches_a_function_only_where_the_function_s_policy_lets_it(aws):
     function = aws.function("f", FUNCTION)
     letters, arn = aws.queue("letters")
-    everybody = {"Version": "2012-10-17", "Statement": [{**allow("sqs:SendMessage", arn), "Principal": "*"}]}
-    aws.call("sqs", "set_queue_attributes", QueueUrl=letters, Attributes={"Policy": json.dumps(everybody)})
     aws.call("events", "put_rule", Name="r", EventPattern='{"source": ["lab"]}')
     target = {"Id": "1", "Arn": function, "DeadLetterConfig": {"Arn": arn}}
     aws.call("events", "put_targets", Rule="r", Targets=[target])
@@ -220,7 +218,10 @@ def test_a_function_whose_role_may_not_write_logs_leaves_none(aws):
 
 def test_a_signed_link_does_what_its_signer_may_and_no_more(aws):
     aws.call(
-        "s3", "create_bucket", Bucket="pages-of-lab", CreateBucketConfiguration={"LocationConstraint": "ap-northeast-2"}
+        "s3",
+        "create_bucket",
+        Bucket="pages-of-lab",
+        CreateBucketConfiguration={"LocationConstraint": "ap-northeast-2"},
     )
     aws.call("s3", "put_object", Bucket="pages-of-lab", Key="page", Body=b"text")
     for name, action, status in (("reader", "s3:GetObject", 200), ("lister", "s3:ListBucket", 403)):

@@ -157,7 +157,8 @@ def test_a_role_without_a_policy_may_not_even_invoke(aws):
 
 def test_an_event_that_always_fails_is_tried_three_times_then_goes_to_its_destination(aws):
     url, arn = aws.queue("failed")
-    aws.function("f", "def handler(event, context): raise ValueError(event)")
+    sender = aws.role("sender", "sqs:SendMessage")
+    aws.function("f", "def handler(event, context): raise ValueError(event)", role=sender)
     aws.call(
         "lambda",
         "put_function_event_invoke_config",
@@ -177,7 +178,10 @@ def test_an_event_that_always_fails_is_tried_three_times_then_goes_to_its_destin
 def test_an_event_without_tries_left_goes_to_the_dead_letter_queue(aws):
     url, arn = aws.queue("dead")
     aws.function(
-        "f", "def handler(event, context): raise ValueError('no')", DeadLetterConfig={"TargetArn": arn}
+        "f",
+        "def handler(event, context): raise ValueError('no')",
+        role=aws.role("sender", "sqs:SendMessage"),
+        DeadLetterConfig={"TargetArn": arn},
     )
     aws.call("lambda", "put_function_event_invoke_config", FunctionName="f", MaximumRetryAttempts=0)
     aws.invoke("f", {"a": 1}, kind="Event")

@@ -37,7 +37,10 @@ def moment(aws, seconds):
 
 
 def schedule(aws, name="s", *, expression=None, arn=UPDATE_NODEGROUP, given=TO_ZERO, role=None, **more):
-    target = {"Arn": arn, "RoleArn": role or scheduler_role(aws, "eks:*", "lambda:*", "states:*")}
+    target = {
+        "Arn": arn,
+        "RoleArn": role or scheduler_role(aws, "eks:*", "lambda:*", "states:*", "sqs:SendMessage"),
+    }
     if given is not None:
         target["Input"] = given if isinstance(given, str) else json.dumps(given)
     target |= more.pop("target", {})
