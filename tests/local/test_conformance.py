@@ -100,18 +100,7 @@ def requests(aws):
     """An opened lab, a schedule and an ended execution; the request for each operation."""
     lab = Lab(aws).ready().opened(1)
     group = lab.group()["AutoScalingGroupName"]
-    trust = {
-        "Effect": "Allow",
-        "Principal": {"Service": "scheduler.amazonaws.com"},
-        "Action": "sts:AssumeRole",
-    }
     role = aws.role("schedules", "eks:*")
-    aws.call(
-        "iam",
-        "update_assume_role_policy",
-        RoleName="schedules",
-        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}),
-    )
     target = {
         "Arn": "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig",
         "RoleArn": role,
