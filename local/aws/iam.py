@@ -159,6 +159,15 @@ def _policies(owner: Any) -> Iterator[Policy]:
         yield Policy(policy.name, _document(policy))
 
 
+def _own_policies(role: Role) -> Iterator[Policy]:
+    """Those that AWS does not write."""
+    for name, document in role.policies.items():
+        yield Policy(name, document)
+    for policy in role.managed_policies.values():
+        if not policy.arn.startswith(f"arn:{PARTITION}:iam::aws:"):
+            yield Policy(policy.name, _document(policy))
+
+
 def _boundary(role: Role) -> Policy | None:
     arn = role.permissions_boundary_arn
     if not arn:
@@ -230,10 +239,10 @@ def role_may(
 
 
 def note_roles() -> None:
-    """Keep in the record what every role's policies say, for whoever asks what was never needed."""
+    """Keep in the record what the account's own policies say of every role, for whoever asks what was never needed."""
     for role in list(iam_backends[ACCOUNT][PARTITION].roles.values()):
         RECORD.standing |= {(role.name, f"trust {each}") for each in _trusted(role)}
-        for policy in _policies(role):
+        for policy in _own_policies(role):
             for statement in policy.statements():
                 condition = json.dumps(statement.condition) if statement.condition else ""
                 for action in statement.written:

@@ -260,3 +260,26 @@ def filled(value: Any, own: dict[str, str]) -> Any:
     if isinstance(value, list):
         return [filled(inner, own) for inner in value]
     return own.get(value, value) if isinstance(value, str) else value
+
+
+def test_a_pod_with_its_node_s_role_sizes_no_pool_of_the_lab(labs: TwoLabs) -> None:
+    """The autoscaler's policy may size every group that carries its tag; a Deny keeps it from the pools."""
+    state = labs.aws.around.state
+    roles = iam.iam_backends[iam.ACCOUNT][iam.PARTITION].roles.values()
+    [nodes] = [role.arn for role in roles if role.name.startswith(MINE) and role.name.endswith("ng-1")]
+    sizing = "autoscaling:SetDesiredCapacity"
+    assert not iam.role_may(nodes, sizing, state.group(name=labs.ids[MINE]["group"]), state)
+    labs.call(
+        "autoscaling",
+        "create_or_update_tags",
+        Tags=[
+            {
+                "ResourceId": labs.ids[NEIGHBOUR]["group"],
+                "ResourceType": "auto-scaling-group",
+                "Key": "k8s.io/cluster-autoscaler/enabled",
+                "Value": "true",
+                "PropagateAtLaunch": False,
+            }
+        ],
+    )
+    assert iam.role_may(nodes, sizing, state.group(name=labs.ids[NEIGHBOUR]["group"]), state)

@@ -33,6 +33,8 @@ KEYS = {
 }
 MAY = (
     "dynamodb:DescribeStream",
+    "dynamodb:Get*",
+    "dynamodb:ListStreams",
     "dynamodb:PutItem",
     "sqs:SendMessage",
 )

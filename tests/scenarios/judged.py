@@ -21,7 +21,9 @@ _STACK = re.compile(r"(.+)-(?:cluster|controller|slack)")
 _ARN = re.compile(r"arn:aws:([\w-]*):[\w-]*:\w*:")
 _REGION = re.compile(r"LAB-[a-z]{2}-[a-z]+-\d-")
 #: What AWS, or CloudFormation, adds to a name.
-_ADDED = re.compile(r"(secret:LAB-slack)-\w{6}\b|(shelfbucket\w+)-[0-9a-f]{12}\b")
+_ADDED = re.compile(r"(secret:LAB-slack)-\w{6}\b|(LAB-\w+-\w+)-[0-9a-f]{12}\b|(/stream)/[\d:.T-]+")
+#: Roles to which CDK gives no name.
+_OF_CDK = {"Handler": "kubectl", "framework": "kubectl-provider", "ControlPlane": "control-plane"}
 
 
 @dataclass
@@ -70,12 +72,11 @@ def _plain(line: tuple[str, str], labs: Iterable[str]) -> str | None:
     if lab is None:
         return None
     named = _REGION.sub("", role.replace(lab, "LAB")).removeprefix("LAB-")
-    # CloudFormation's own names: the stack, the logical name, a number.
-    found = re.fullmatch(r"(?:cluster|controller|slack)-(.+?)(?:[0-9A-F]{8})?-\w+", named)
-    named = found[1] if found else re.sub(r"^ng-.*", "nodes", named)
+    unnamed = next((name for part, name in _OF_CDK.items() if part in named), None)
+    named = unnamed or re.sub(r"^ng-.*", "nodes", named)
     said, _, condition = said.partition(" if ")
     said = _ARN.sub(r"\1 ", said.replace(lab, "LAB"))
-    said = _ADDED.sub(lambda added: added[1] or added[2], said)
+    said = _ADDED.sub(lambda added: added[1] or added[2] or added[3], _REGION.sub("LAB-", said))
     said = re.sub(r"LAB-ng-[\w-]+", "LAB-ng-POOL", said)
     return f"{named}: {said}" + (f" if {_keys(condition)}" if condition else "")
 

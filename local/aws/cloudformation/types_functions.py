@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, removed, tolerant
 from local.aws.cloudformation.shapes import fitted
-from local.aws.iam import LAMBDA
+from local.aws.iam import LAMBDA, role_may
 
 #: Where Lambda writes by itself, or what has no meaning here.
 LEFT_OUT = (
@@ -126,6 +126,10 @@ def _alias_deleted(order: Order, _: Physical) -> None:
     tolerant(order, "lambda", "delete_alias", FunctionName=order.get("FunctionName"), Name=order.get("Name"))
 
 
+#: What a role needs to read a stream, and on what, where that is not the stream.
+_READING = {"dynamodb:GetRecords": "", "dynamodb:GetShardIterator": "", "dynamodb:ListStreams": "*"}
+
+
 def _mapping(order: Order) -> Physical:
     unknown = set(order.properties) - MAPPING
     if unknown:
@@ -139,6 +143,10 @@ def _mapping(order: Order) -> Physical:
             f"Cannot access stream {stream}. Please ensure the role can perform the GetRecords, GetShardIterator,"
             f" DescribeStream, and ListStreams Actions on your stream in IAM. ({error})"
         ) from error
+    # Lambda reads the stream in the role's name, by calls that nobody makes here.
+    for action, resource in _READING.items():
+        if not role_may(role, action, resource or stream, order.around.state):
+            raise Failed(f"Cannot access stream {stream}: {role} may not {action}")
     reply = order.shaped("lambda", "create_event_source_mapping", "Tags")
     return Physical(
         reply["UUID"], {"Id": reply["UUID"], "EventSourceMappingArn": reply["EventSourceMappingArn"]}
