@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from moto.iam.models import iam_backends
 
 from local.aws import iam
 from local.aws.embedded import EmbeddedAws
@@ -265,7 +266,7 @@ def filled(value: Any, own: dict[str, str]) -> Any:
 def test_a_pod_with_its_node_s_role_sizes_no_pool_of_the_lab(labs: TwoLabs) -> None:
     """The autoscaler's policy may size every group that carries its tag; a Deny keeps it from the pools."""
     state = labs.aws.around.state
-    roles = iam.iam_backends[iam.ACCOUNT][iam.PARTITION].roles.values()
+    roles = iam_backends[iam.ACCOUNT][iam.PARTITION].roles.values()
     [nodes] = [role.arn for role in roles if role.name.startswith(MINE) and role.name.endswith("ng-1")]
     sizing = "autoscaling:SetDesiredCapacity"
     assert not iam.role_may(nodes, sizing, state.group(name=labs.ids[MINE]["group"]), state)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from moto.iam.models import iam_backends
+
 from local.assembly import StackTemplate
 from local.aws import iam
 from local.aws.embedded import EmbeddedAws
@@ -134,7 +136,7 @@ def _tags(values: Mapping[str, str]) -> list[dict[str, str]]:
 
 def granted(aws: EmbeddedAws) -> Iterator[tuple[str, str, str, str]]:
     """(ARN of a role of the first lab, action, resource, condition as text) of all that is allowed on a name."""
-    for role in iam.iam_backends[iam.ACCOUNT][iam.PARTITION].roles.values():
+    for role in iam_backends[iam.ACCOUNT][iam.PARTITION].roles.values():
         if MINE not in role.name:
             continue
         for document in role.policies.values():

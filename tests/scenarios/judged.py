@@ -60,8 +60,7 @@ def of_this_process() -> Judged:
     for line, times in RECORD.exercised.items():
         if text := _plain(line, labs):
             judged.exercised[text] += times
-    for line, times in RECORD.denied.items():
-        judged.denied[line] += times
+    judged.denied.update(RECORD.denied)
     return judged
 
 

@@ -220,7 +220,13 @@ def _members(response: Any, operation: str) -> Members:
 def _of_a_query(response: Any, operation: str, model: Any, protocol: str) -> Members:
     parser = PROTOCOL_PARSERS[protocol](model.operation_model(operation))
     values = {name: value[0] for name, value in response.querystring.items()}
-    parsed: Members = parser.parse(
-        {"method": "POST", "values": values, "headers": {}, "body": "", "url_path": "/", "url_params": {}}
-    )
+    asked: Any = {
+        "method": "POST",
+        "values": values,
+        "headers": {},
+        "body": "",
+        "url_path": "/",
+        "url_params": {},
+    }
+    parsed: Members = parser.parse(asked)
     return parsed
