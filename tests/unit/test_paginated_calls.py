@@ -28,6 +28,10 @@ BY_HAND = {
     ): "the newest come first",
     ("lambdas/lamplighter/adapters/diagnosis/aws.py", "describe_scaling_activities"): "the newest come first",
     ("lambdas/lamplighter/adapters/aws/ledger_table.py", "query"): "LastEvaluatedKey is followed",
+    (
+        "lambdas/lamplighter/adapters/aws/workflows.py",
+        "get_execution_history",
+    ): "the last event alone is asked for",
 }
 
 
