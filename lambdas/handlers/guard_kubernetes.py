@@ -33,7 +33,8 @@ def with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFac
         facts,
         kubernetes_nodes=tuple(node.name for node in nodes),
         unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
-        idle_since=_idle_since(watch, facts, state, held),
+        # Of a pool whose nodes have yet to come nobody can say that it is idle.
+        idle_since=_idle_since(watch, facts, state, held, there=bool(nodes)),
     )
 
 
@@ -58,15 +59,15 @@ def node_names(watch: Watch, pool: str) -> tuple[str, ...] | None:
 
 
 def _idle_since(
-    watch: Watch, facts: PoolFacts, state: PoolState, held: "Sequence[PodFacts] | None"
+    watch: Watch, facts: PoolFacts, state: PoolState, held: "Sequence[PodFacts] | None", *, there: bool
 ) -> datetime | None:
-    """Since when no pod has held a GPU of the pool; None where one does, or nobody needs to know."""
+    """Since when no pod has held a GPU of the pool; None where one does or none is there, or nobody needs to know."""
     from lamplighter.domain.idleness import idle_since  # noqa: PLC0415 -- only where a lease may be idle
 
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
     if not limited or held is None:
         return None
-    ledger, since = watch.capacity.ledger, idle_since(state, facts.now, held=bool(held))
+    ledger, since = watch.capacity.ledger, idle_since(state, facts.now, held=bool(held) or not there)
     if since is not None:
         ledger.note_idle(facts.pool, since, facts.now)
     elif state.idle_since is not None:

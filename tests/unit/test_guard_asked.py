@@ -93,6 +93,20 @@ def test_gpus_are_in_use_where_pods_hold_them(
     assert (state.seen_gpus, state.idle_since) == (SeenGpus(in_use, 4, EIGHT), EIGHT if idle else None)
 
 
+def test_a_pool_whose_nodes_have_yet_to_come_is_not_idle(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    lab.scale(1)
+
+    assert facts(lab).idle_since is None
+
+    lab.cluster.add_node("i-1")
+    assert facts(lab).idle_since == EIGHT
+    lab.cluster.nodes.clear()
+    lab.at(5)
+    assert facts(lab).idle_since is None
+    assert lab.capacity.ledger.pool("gpu").idle_since is None
+
+
 def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
     lab.scale(1)

@@ -107,6 +107,14 @@ def test_the_nodes_that_come_at_last_are_opened_by_the_run_that_carries_the_leas
         ]
 
 
+def test_a_lease_that_has_no_node_yet_is_not_closed_as_idle() -> None:
+    guard = {**LAB["guard"], "idle_after": "30m"}
+    with World({**LAB, "guard": guard}, BEGINS) as world:
+        waiting = Waiting(world, hours=10).goes_on(hours=3)
+
+        assert waiting.lease.state is LeaseState.OPENING, waiting.kinds("breach")
+
+
 def test_the_run_that_carries_a_lease_on_is_the_one_that_the_guard_looks_at() -> None:
     with World(LAB, BEGINS) as world:
         waiting = Waiting(world, hours=10).until_handed_on()
