@@ -262,7 +262,7 @@ def test_a_condition_that_nobody_here_can_tell_is_not_met_and_is_counted(aws):
     before = RECORD.not_judged.total()
     here = {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}
     with pytest.raises(ClientError, match="is not authorized"):
-        write(aws, role(aws, "writer", allow("dynamodb:PutItem", **here)))
+        write(aws, role(aws, "writer", allow("dynamodb:PutItem", "*", **here)))
     assert RECORD.not_judged.total() == before + 1
 
 
