@@ -311,6 +311,18 @@ def test_a_peer_of_the_same_jobset_or_of_which_only_events_are_known_counts_as_w
     assert causes(unread) == ["image-pull-failed"]
 
 
+def test_ranks_of_a_jobset_that_were_kept_apart_are_one_finding() -> None:
+    document = timed_out()
+    without(document, "nccl-1")
+    document["kubernetes"]["pods"].append(
+        pod("workers-0", "lab", 1, gpus=1, owner="Job/workers", phase="Failed", minute=10)
+    )
+    for each in document["kubernetes"]["pods"]:
+        if each["metadata"]["name"].startswith(("nccl", "workers")):
+            each["metadata"]["labels"] = {"jobset.sigs.k8s.io/jobset-name": "nccl"}
+    assert causes(document) == ["nccl-path-blocked"]
+
+
 def test_a_rank_that_gave_up_on_one_that_has_no_node_yet_is_no_finding_of_its_own() -> None:
     document = timed_out()
     without(document, "nccl-1")

@@ -190,7 +190,7 @@ def unexplained(snapshot: Snapshot, gathered: Gathered) -> None:
 def _follows(snapshot: Snapshot, gathered: Gathered, pod: Pod, told: set[str]) -> bool:
     """Whether it, its job, or a peer in its job has been told: what keeps one rank back ends the others too."""
     peers = network.ranks_of(snapshot, pod)
-    names = {each.called for each in peers} | {f"{pod.namespace}/{pod.owner}"}
+    names = {each.called for each in peers} | {f"{pod.namespace}/{pod.group}"}
     if told & names or any(each.node in gathered.explained for each in peers):
         return True
     return network.waited_for_peers(snapshot, pod, peers)
