@@ -1,6 +1,7 @@
 """Which statements of which roles the scenarios exercised, put together from all processes of a session.
 
 A line is what one statement says of one action and one resource, with the names of labs and pools taken out.
+Clouds that a scenario starts as a program of its own (`local up`, `local demo`) judge as well, and leave no record.
 """
 
 import json
