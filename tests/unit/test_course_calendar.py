@@ -302,6 +302,12 @@ def test_too_many_openings_are_refused() -> None:
         events(content)
 
 
+def test_openings_that_last_for_years_count_though_they_began_long_ago() -> None:
+    content = calendar(*["DTSTART:19900101T000000Z|DTEND:20271231T010000Z|RRULE:FREQ=DAILY"] * 2)
+    with pytest.raises(BadInput, match="more than 20000 events in this time"):
+        events(content, start="2026-11-01", end="2026-11-03")
+
+
 @pytest.mark.parametrize(
     "rule",
     [

@@ -62,7 +62,8 @@ class Series:
             event, start, rules = _for_look(each, begins, ends)
             made.add_component(event)
             for rule in rules:
-                most += max(0.0, (ends - max(begins, start)).days * most_a_day(rule))
+                # What began before and lasts until now is worked out as well.
+                most += max(0.0, (ends - max(begins - each.lasts, start)).days * most_a_day(rule))
                 steps += max(0.0, (ends - start).days / interval(rule))
         if most > MOST_AT_ONCE:
             raise BadInput(f"has more than {MOST_AT_ONCE} events in this time, export a smaller calendar")
