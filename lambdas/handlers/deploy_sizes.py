@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from handlers.deploy_answer import Answer
 from lamplighter import clock
+from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.errors import OutsideFailed
 
@@ -48,11 +49,17 @@ def _answer(now: Properties, told: tuple[int, int]) -> Answer:
 
 
 def _write(nodegroups: NodeGroups, name: str, most: int) -> None:
-    """Bring the group to its new maximum, and wait for EKS, which replaces no node before that."""
+    """Bring the group to its new maximum, and wait for EKS, which replaces no node before that.
+
+    No more and no fewer nodes than are asked for of the group itself: the failsafe's second rail and the curfew write
+    to it, and EKS keeps the size from before.
+    """
     found = nodegroups.read(name)
     if found is None or found.maximum == most:
         return
-    update = nodegroups.bound(name, most, found.desired)
+    group = AutoScaling().group_of(nodegroups.cluster, name)
+    desired = group.desired if group else found.desired
+    update = nodegroups.bound(name, max(most, desired), desired)
     for _ in range(LOOKS):
         now = nodegroups.update(name, update)
         if not now.in_progress:

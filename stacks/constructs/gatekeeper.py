@@ -30,6 +30,7 @@ def gatekeeper(
         permissions=[
             *permissions.bounding(),
             permissions.reading_system_nodes(),
+            permissions.seeing_groups(),
             permissions.reading_the_ledger(),
             permissions.marking_deploys(),
         ],

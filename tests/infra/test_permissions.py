@@ -222,6 +222,7 @@ def test_the_gatekeeper_writes_nothing_but_its_own_marks_and_bounds_through_eks(
         "eks:DescribeNodegroup",
         "eks:DescribeUpdate",
         "eks:UpdateNodegroupConfig",
+        "autoscaling:DescribeAutoScalingGroups",
         "dynamodb:GetItem",
         "dynamodb:Query",
         "dynamodb:DeleteItem",

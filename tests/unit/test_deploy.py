@@ -487,6 +487,33 @@ def test_the_way_back_takes_the_bounds_back(lab: LabOnMoto, cloudformation: Clou
     assert lab.sizes["maxSize"] == most
 
 
+@pytest.mark.usefixtures("updates")
+def test_bounds_do_not_bring_back_what_was_written_to_the_group_itself(
+    lab: LabOnMoto, cloudformation: CloudFormation
+) -> None:
+    """As the failsafe's second rail and the curfew do: EKS still has the size from before."""
+    lab.scale(2)
+    boto3.client("autoscaling").update_auto_scaling_group(
+        AutoScalingGroupName=lab.group, MinSize=0, DesiredCapacity=0
+    )
+    most = lab.sizes["maxSize"]
+
+    answer = sizes(cloudformation, f"sizes-of-a/b at 0 of {most}", most + 1, template="2", was="1")
+
+    assert answer["Status"] == "SUCCESS", answer
+    assert lab.sizes == {"minSize": 0, "maxSize": most + 1, "desiredSize": 0}
+
+
+@pytest.mark.usefixtures("updates")
+def test_bounds_take_no_node_that_is_there(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    lab.scale(2)
+
+    answer = sizes(cloudformation, "sizes-of-a/b at 2 of 2", 1, template="2", was="1")
+
+    assert answer["Status"] == "SUCCESS", answer
+    assert lab.sizes == {"minSize": 0, "maxSize": 2, "desiredSize": 2}
+
+
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("status", ["Failed", "InProgress"])
 def test_bounds_that_eks_does_not_bring_fail_the_deploy(
