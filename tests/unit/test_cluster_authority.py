@@ -233,6 +233,11 @@ def test_an_empty_authority_is_refused_not_replaced_by_the_machines_own() -> Non
         Connection("https://127.0.0.1:1", "", Signed())
 
 
+def test_an_authority_that_is_no_pem_is_refused_as_one_that_cannot_be_read() -> None:
+    with pytest.raises(ValueError, match="not ASCII"):
+        Connection("https://127.0.0.1:1", f"# Autorité\n{OLD.pem}", Signed())
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_an_authority_is_told_by_its_key_identifier(named: bool) -> None:
     assert names_its_key(Authority.made(named=named).pem) is named

@@ -24,6 +24,9 @@ def trusting(ca_pem: str) -> ssl.SSLContext:
     if not ca_pem:
         # Python would trust the machine's own authorities instead.
         raise ValueError("it is empty")
+    if not ca_pem.isascii():
+        # Python calls that a wrong type.
+        raise ValueError("it is no PEM: it has characters that are not ASCII")
     context = ssl.create_default_context(cadata=ca_pem)
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
