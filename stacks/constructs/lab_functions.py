@@ -62,13 +62,18 @@ class LabFunctions(Construct):
         self.leases = self._function(
             "leases",
             "Leases: admits, extends, settles and hands over, and keeps the failsafe armed",
-            {**schedules, **doors, "EXPERIMENTS_FUNCTION_ARN": names.function_arn("experiments")},
+            {
+                **schedules,
+                **doors,
+                "EXPERIMENTS_FUNCTION_ARN": names.function_arn("experiments"),
+                "NODEGROUPS_FUNCTION_ARN": names.function_arn("nodegroups"),
+            },
             [
                 p.keeping_the_ledger(),
                 p.keeping_rows(),
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.seeing_capacity(),
-                p.invoking("experiments"),
+                p.invoking("experiments", "nodegroups"),
                 p.starting("open"),
                 p.counting_events("open"),
             ],
