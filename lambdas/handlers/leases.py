@@ -50,7 +50,10 @@ def _wake_nodegroups() -> None:
     """Where this worker is new, the next function's is too: let it start while we work, without waiting for it."""
     try:
         _functions().start(ENVIRONMENT.nodegroups_function, {"step": "Wake", "run": {}})
-    except LamplighterError as error:
+    except (
+        LamplighterError,
+        KeyError,
+    ) as error:  # a deploy may have changed the code, and the environment not yet
         logger().info("the node-group function is not woken", extra={"reason": str(error)})
 
 
