@@ -33,8 +33,8 @@ def with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFac
         facts,
         kubernetes_nodes=tuple(node.name for node in nodes),
         unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
-        # Of a pool whose nodes have yet to come nobody can say that it is idle.
-        idle_since=_idle_since(watch, facts, state, held, there=bool(nodes)),
+        # A pool that waits for capacity is not idle; an instance that never joined the cluster is.
+        idle_since=_idle_since(watch, facts, state, held, there=bool(nodes or facts.instances)),
     )
 
 

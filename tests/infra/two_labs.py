@@ -63,7 +63,7 @@ def _reduced(document: Mapping[str, Any]) -> dict[str, Any]:
         if not resource["Type"].startswith(LEFT_OUT)
     }
     dropped = {
-        name: MINE if resource["Type"] == "AWS::EKS::Cluster" else f"no-{name}"
+        name: MINE if resource["Type"] == "AWS::EKS::Cluster" else f"{MINE}-no-{name}"
         for name, resource in document["Resources"].items()
         if name not in resources
     }

@@ -57,6 +57,14 @@ def address(aws, function: str, **throttle: float) -> str:
                 "PayloadFormatVersion": "2.0",
             },
         },
+        "Permission": {
+            "Type": "AWS::Lambda::Permission",
+            "Properties": {
+                "FunctionName": function,
+                "Action": "lambda:InvokeFunction",
+                "Principal": "apigateway.amazonaws.com",
+            },
+        },
         "Route": {
             "Type": "AWS::ApiGatewayV2::Route",
             "Properties": {
@@ -119,7 +127,9 @@ def test_a_throttled_event_comes_again_until_there_is_room_and_no_try_is_counted
 def test_a_throttled_event_that_grows_too_old_is_a_dead_letter_and_never_ran(aws):
     url, arn = aws.queue("dead")
     worker(aws, seconds=15)
-    aws.function("late", "def handler(event, context): print('served')", DeadLetterConfig={"TargetArn": arn})
+    code = "def handler(event, context): print('served')"
+    role = aws.role("sender", "sqs:SendMessage")
+    aws.function("late", code, role=role, DeadLetterConfig={"TargetArn": arn})
     aws.call("lambda", "put_function_event_invoke_config", FunctionName="late", MaximumEventAgeInSeconds=60)
     aws.runtime.concurrency = 0
     aws.hold()

@@ -333,6 +333,7 @@ def test_a_name_is_used_once(aws):
 
 
 def test_many_executions_at_once_do_not_mix(aws):
+    aws.runtime.concurrency = 12
     echo = aws.function("echo", ECHO)
     arn = machine(aws, one({"Type": "Task", "Resource": echo}))
     started = [

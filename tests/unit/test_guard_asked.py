@@ -95,13 +95,12 @@ def test_gpus_are_in_use_where_pods_hold_them(
 
 def test_a_pool_whose_nodes_have_yet_to_come_is_not_idle(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
-    lab.scale(1)
 
     assert facts(lab).idle_since is None
 
-    lab.cluster.add_node("i-1")
+    lab.scale(1)
     assert facts(lab).idle_since == EIGHT
-    lab.cluster.nodes.clear()
+    lab.scale(0)
     lab.at(5)
     assert facts(lab).idle_since is None
     assert lab.capacity.ledger.pool("gpu").idle_since is None
