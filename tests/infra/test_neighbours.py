@@ -57,6 +57,11 @@ def query(arn: str) -> Call:
     return "dynamodb", "query", {"TableName": arn.rpartition("/")[2], **asked}
 
 
+def batch(arn: str) -> Call:
+    written = [{"PutRequest": {"Item": KEY}}]
+    return "dynamodb", "batch_write_item", {"RequestItems": {arn.rpartition("/")[2]: written}}
+
+
 def checked(arn: str) -> Call:
     check = {
         "TableName": arn.rpartition("/")[2],
@@ -143,6 +148,7 @@ CALLS: dict[str, Callable[[str], Call]] = {
         InstanceId="INSTANCE",
     ),
     "autoscaling:UpdateAutoScalingGroup": of_group("update_auto_scaling_group", MinSize=0),
+    "dynamodb:BatchWriteItem": batch,
     "dynamodb:ConditionCheckItem": checked,
     "dynamodb:DeleteItem": items("delete_item", Key=KEY),
     "dynamodb:GetItem": items("get_item", Key=KEY),
@@ -184,6 +190,7 @@ CALLS: dict[str, Callable[[str], Call]] = {
     ),
     "ssm:GetParameters": parameters,
     "states:DescribeExecution": by_arn("stepfunctions", "describe_execution", "executionArn"),
+    "states:GetExecutionHistory": by_arn("stepfunctions", "get_execution_history", "executionArn"),
     "states:StartExecution": by_arn(
         "stepfunctions", "start_execution", "stateMachineArn", name="DENIED/NAME"
     ),
@@ -267,7 +274,11 @@ def test_a_pod_with_its_node_s_role_sizes_no_pool_of_the_lab(labs: TwoLabs) -> N
     """The autoscaler's policy may size every group that carries its tag; a Deny keeps it from the pools."""
     state = labs.aws.around.state
     roles = iam_backends[iam.ACCOUNT][iam.PARTITION].roles.values()
-    [nodes] = [role.arn for role in roles if role.name.startswith(MINE) and role.name.endswith("ng-1")]
+    nodes = next(
+        role.arn
+        for role in roles
+        if MINE in role.name and any("AutoScaler" in policy.name for policy in role.managed_policies.values())
+    )
     sizing = "autoscaling:SetDesiredCapacity"
     assert not iam.role_may(nodes, sizing, state.group(name=labs.ids[MINE]["group"]), state)
     labs.call(
