@@ -172,6 +172,13 @@ def test_what_nccl_tests_says_of_its_own_bandwidth_is_never_overruled_upwards() 
 WORDS = {"": PASSED, "OK": PASSED, "FAILED": FAILED, "FAI": NOT_PROVEN}
 
 
+def test_an_opinion_into_whose_line_another_text_runs_is_not_taken_for_none() -> None:
+    beside = "nccl-0:1:1 [0] NCCL INFO comm destroyed"
+    for word, outcome in {"FAILED": FAILED, "OK": NOT_PROVEN, "": NOT_PROVEN}.items():
+        line = f"{AVERAGE} {word} {beside}"
+        assert nccl(said.nccl().replace(AVERAGE, line), 0, 2, A10G).outcome is outcome
+
+
 def test_of_two_opinions_the_worse_one_counts() -> None:
     for lines in (f"{AVERAGE} OK\n{AVERAGE} FAILED", f"{AVERAGE} FAILED\n{AVERAGE} OK"):
         assert nccl(said.nccl().replace(AVERAGE, lines), 0, 2, A10G).outcome is FAILED

@@ -22,7 +22,7 @@ _STARTING = re.compile(r"#\s*Collective test starting\s*:\s*(\S+)")
 _CONCLUDED = re.compile(r"#\s*Collective test concluded\s*:\s*(\S+)")
 _BOUNDS = re.compile(r"#\s*Out of bounds values\s*:\s*(\d{1,18})\s+(\S+)\s*")
 # nccl-tests prints the figure alone, or with OK or FAILED where NCCL_TESTS_MIN_BW said what to expect.
-_AVERAGE = re.compile(r"#\s*Avg bus bandwidth\s*:\s*\S+(?:\s+(\S+))?\s*")
+_AVERAGE = re.compile(r"#\s*Avg bus bandwidth\b\s*(?::\s*)?\S*\s*(.*)")
 # nccl-tests (common.h: NCCLCHECK, CUDACHECK, TESTCHECK, and its time-out), by whichever rank it is printed.
 _BROKE = re.compile(r"Test (?:NCCL |CUDA )?failure.*|Test timeout \(.*")
 # Open MPI (help-errmgr-base.txt, help-prun.txt, help-mpi-api.txt), torchrun and Slurm, where a pipe swallowed their
@@ -174,16 +174,18 @@ def _remark(text: str, found: _Found, *, ended: bool) -> None:
         found.unread.append(
             "this version of nccl-tests prints an error figure and does not count wrong values"
         )
-    elif match := _AVERAGE.fullmatch(text):
+    elif match := _AVERAGE.match(text):
         _average(match[1] or "", found)
     elif (match := _BOUNDS.fullmatch(text)) and (ended or match[2] == "FAILED"):
         found.bounds.append((int(match[1]), match[2]))
 
 
-def _average(word: str, found: _Found) -> None:
+def _average(said: str, found: _Found) -> None:
+    word = next(iter(said.split()), "")
     found.average = word if found.average != "FAILED" else found.average
-    if word not in {"", "OK", "FAILED"}:
-        found.unread.append(f"nccl-tests says '{word[:40]}' of the average bus bandwidth")
+    # Another rank's text may run into the line: what it hides is not taken for nothing.
+    if said.strip() not in {"", "OK", "FAILED"}:
+        found.unread.append(f"nccl-tests says '{said[:40]}' of the average bus bandwidth")
 
 
 def _row(cells: list[str], found: _Found) -> None:
