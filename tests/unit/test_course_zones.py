@@ -161,6 +161,20 @@ def test_a_series_in_utc_recurs_in_the_calendars_own_zone() -> None:
     assert hours(events(calendar(weekly))) == ["03-24 19:00-20:00", "03-31 19:00-20:00"]
 
 
+def test_a_series_in_utc_that_calls_off_a_date_as_it_is_in_utc_recurs_in_utc() -> None:
+    # New York's clocks go forward on 8 March: in its own zone the series would be at 18:00 UTC from then on.
+    weekly = "UID:a|DTSTART:20260303T190000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=3"
+    left_out = calendar(f"{weekly}|EXDATE:20260310T190000Z", head=own("America/New_York"))
+    moved = calendar(
+        weekly,
+        "UID:a|RECURRENCE-ID:20260310T190000Z|DTSTART:20260310T210000Z|DURATION:PT1H",
+        head=own("America/New_York"),
+    )
+
+    assert hours(events(left_out)) == ["03-03 19:00-20:00", "03-17 19:00-20:00"]
+    assert hours(events(moved)) == ["03-03 19:00-20:00", "03-10 21:00-22:00", "03-17 19:00-20:00"]
+
+
 def test_a_series_in_utc_whose_days_are_those_of_utc_recurs_in_utc() -> None:
     # Monday evening in New York is Tuesday in UTC, and the rule says Tuesday.
     weekly = "DTSTART:20260303T010000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=2;BYDAY={}"

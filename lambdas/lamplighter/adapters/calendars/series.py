@@ -37,13 +37,15 @@ class Series:
     def __init__(self, parsed: Parsed, where: tzinfo) -> None:
         events: list[Component] = list(parsed.calendar.events)
         floating = parsed.zone or where
+        zones = _own_zones(events, parsed.zone)
         masters = {
-            str(event["UID"]): _begin(event, floating, parsed.zone)
+            str(event["UID"]): _begin(event, floating, zones[str(event["UID"])])
             for event in events
             if "RECURRENCE-ID" not in event
         }
         self._timed = [
-            _timed(event, masters.get(str(event["UID"])), floating, parsed.zone) for event in events
+            _timed(event, masters.get(str(event["UID"])), floating, zones[str(event["UID"])])
+            for event in events
         ]
         self.recurring = {str(event["UID"]) for event in events if _recurs(event) or "RECURRENCE-ID" in event}
         self._moved = max(map(_moved, self._timed), default=timedelta())
@@ -80,6 +82,23 @@ def _moved(each: Timed) -> timedelta:
 
 def _recurs(event: Component) -> bool:
     return "RRULE" in event or "RDATE" in event
+
+
+def _own_zones(events: Sequence[Component], own: tzinfo | None) -> dict[str, tzinfo | None]:
+    """By id, the calendar's own zone; none where a series written in UTC names a date that it has only in UTC."""
+    found = {str(event["UID"]): own for event in events}
+    begins = {str(event["UID"]): event["DTSTART"].dt for event in events if _recurs(event)}
+    for event in events:
+        uid = str(event["UID"])
+        begin = begins.get(uid)
+        if own is None or not isinstance(begin, datetime) or begin.tzname() != "UTC":
+            continue
+        for name in ("EXDATE", "RECURRENCE-ID"):
+            for at in (one.dt for each in listed(event.get(name)) for one in each.dts):
+                in_utc = isinstance(at, datetime) and at.tzname() == "UTC" and at.time() == begin.time()
+                if in_utc and at.astimezone(own).time() != begin.astimezone(own).time():
+                    found[uid] = None
+    return found
 
 
 def _begin(event: Component, floating: tzinfo, own: tzinfo | None) -> datetime:
