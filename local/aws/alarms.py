@@ -3,10 +3,12 @@
 moto keeps alarms and never looks at them. Here a new alarm is judged at once, as on AWS: CloudWatch sets it to
 INSUFFICIENT_DATA, evaluates it and takes the actions of the state that follows (API reference, PutMetricAlarm), and
 what was missing before the alarm existed is missing all the same. A topic's count arrives some minutes late.
-Alarms on other metrics than `NumberOfMessagesPublished` keep the state that they begin with.
+Alarms on other metrics than `NumberOfMessagesPublished` keep the state that they begin with. A topic is told where its
+own policy lets CloudWatch in.
 """
 
 import json
+import logging
 import operator
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,8 +18,10 @@ from moto.cloudwatch.models import Alarm, CloudWatchBackend, MetricDatum, cloudw
 from moto.sns.models import Topic
 
 from local.aws.agenda import Agenda
+from local.aws.iam import Service, may
 from local.aws.surroundings import Surroundings
 
+LOG = logging.getLogger(__name__)
 NAMESPACE, METRIC = "AWS/SNS", "NumberOfMessagesPublished"
 #: SNS pushes its counts every minute (SNS developer guide, monitoring topics with CloudWatch); CloudWatch shows them
 #: some time later. How much is not published.
@@ -121,7 +125,11 @@ class Alarms:
             "OK": alarm.ok_actions,
             "INSUFFICIENT_DATA": alarm.insufficient_data_actions,
         }
+        cloudwatch = Service("cloudwatch.amazonaws.com", alarm.alarm_arn).caller()
         for arn in actions[state] if alarm.actions_enabled else ():
+            if not may(cloudwatch, "sns:Publish", arn, self._around.state):
+                LOG.warning("CloudWatch may not publish to %s: its policy does not let it in", arn)
+                continue
             message = {"TopicArn": arn, "Subject": f'{state}: "{alarm.name}"', "Message": json.dumps(said)}
             self._around.call("sns", "publish", message)
 

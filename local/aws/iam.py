@@ -78,6 +78,11 @@ def assume(role_arn: str, session: str, region: str) -> Credentials:
     return Credentials(role.access_key_id, role.secret_access_key, role.session_token)
 
 
+#: Who sends the older aws:SourceOwner too, by which a topic's first policy lets its own account in (SNS developer
+#: guide, "aws:SourceAccount versus aws:SourceOwner"); EventBridge does not.
+_NAMING_OWNERS = frozenset({"cloudwatch.amazonaws.com"})
+
+
 @dataclass(frozen=True)
 class Service:
     """A service of AWS that acts for a resource of the account, `scheduler.amazonaws.com` for a schedule group."""
@@ -87,6 +92,8 @@ class Service:
 
     def caller(self) -> Caller:
         source = {"aws:sourcearn": self.source_arn, "aws:sourceaccount": ACCOUNT} if self.source_arn else {}
+        if self.principal in _NAMING_OWNERS:
+            source["aws:sourceowner"] = ACCOUNT
         return Caller(arn=self.principal, name=self.principal, service=self.principal, source=source)
 
 

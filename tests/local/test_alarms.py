@@ -1,5 +1,7 @@
 """An alarm on a topic's silence, as CloudWatch judges it: at once when it is new, and by what has arrived."""
 
+import json
+
 import pytest
 from moto.sns.models import sns_backends
 
@@ -30,6 +32,17 @@ class Watched:
             ComparisonOperator="LessThanOrEqualToThreshold",
             TreatMissingData=missing,
             AlarmActions=[self.pages],
+        )
+
+    def let_in(self, *statements: dict[str, object]) -> None:
+        """Gives the topic for pages a policy of its own, in the place of that which SNS gave it."""
+        policy = {"Version": "2012-10-17", "Statement": statements}
+        self._aws.call(
+            "sns",
+            "set_topic_attributes",
+            TopicArn=self.pages,
+            AttributeName="Policy",
+            AttributeValue=json.dumps(policy),
         )
 
     def say(self) -> None:
@@ -100,3 +113,35 @@ def test_signs_of_life_every_five_minutes_keep_it_quiet(watched: Watched) -> Non
         watched.wait(5)
 
     assert (watched.state, watched.paged) == ("OK", 0)
+
+
+def test_a_page_gets_through_where_the_topics_policy_lets_cloudwatch_in(watched: Watched) -> None:
+    account = {"StringEquals": {"aws:SourceAccount": "123456789012"}}
+    watched.let_in(
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "cloudwatch.amazonaws.com"},
+            "Action": "sns:Publish",
+            "Resource": watched.pages,
+            "Condition": account,
+        }
+    )
+    watched.alarm()
+    watched.wait(1)
+
+    assert (watched.state, watched.paged) == ("ALARM", 1)
+
+
+def test_no_page_gets_through_where_the_topics_policy_names_others_alone(watched: Watched) -> None:
+    watched.let_in(
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "events.amazonaws.com"},
+            "Action": "sns:Publish",
+            "Resource": watched.pages,
+        }
+    )
+    watched.alarm()
+    watched.wait(1)
+
+    assert (watched.state, watched.paged) == ("ALARM", 0)

@@ -36,7 +36,6 @@ _NEVER = frozenset(
         "sourceidentity",
         "sourceorgid",
         "sourceorgpaths",
-        "sourceowner",
         "sourcevpc",
         "sourcevpcarn",
         "sourcevpce",
@@ -121,7 +120,7 @@ class _Request:
         if name.startswith("aws:principaltag/"):
             found = caller.tags.get(tag)
             return None if found is None else (found,)
-        if name in ("aws:sourcearn", "aws:sourceaccount"):
+        if name in {"aws:sourcearn", "aws:sourceaccount", "aws:sourceowner"}:
             said = caller.source.get(name)
             return None if said is None else (said,)
         now = state.now()
