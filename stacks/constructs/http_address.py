@@ -11,8 +11,10 @@ from lamplighter.data.quotas import NEW_ACCOUNT
 from stacks.constructs.functions import LOG_RETENTION
 
 # A new account runs 10 functions at once and can reserve none of them. At any rate of requests, with every function
-# new, the door takes no more than BURST + REQUESTS_A_SECOND * COLD_SECONDS of them: the others are the guard's and
-# the workflows'. What is above the throttle gets 429, and neither runs nor costs anything.
+# new, one address takes BURST + REQUESTS_A_SECOND * COLD_SECONDS of them: the others are the guard's and the
+# workflows'. What is above the throttle gets 429, and neither runs nor costs anything. These are targets and no
+# ceilings (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html), and the command
+# line's address and Slack's have a throttle each: where the account is full, rules, streams and workflows come again.
 REQUESTS_A_SECOND, BURST = 3, 3
 COLD_SECONDS = 1.3
 ROOM = 3
