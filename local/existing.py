@@ -41,4 +41,6 @@ def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | Non
     for name, pool in lab.pools.items():
         if pool.existing:
             text = text.replace(f'"{cluster}-ng-{name}"', json.dumps(pool.existing))
+            # In the ARNs of policies.
+            text = text.replace(f"/{cluster}-ng-{name}/", f"/{pool.existing}/")
     return assembly, StackTemplate(f"{cluster}-of-somebody-else", text, {})

@@ -216,6 +216,21 @@ def test_a_function_whose_role_may_not_write_logs_leaves_none(aws):
     assert "seen" not in aws.runtime.logs("mute")
 
 
+def test_each_object_that_one_call_deletes_is_judged(aws):
+    where = {"LocationConstraint": "ap-northeast-2"}
+    aws.call("s3", "create_bucket", Bucket="other-pages", CreateBucketConfiguration=where)
+    of_pages = allow("s3:DeleteObject", resource="arn:aws:s3:::other-pages/pages/*")
+    deleter = role(aws, "deleter", of_pages)
+
+    def delete(*keys: str):
+        objects = {"Objects": [{"Key": key} for key in keys]}
+        return aws.call("s3", "delete_objects", role=deleter, Bucket="other-pages", Delete=objects)
+
+    assert [each["Key"] for each in delete("pages/a", "pages/b")["Deleted"]] == ["pages/a", "pages/b"]
+    with pytest.raises(ClientError, match="s3:DeleteObject"):
+        delete("pages/a", "else")
+
+
 def test_a_signed_link_does_what_its_signer_may_and_no_more(aws):
     aws.call(
         "s3",

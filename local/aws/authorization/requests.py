@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
+import xmltodict
 from moto.core.parse import PROTOCOL_PARSERS
 from moto.core.request import determine_request_protocol
 from moto.core.utils import get_service_model
@@ -90,6 +91,9 @@ def asks(call: Call, state: State) -> Iterator[Ask]:
     elif call.action in ("dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"):
         for table, requests in (call.members.get("RequestItems") or {}).items():
             yield ask(call.action, {"TableName": table, "Requests": requests}, state)
+    elif call.action == "s3:DeleteObject" and call.members["Keys"]:
+        for key in call.members["Keys"]:
+            yield ask(call.action, {"BucketAndKey": f"{call.members['BucketAndKey']}/{key}"}, state)
     else:
         yield ask(call.action, call.members, state)
         where, service = _PASSING.get(call.action, ((), ""))
@@ -192,8 +196,17 @@ def call_of(response: Any, resource: str) -> Call:
     service = signing_name(response)
     operation = response._get_action()  # noqa: SLF001
     if service == "s3":
-        return Call(service, operation, {"BucketAndKey": resource.rpartition(":")[2].removeprefix("*")})
+        named = resource.rpartition(":")[2].removeprefix("*")
+        return Call(service, operation, {"BucketAndKey": named, "Keys": _keys_to_delete(response, operation)})
     return Call(service, operation, _members(response, operation))
+
+
+def _keys_to_delete(response: Any, operation: str) -> list[str]:
+    """Those that one call of DeleteObjects names; moto gives it the name of the permission that it needs."""
+    if operation != "DeleteObject" or not response.body:
+        return []
+    listed = xmltodict.parse(response.body, force_list=("Object",), strip_whitespace=False)
+    return [each["Key"] for each in listed["Delete"].get("Object", [])]
 
 
 def signing_name(response: Any) -> str:

@@ -158,7 +158,7 @@ def test_a_lease_that_is_over_ends_quietly(lab, clock, connection):
 
 def test_drain_keeps_what_another_lease_justifies(lab, clock, connection):
     run = run_for(lab, clock, lease(clock), lease(clock, "cli-2", hours=10))
-    assert drain(run, LAB, connection) == {"nodes": [], "evicted": 0, "forced": []}
+    assert drain(run, LAB, connection) == {"nodes": [], "evicted": 0, "forced": [], "forced_more": 0}
     assert not lab.node(lab.gpu)["spec"].get("unschedulable")
     assert at_stake(run, LAB, connection) == {"nodes": [], "pods": [], "staying": 1}
 
