@@ -66,11 +66,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Each process says what it judged; once every scenario has passed, the last one holds it to the list."""
+    """Each process says what it judged; a call that nobody could judge fails the session."""
     worker = getattr(session.config, "workerinput", {}).get("workerid", "")
     if worker or not session.config.pluginmanager.has_plugin("dsession"):
         judged.write(JUDGED, worker or "main")
-    if not worker and not session.exitstatus and _problems():
+    if not worker and not session.exitstatus and judged.not_judged(judged.read(JUDGED)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

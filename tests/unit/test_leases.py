@@ -16,7 +16,7 @@ from handlers.nodegroups import release
 from handlers.notices import Voice, announce, warn
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.adapters.aws.schedules import UPDATABLE, Schedules
+from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.domain import announcement_opening, instant
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.charge import Charge
@@ -169,8 +169,14 @@ def test_a_failsafe_that_stands_is_only_read_and_what_became_of_its_shots_is_put
     gone, off = sorted(armed)[:2]
     scheduler.delete_schedule(GroupName="lab", Name=gone)
     found = scheduler.get_schedule(GroupName="lab", Name=off)
-    asked = {key: value for key, value in found.items() if key in UPDATABLE}
-    scheduler.update_schedule(**{**asked, "State": "DISABLED"})
+    scheduler.update_schedule(
+        GroupName="lab",
+        Name=off,
+        ScheduleExpression=found["ScheduleExpression"],
+        FlexibleTimeWindow=found["FlexibleTimeWindow"],
+        Target=found["Target"],
+        State="DISABLED",
+    )
     written.clear()
     STEPS["ArmFailsafe"](run, watched)
     assert {*written} == {gone, off}
