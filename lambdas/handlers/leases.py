@@ -50,10 +50,7 @@ def _wake_nodegroups() -> None:
     """Where this worker is new, the next function's is too: let it start while we work, without waiting for it."""
     try:
         _functions().start(ENVIRONMENT.nodegroups_function, {"step": "Wake", "run": {}})
-    except (
-        LamplighterError,
-        KeyError,
-    ) as error:  # a deploy may have changed the code, and the environment not yet
+    except LamplighterError as error:
         logger().info("the node-group function is not woken", extra={"reason": str(error)})
 
 

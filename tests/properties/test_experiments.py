@@ -28,7 +28,7 @@ TRIES = 6
 
 
 def judged(
-    happens: Callable[[World, str], datetime | None], *, seed: int = 2, minutes: int = 90
+    happens: Callable[[World, str], datetime | None], *, seed: int = 1, minutes: int = 90
 ) -> tuple[list[str], Judge, World]:
     """Let something happen inside a lease, and judge once it is over for half an hour.
 
@@ -187,7 +187,7 @@ def test_no_history_of_experiments_breaks_law_10(chance: random.Random) -> None:
         return world.now
 
     # What is in trouble to the very end is not judged: functions are back when the margin begins.
-    broken, _, _ = judged(happens, seed=2, minutes=150)
+    broken, _, _ = judged(happens, seed=1, minutes=150)
 
     assert broken == []
 

@@ -34,18 +34,6 @@ def test_a_window_opens_runs_and_closes() -> None:
         assert "is closing" in said
 
 
-def test_the_node_group_function_starts_while_a_lease_is_granted() -> None:
-    with World(LAB, NOON) as world:
-        steps: list[str] = []
-        world.functions.seen = lambda made, _outcome: (
-            steps.append(made.step) if made.function == "nodegroups" else None
-        )
-        world.run(timedelta(hours=9))
-
-        assert steps[:2] == ["Wake", "Scale"]
-        assert steps.count("Wake") == 1
-
-
 def test_the_same_seed_is_the_same_history() -> None:
     stories = []
     for _ in range(2):
