@@ -6,7 +6,7 @@ Decides nothing itself: it reads which step is asked for and hands it the run, t
 from collections.abc import Mapping
 from functools import cache
 
-from handlers import at_init, at_init_kubernetes  # noqa: F401 -- the latter for what it loads
+from handlers import at_init_kubernetes  # noqa: F401 -- every event needs it
 from handlers.cluster_apply import apply_gpu_settings
 from handlers.cluster_at_stake import at_stake
 from handlers.cluster_consequence import empty
@@ -33,20 +33,11 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     if found is None:
         raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(STEPS)}")
     run = event.get("run")
-    as_found = as_kept(lab(), _ledger())
+    as_found = as_kept(lab(), Ledger(ENVIRONMENT.ledger_table))
     return found(Run.read(run if isinstance(run, Mapping) else {}), as_found, _connection())
-
-
-@cache
-def _ledger() -> Ledger:
-    """One client for the life of this worker."""
-    return Ledger(ENVIRONMENT.ledger_table)
 
 
 @cache
 def _connection() -> Connection:
     """One connection for the life of this worker."""
     return connect(ENVIRONMENT.cluster_name)
-
-
-at_init.make(lab, _ledger)

@@ -91,9 +91,8 @@ class Desk:
             if first is None:
                 self.failsafes.delete(names)
             else:
-                self._put_failsafe(pool, first, now, armed=first == state.failsafe_at)
-            if first is None or first != state.failsafe_at:
-                self.ledger.set_failsafe(pool, first)
+                self._put_failsafe(pool, first, now)
+            self.ledger.set_failsafe(pool, first)
             # Schedules know no generation: look again whether it still is what it was set for.
             if self.ledger.pool(pool).generation == state.generation:
                 return first, (() if first is None else names)
@@ -138,12 +137,10 @@ class Desk:
         """Take away whatever would still open, warn or close a lease."""
         self.windows.delete(names_of(lease.id, self.doors))
 
-    def _put_failsafe(self, pool: str, first: datetime, now: datetime, *, armed: bool) -> None:
-        """Each shot is read back, with AWS; one that was `armed` before and reads as it should is not put again."""
+    def _put_failsafe(self, pool: str, first: datetime, now: datetime) -> None:
         for shot in self._shots(pool, first):
             # A nearer one was armed before and is about to fire; Scheduler takes none in the past.
-            ahead = shot.at > now + NEAREST
-            if ahead and not (armed and self.failsafes.read(shot.name) == shot):
+            if shot.at > now + NEAREST:
                 self.failsafes.put_and_read_back(shot)
 
     def _shots(self, pool: str, first: datetime) -> tuple[Schedule, ...]:

@@ -106,11 +106,6 @@ class Environment:
         return _of("EXPERIMENTS_FUNCTION_ARN")
 
     @property
-    def nodegroups_function(self) -> str:
-        """Who orders the nodes once a lease is granted (function `leases`)."""
-        return _of("NODEGROUPS_FUNCTION_ARN")
-
-    @property
     def diagnosis_function(self) -> str:
         """Who names the cause of what an experiment shows (function `experiments`)."""
         return _of("DIAGNOSIS_FUNCTION_ARN")

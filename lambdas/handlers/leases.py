@@ -1,22 +1,17 @@
 """The leases function: admits, extends, hands over, settles, keeps people's changes, and the failsafe armed."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 
-from handlers import at_init
+from handlers import at_init  # noqa: F401 -- every event needs it
 from handlers.desk import Desk, desk
-from handlers.environment import ENVIRONMENT
 from handlers.leases_changes import change
 from handlers.leases_closing import disarm, receipt, restore_experiments, settle
 from handlers.leases_extending import extend
 from handlers.leases_granting import admit, arm_failsafe
 from handlers.leases_handing_on import hand_on
 from handlers.logs import logger
-from lamplighter.adapters.aws.functions import Functions
-from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.errors import BadInput
 
-WAKING_SECONDS = 2
-"""An answer that only says that the event was taken comes at once."""
 STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] = {
     "Admit": admit,
     "ArmFailsafe": arm_failsafe,
@@ -36,27 +31,8 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     step = STEPS.get(str(name))
     if step is None or not isinstance(run, Mapping):
         raise BadInput(f"step: leases has no step {name!r} or was given no run; it has {', '.join(STEPS)}")
-    if step is admit:
-        _wake_nodegroups()
     done = step({**run, "execution": event.get("execution")}, desk())
     logger().info(
         "step done", extra={"step": name, "outcome": done.get("outcome"), "reason": done.get("reason")}
     )
     return done
-
-
-@cache
-def _wake_nodegroups() -> None:
-    """Where this worker is new, the next function's is too: let it start while we work, without waiting for it."""
-    try:
-        _functions().start(ENVIRONMENT.nodegroups_function, {"step": "Wake", "run": {}})
-    except LamplighterError as error:
-        logger().info("the node-group function is not woken", extra={"reason": str(error)})
-
-
-@cache
-def _functions() -> Functions:
-    return Functions(patience_seconds=WAKING_SECONDS)
-
-
-at_init.make(desk, _functions)

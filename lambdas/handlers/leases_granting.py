@@ -101,8 +101,8 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
 
 def _hold_again(lease: Lease, desk: Desk) -> None:
     """Another round for nodes that did not come: their money is set aside again before they are asked for."""
-    for look in range(LOOKS):
-        found = desk.ledger.lease(lease.pool, lease.id) if look else lease
+    for _ in range(LOOKS):
+        found = desk.ledger.lease(lease.pool, lease.id)
         if found is None or not found.granted or not found.missing:
             return
         now, terms, pool = desk.now(), desk.terms(found.pool), desk.ledger.pool(found.pool)

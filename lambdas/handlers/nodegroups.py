@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from handlers import (
-    at_init,
+    at_init,  # noqa: F401 -- every event needs it
     nodegroups_missing,
 )
 from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
@@ -228,11 +228,4 @@ def _said(written: Written) -> str:
     return f"{change}: {written.target.reason}"
 
 
-def wake(_run: Mapping[str, object], _capacity: Capacity) -> dict[str, object]:
-    """No step of a workflow: the leases function lets a worker start while it grants a lease. Changes nothing."""
-    return {}
-
-
-STEPS = {"Wake": wake, "Scale": scale, "AwaitNodes": await_nodes, "Replace": replace, "Release": release}
-
-at_init.make(deployed)
+STEPS = {"Scale": scale, "AwaitNodes": await_nodes, "Replace": replace, "Release": release}

@@ -62,18 +62,13 @@ class LabFunctions(Construct):
         self.leases = self._function(
             "leases",
             "Leases: admits, extends, settles and hands over, and keeps the failsafe armed",
-            {
-                **schedules,
-                **doors,
-                "EXPERIMENTS_FUNCTION_ARN": names.function_arn("experiments"),
-                "NODEGROUPS_FUNCTION_ARN": names.function_arn("nodegroups"),
-            },
+            {**schedules, **doors, "EXPERIMENTS_FUNCTION_ARN": names.function_arn("experiments")},
             [
                 p.keeping_the_ledger(),
                 p.keeping_rows(),
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.seeing_capacity(),
-                p.invoking("experiments", "nodegroups"),
+                p.invoking("experiments"),
                 p.starting("open"),
                 p.counting_events("open"),
             ],

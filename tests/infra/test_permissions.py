@@ -249,7 +249,6 @@ def test_what_an_environment_names_is_what_the_function_may_use(controller: Temp
         "CLUSTER_FUNCTION_ARN": "lambda:InvokeFunction",
         "DIAGNOSIS_FUNCTION_ARN": "lambda:InvokeFunction",
         "EXPERIMENTS_FUNCTION_ARN": "lambda:InvokeFunction",
-        "NODEGROUPS_FUNCTION_ARN": "lambda:InvokeFunction",
         "SCHEDULE_GROUP": "scheduler:CreateSchedule",
         "PAGES_BUCKET": "s3:PutObject",
         "NOTICES_FUNCTION_ARN": "lambda:InvokeFunction",

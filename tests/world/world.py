@@ -214,7 +214,7 @@ class World:
             },
             **{
                 f"{name.upper()}_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-{name}")
-                for name in ("notices", "planner", "cluster", "diagnosis", "experiments", "nodegroups")
+                for name in ("notices", "planner", "cluster", "diagnosis", "experiments")
             },
             "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),
             "PAGES_TOPIC_ARN": self.arn("sns", "pages"),
