@@ -34,8 +34,12 @@ def with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFac
         kubernetes_nodes=tuple(node.name for node in nodes),
         unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
         # A pool that waits for capacity is not idle; an instance that never joined the cluster is.
-        idle_since=_idle_since(watch, facts, state, held, there=bool(nodes or facts.instances)),
+        idle_since=_idle_since(watch, facts, state, held, there=bool(nodes) or _runs(facts)),
     )
+
+
+def _runs(facts: PoolFacts) -> bool:
+    return any(instance.alive for instance in facts.instances)
 
 
 def pool_nodes(watch: Watch, pool: str) -> "Sequence[NodeFacts] | None":

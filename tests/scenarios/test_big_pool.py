@@ -1,4 +1,4 @@
-"""A hundred nodes of eight GPUs: opened, proven, shown and closed; what grows with nodes fits where it travels."""
+"""Many nodes of eight GPUs: opened, proven, shown and closed; what grows with nodes fits where it travels."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,8 @@ from tests.scenarios.lab_day import LabDay
 pytestmark = pytest.mark.long
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
-NODES = 100
+NODES = 16
+"""As many as a simulated fleet boots and proves in a minute or two; tests/unit/test_big_pools.py has a hundred."""
 #: https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
 STATE = 262_144
 LAB = f"""

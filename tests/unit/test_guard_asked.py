@@ -103,7 +103,6 @@ def test_a_pool_whose_nodes_have_yet_to_come_is_not_idle(lab: LabOnMoto) -> None
     lab.scale(0)
     lab.at(5)
     assert facts(lab).idle_since is None
-    assert lab.capacity.ledger.pool("gpu").idle_since is None
 
 
 def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: LabOnMoto) -> None:
