@@ -69,6 +69,11 @@ class Aws:
         body = reply["Payload"].read()
         return (json.loads(body) if body else None), reply.get("FunctionError")
 
+    def bucket(self, name: str) -> None:
+        """An empty bucket in the cloud's region."""
+        where = {"LocationConstraint": "ap-northeast-2"}
+        self.call("s3", "create_bucket", Bucket=name, CreateBucketConfiguration=where)
+
     def queue(self, name: str) -> tuple[str, str]:
         """A queue's URL and ARN; rules may send to it."""
         url = self.call("sqs", "create_queue", QueueName=name)["QueueUrl"]

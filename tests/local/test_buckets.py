@@ -18,12 +18,7 @@ TLS_ONLY = {
 
 
 def test_a_bucket_that_wants_tls_takes_an_object_and_gives_it_back(aws):
-    aws.call(
-        "s3",
-        "create_bucket",
-        Bucket="pages",
-        CreateBucketConfiguration={"LocationConstraint": "ap-northeast-2"},
-    )
+    aws.bucket("pages")
     aws.call("s3", "put_bucket_policy", Bucket="pages", Policy=json.dumps(TLS_ONLY))
     role = aws.role("draws", "s3:PutObject")
 

@@ -217,8 +217,7 @@ def test_a_function_whose_role_may_not_write_logs_leaves_none(aws):
 
 
 def test_each_object_that_one_call_deletes_is_judged(aws):
-    where = {"LocationConstraint": "ap-northeast-2"}
-    aws.call("s3", "create_bucket", Bucket="other-pages", CreateBucketConfiguration=where)
+    aws.bucket("other-pages")
     of_pages = allow("s3:DeleteObject", resource="arn:aws:s3:::other-pages/pages/*")
     deleter = role(aws, "deleter", of_pages)
 
@@ -232,12 +231,7 @@ def test_each_object_that_one_call_deletes_is_judged(aws):
 
 
 def test_a_signed_link_does_what_its_signer_may_and_no_more(aws):
-    aws.call(
-        "s3",
-        "create_bucket",
-        Bucket="pages-of-lab",
-        CreateBucketConfiguration={"LocationConstraint": "ap-northeast-2"},
-    )
+    aws.bucket("pages-of-lab")
     aws.call("s3", "put_object", Bucket="pages-of-lab", Key="page", Body=b"text")
     for name, action, status in (("reader", "s3:GetObject", 200), ("lister", "s3:ListBucket", 403)):
         keys = assume(aws.role(name, action), "link", "ap-northeast-2")
