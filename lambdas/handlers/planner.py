@@ -87,7 +87,7 @@ def plan_all(office: Office) -> dict[str, object]:
     started: list[str] = []
     for pool in lab.pools:
         wanted = [lease for lease in ahead if lease.pool == pool]
-        made = planner.plan(wanted, known[pool], office.desk.doors, now, pauses)
+        made = planner.plan(wanted, known[pool], office.desk.doors, now, pauses, present=present)
         wanted_names |= {schedule.name for schedule in made.schedules} | set(made.firing)
         _write(made, known[pool], calendar.notes, voice, office, now)
         _schedule(pool, made, known[pool], voice, office, now)

@@ -235,6 +235,15 @@ STORIES = {
             Step("close", "gpu", number=1),
         )
     ),
+    # The pause had taken its schedule away, and what is due within a minute gets none: the guard found it.
+    "a pause ends a minute before a lease begins": History(
+        (
+            Step("ahead", "gpu", number=3, minutes=15),
+            Step("taken-back", "big", number=2, minutes=7),
+            Step("pause", "gpu", number=0, minutes=7),
+        ),
+        seed=7388,
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

@@ -14,7 +14,7 @@ from lamplighter.domain.lease import Lease, LeaseState
 from lamplighter.domain.money import Money
 from lamplighter.domain.planner import Beside, Calendar, Plan, calendar, plan
 from lamplighter.domain.price import Price, Source
-from lamplighter.domain.schedule import Doors, Start, closing, opening
+from lamplighter.domain.schedule import Doors, Start, closing, open_command, opening
 from lamplighter.domain.terms import terms
 from lamplighter.lab import Lab
 
@@ -135,6 +135,18 @@ def test_a_granted_lease_is_being_opened_unless_nobody_came_to_it_for_five_minut
 
     assert starts(admitted, OPENS + seconds * SECOND) == started
     assert starts(replace(admitted, ordered=OPENS), OPENS + seconds * SECOND) == []
+
+
+@pytest.mark.parametrize("seconds", [-90, 0, 300])
+def test_a_lease_granted_for_later_whose_schedule_a_pause_took_away_is_started(seconds: int) -> None:
+    now = OPENS + seconds * SECOND
+    granted = replace(LEASE, window=None, state=LeaseState.ADMITTED, run=open_command(LEASE).id)
+    at_once = replace(granted, run="cli-open-1")
+
+    assert plan([], [granted], DOORS, now).start == (opening(granted, DOORS),)
+    # Its schedule goes by itself; whoever granted a lease for this moment is opening it.
+    assert plan([], [granted], DOORS, now, present=["open-evening-2026-11-20"]).start == ()
+    assert plan([], [at_once], DOORS, now).start == ()
 
 
 def test_a_pause_starts_nothing_until_ninety_seconds_before_its_end() -> None:

@@ -17,8 +17,6 @@ CLOSED_WITHIN = timedelta(minutes=15)
 NODES_WITHIN = timedelta(minutes=10)
 BEGINS_WITHIN = timedelta(minutes=2)
 """Scheduler takes up to one; the planner begins what is due within moments."""
-RESUMED_WITHIN = timedelta(minutes=12)
-"""What should have begun in a pause counts as missed after five minutes; the sweep after that begins it."""
 TAKEN_AWAY = timedelta(minutes=16)
 """A node that somebody took by hand is gone at the latest then: EKS drains it for up to a quarter of an hour."""
 HOUR = timedelta(hours=1)
@@ -84,12 +82,7 @@ class Laws(LawsAtOnce):
             first = min(
                 (at for at in [*begun.get(name, []), *opened] if at >= since), default=versions[-1].closes
             )
-            paused = any(
-                begin <= last.opens + BEGINS_WITHIN and last.opens <= (end or first)
-                for begin, end in self.paused
-            )
-            within = RESUMED_WITHIN if paused else BEGINS_WITHIN
-            if self.late(pool, last.opens, first, paused=True) > within:
+            if self.late(pool, last.opens, first, paused=True) > BEGINS_WITHIN:
                 self._break(
                     5, f"{name} was to begin at {last.opens:%d %H:%M:%S}, and began at {first:%d %H:%M:%S}"
                 )

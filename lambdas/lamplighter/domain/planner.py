@@ -4,7 +4,7 @@ Owns the comparison: planned leases to write and to take back, schedules that sh
 due so soon that it is started at once. Windows become instants in calendar.py; granting is grant.py's.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -22,7 +22,16 @@ from lamplighter.domain.lease_schedules import (
     unopened,
     wanted_schedules,
 )
-from lamplighter.domain.schedule import CLOSE_GOOD_FOR, NEAREST, Doors, Schedule, Start, closing
+from lamplighter.domain.schedule import (
+    CLOSE_GOOD_FOR,
+    NEAREST,
+    Doors,
+    Schedule,
+    Start,
+    closing,
+    open_command,
+    open_schedule,
+)
 from lamplighter.domain.terms import Terms
 from lamplighter.lab import Lab
 
@@ -130,8 +139,13 @@ def plan(
     doors: Doors,
     now: datetime,
     pauses: Sequence[Pause] = (),
+    *,
+    present: Collection[str] = (),
 ) -> Plan:
-    """Compare the windows ahead with the leases of the ledger; both of one pool."""
+    """Compare the windows ahead with the leases of the ledger; both of one pool.
+
+    `present` are the names of the schedules that there are.
+    """
     by_id = {lease.id: lease for lease in known}
     write = [lease for lease in wanted if _is_new(lease, by_id.get(lease.id))]
     wanted_ids = {lease.id for lease in wanted}
@@ -149,7 +163,7 @@ def plan(
         tuple(write),
         tuple(take_back),
         tuple(shot for lease in leases for shot in wanted_schedules(lease, doors, now, pauses)),
-        tuple(start for lease in leases for start in _starts(lease, doors, now, pauses)),
+        tuple(start for lease in leases for start in _starts(lease, doors, now, pauses, present)),
         tuple(name for lease in leases for name in firing(lease, doors, now, pauses)),
     )
 
@@ -161,7 +175,9 @@ def _is_new(wanted: Lease, known: Lease | None) -> bool:
     return known.state is LeaseState.PLANNED and replace(known, because=None, by=None) != wanted
 
 
-def _starts(lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause]) -> list[Start]:
+def _starts(
+    lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause], present: Collection[str]
+) -> list[Start]:
     """What no schedule can do any more: due within moments, or overdue because a schedule was lost."""
     if lease.granted and lease.closes <= now:
         return [closing(lease, doors)]
@@ -173,9 +189,14 @@ def _starts(lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause]) 
     if opens is None or opens > now + NEAREST:
         return []
     # What is granted is being opened already, unless nobody has come to it for long.
-    if lease.granted and now - opens <= MISSED_AFTER:
+    if lease.granted and now - opens <= MISSED_AFTER and not _is_kept_from_opening(lease, doors, present):
         return []
     return [opening_now(lease, doors, now)]
+
+
+def _is_kept_from_opening(lease: Lease, doors: Doors, present: Collection[str]) -> bool:
+    """Whether a lease that was granted for later has no schedule: a pause took it away, and is over."""
+    return lease.run == open_command(lease).id and open_schedule(lease, doors).name not in present
 
 
 def _closing_again(lease: Lease, doors: Doors, now: datetime) -> Start:
