@@ -25,7 +25,7 @@ help:
 	@echo "make demo       a GPU lab day on this machine, from the first window to the receipt"
 	echo "make quick      checks, and the tests nearest to what changed: below a minute"
 	echo "make test       every check, and every test but the long ones"
-	echo "make test-long  every test, at its full length"
+	echo "make test-long  what looks longer: properties at full length, all scenarios"
 	echo "make synth      the cloud assembly of LAB=$(LAB) into OUT=$(OUT)"
 	echo "make bench      the figures of docs/reference/performance.md"
 

@@ -8,12 +8,15 @@ a deadline: how long an example takes is the machine's, not the code's.
 import gc
 import os
 from functools import cache
+from pathlib import Path
 
 import botocore.loaders
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
-from tests.lengths import EXAMPLES, LONG, SEED
+from tests.lengths import EXAMPLES, LONG, SEED, examples
+
+SCENARIOS = Path(__file__).with_name("scenarios")
 
 for name in [each for each in os.environ if each.startswith("AWS_ENDPOINT_URL")]:
     del os.environ[name]
@@ -35,12 +38,29 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(SEED)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that looks for long is in vain after an hour, not after five minutes."""
-    if LONG:
-        for item in items:
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(3600))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A long run has what looks longer in it; each of these is in vain after an hour, not after five minutes."""
+    if not LONG:
+        return
+    left_out = [item for item in items if not _looks_longer(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if _looks_longer(item)]
+    for item in items:
+        if item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(3600))
+
+
+def _looks_longer(item: pytest.Item) -> bool:
+    """Whether a test does more in a long run than in a brief one; scenarios are judged together there."""
+    if item.get_closest_marker("long") is not None or item.path.is_relative_to(SCENARIOS):
+        return True
+    asks = item.getparent(pytest.Module)
+    asking = vars(asks.obj) if asks else {}
+    return (
+        is_hypothesis_test(getattr(item, "obj", None))
+        or asking.get("examples") is examples
+        or "LONG" in asking
+    )
 
 
 def pytest_collection_finish() -> None:

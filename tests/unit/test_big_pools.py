@@ -133,6 +133,7 @@ def test_a_notice_about_many_nodes_tells_some_and_where_the_rest_is() -> None:
     assert "`lamplighter why` tells 790 more." in said.text
 
 
+@pytest.mark.long
 def test_a_hundred_nodes_are_judged_told_and_closed_within_what_a_state_carries() -> None:
     """The world's GPUs know half of the ladder: what is said of the rest is as long."""
     with World(LAB, BEGINS) as world:
