@@ -15,8 +15,7 @@ from tests.scenarios.lab_day import LabDay
 pytestmark = pytest.mark.long
 
 NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
-NODES = 16
-"""As many as a simulated fleet boots and proves in a minute or two; tests/unit/test_big_pools.py has a hundred."""
+NODES = 100
 #: https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
 STATE = 262_144
 LAB = f"""
