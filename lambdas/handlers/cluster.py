@@ -33,8 +33,14 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     if found is None:
         raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(STEPS)}")
     run = event.get("run")
-    as_found = as_kept(lab(), Ledger(ENVIRONMENT.ledger_table))
-    return found(Run.read(run if isinstance(run, Mapping) else {}), as_found, _connection())
+    as_found = as_kept(lab(), _ledger())
+    return found(Run.read(run if isinstance(run, Mapping) else {}, _ledger()), as_found, _connection())
+
+
+@cache
+def _ledger() -> Ledger:
+    """One client for the life of this worker."""
+    return Ledger(ENVIRONMENT.ledger_table)
 
 
 @cache

@@ -28,9 +28,11 @@ class Run:
     pool: str
     lease: str | None
     results: Document
+    ledger: Ledger | None = None
+    """The worker's own; left out, each call makes a client of its own."""
 
     @classmethod
-    def read(cls, run: Document) -> "Run":
+    def read(cls, run: Document, ledger: Ledger | None = None) -> "Run":
         """From the workflow's state. Raises BadInput where it names no pool."""
         command = _document(run.get("command"))
         results = _document(run.get("results"))
@@ -39,7 +41,7 @@ class Run:
         if not pool:
             raise BadInput("command.pool: no pool is named, name the pool that this run is about")
         lease = admitted.get("id") or command.get("lease")
-        return cls(str(pool), str(lease) if lease else None, results)
+        return cls(str(pool), str(lease) if lease else None, results, ledger)
 
     @property
     def window(self) -> str | None:
@@ -65,7 +67,7 @@ class Run:
 
     def leases(self) -> list[Lease]:
         """Every lease of the pool, as the ledger has them now."""
-        return Ledger(ENVIRONMENT.ledger_table).leases(self.pool)
+        return self.books().leases(self.pool)
 
     def leases_of(self, pool: str) -> list[Lease]:
         """Every lease of any pool, as the ledger has them now."""
@@ -73,7 +75,7 @@ class Run:
 
     def books(self) -> Ledger:
         """The ledger itself."""
-        return Ledger(ENVIRONMENT.ledger_table)
+        return self.ledger or Ledger(ENVIRONMENT.ledger_table)
 
     def begin(self, stage: Stage, of: int) -> None:
         """A stage of the warm-up begins, for people to see; in a later round it has begun already."""
@@ -87,7 +89,7 @@ class Run:
 
     def pauses(self) -> list[Pause]:
         """What keeps leases from opening."""
-        return Ledger(ENVIRONMENT.ledger_table).pauses()
+        return self.books().pauses()
 
     def staying(self, lab: Lab) -> frozenset[str]:
         """The instances that are in the pool's group and do not leave it."""
