@@ -83,6 +83,7 @@ def test_a_first_deploy_pages_for_no_silence_of_the_guard(adopted: LabDay) -> No
     assert not [text for text in pages(adopted) if "guard-silent" in text]
 
 
+@pytest.mark.long
 def test_a_lease_opens_and_closes_it_as_any_pool(adopted: LabDay) -> None:
     refused = adopted.command("open", "3", "for", "30m", "--json")
     assert refused.code == 1

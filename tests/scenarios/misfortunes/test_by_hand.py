@@ -2,11 +2,14 @@
 
 from datetime import datetime
 
+import pytest
+
 from lamplighter.domain.lease import LeaseState
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
 
+@pytest.mark.long
 @story("raised")
 def test_sizes_raised_by_hand_at_any_state_end_where_the_leases_say(pool: Pool) -> Story:
     # given a closed pool, when somebody orders a node

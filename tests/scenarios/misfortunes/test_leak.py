@@ -2,12 +2,15 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from lamplighter.domain.breach import Action
 from lamplighter.domain.lease import LeaseState
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
 
+@pytest.mark.long
 @story("stuck")
 def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(pool: Pool) -> Story:
     # given a node whose instance will stay in shutting-down
