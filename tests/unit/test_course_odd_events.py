@@ -205,6 +205,75 @@ def test_a_replaced_date_belongs_to_the_series_that_has_it() -> None:
         ]
 
 
+# --- called off ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head", ["", "METHOD:PUBLISH\n", "METHOD:REQUEST\n"])
+@pytest.mark.parametrize("begin", [f"DTSTART;TZID={SEOUL}:20260302T200000", "DTSTART:20260302T110000Z"])
+@pytest.mark.parametrize("series", [EVENING, DAILY])
+def test_a_later_stamp_calls_off_the_event_that_begins_then(head: str, begin: str, series: str) -> None:
+    event = f"UID:a|{series}"
+    cancellation = f"UID:a|{begin}|STATUS:CANCELLED"
+    for order in (1, -1):
+        content = stamped(*[(event, "20260201"), (cancellation, "20260220")][::order], head=head)
+        assert hours(events(content)) == []
+        assert read(content).faults == ('"Class" is replaced by a later version of it',)
+        assert read(content).doubts == ()
+
+
+def test_an_event_that_is_newer_than_its_cancellation_takes_place() -> None:
+    off = "UID:a|DTSTART:20260302T110000Z|STATUS:CANCELLED"
+    for order in (1, -1):
+        content = stamped(*[(f"UID:a|{EVENING}", "20260220"), (off, "20260201")][::order])
+        assert hours(events(content)) == ["03-02 11:00-14:00"]
+
+
+def test_where_all_events_were_written_at_once_the_later_modified_one_counts() -> None:
+    event = f"UID:a|{EVENING}|LAST-MODIFIED:20260101T000000Z"
+    off = "UID:a|DTSTART:20260302T110000Z|STATUS:CANCELLED|LAST-MODIFIED:20260102T000000Z"
+    assert hours(events(stamped((event, "20260301"), (off, "20260301")))) == []
+
+
+def test_one_uid_for_all_in_a_published_file_calls_off_one_alone() -> None:
+    # The stamps are of the making of the file, which took some days here.
+    classes = [
+        ("UID:a|DTSTART:20260302T110000Z|DURATION:PT1H", "20260201"),
+        ("UID:a|DTSTART:20260303T110000Z|DURATION:PT1H|STATUS:CANCELLED", "20260202"),
+        ("UID:a|DTSTART:20260304T110000Z|DURATION:PT1H", "20260203"),
+    ]
+    for order in (1, -1):
+        content = stamped(*classes[::order])
+        assert hours(events(content)) == ["03-02 11:00-12:00", "03-04 11:00-12:00"]
+        assert sorted(read(content).doubts) == [
+            '"Class" has the UID of another event; both count',
+            '"Class" has the UID of another event; it alone is called off',
+        ]
+
+
+def test_of_messages_about_one_event_the_later_stamp_is_the_newer() -> None:
+    first = ("UID:a|DTSTART:20260302T110000Z|DURATION:PT1H", "20260201")
+    moved = ("UID:a|DTSTART:20260303T110000Z|DURATION:PT1H", "20260202")
+    for order in (1, -1):
+        content = stamped(*[first, moved][::order], head="METHOD:REQUEST\n")
+        assert hours(events(content)) == ["03-03 11:00-12:00"]
+        assert read(content).faults == ('"Class" is replaced by a later version of it',)
+
+
+def test_a_series_that_is_called_off_takes_its_moved_dates_with_it() -> None:
+    moved = f"UID:a|RECURRENCE-ID;TZID={SEOUL}:20260303T200000|DTSTART:20260303T010000Z|DURATION:PT1H"
+    off = f"UID:a|{DAILY}|STATUS:CANCELLED"
+    assert hours(events(stamped((off, "20260202"), (moved, "20260201")))) == []
+    assert hours(events(stamped((off, "20260202"), (moved, "20260203")))) == ["03-03 01:00-02:00"]
+
+
+def stamped(*written: tuple[str, str], head: str = "") -> bytes:
+    """A calendar of events, each with the day on which it was stamped."""
+    made = "".join(
+        f"BEGIN:VEVENT|SUMMARY:Class|DTSTAMP:{day}T000000Z|{event}|END:VEVENT|" for event, day in written
+    )
+    return f"BEGIN:VCALENDAR|VERSION:2.0|{head.strip()}|{made}END:VCALENDAR|".replace("|", "\r\n").encode()
+
+
 # --- this and future -----------------------------------------------------------------------------
 
 

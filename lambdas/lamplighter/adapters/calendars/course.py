@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from lamplighter.adapters.calendars.revisions import is_cancelled
 from lamplighter.adapters.calendars.series import ENDS_FIRST, Series
-from lamplighter.adapters.calendars.text import Component, Parsed, is_cancelled, parse, title_of
+from lamplighter.adapters.calendars.text import Component, Parsed, parse, title_of
 from lamplighter.domain import zones
 from lamplighter.domain.course_calendar import Event
 from lamplighter.domain.wall_clock import opening

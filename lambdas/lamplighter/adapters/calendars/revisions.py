@@ -1,14 +1,19 @@
 """Which of several components with one UID counts: a later version, a date of a series, or an event of its own.
 
-RFC 5546, section 2.1.5: of two versions the one with the higher SEQUENCE is the newer. Programs that write one UID
-into all their events exist (RFC 5545 forbids it): those of one SEQUENCE all count, aloud.
+RFC 5546, section 2.1.5: of two versions the one with the higher SEQUENCE is the newer; of one SEQUENCE, the one with
+the later DTSTAMP. In a published calendar (no METHOD, or PUBLISH) most programs write there when they made the file,
+and some write one UID into all their events (RFC 5545 forbids it). So there a later DTSTAMP tells one thing alone: a
+cancellation is a version of the event that begins when it does. All else of one SEQUENCE counts, aloud.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
 Component: TypeAlias = Any
+PUBLISHED = ("", "PUBLISH")
+"""What METHOD says of a calendar that is no message about a change."""
 TIMES = ("DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "EXRULE")
 
 
@@ -18,13 +23,14 @@ class Revisions(NamedTuple):
     events: list[tuple[Component, str]]
     """Each event that counts with its id: the UID where that is its own."""
     replaced: list[Component]
-    """Older versions of other events."""
+    """Older versions of other events, and events that a later version calls off."""
     sharing: list[Component]
     """Events that count although they have the UID of another."""
 
 
-def revisions(events: Iterable[Component]) -> Revisions:
-    """Judge the events of a calendar, in its order."""
+def revisions(events: Iterable[Component], method: str = "") -> Revisions:
+    """Judge the events of a calendar, in its order; `method` is its METHOD."""
+    published = method.upper() in PUBLISHED
     ordered = list(events)
     by_uid = defaultdict[str, list[int]](list)
     for number, event in enumerate(ordered):
@@ -36,7 +42,7 @@ def revisions(events: Iterable[Component]) -> Revisions:
             ids[numbers[0]] = uid
             continue
         masters = [number for number in numbers if "RECURRENCE-ID" not in ordered[number]]
-        newest, older = _newest(ordered, masters)
+        newest, older = _newest(ordered, masters, published=published)
         ids |= {number: _id(ordered[number], uid, place) for place, number in enumerate(newest)}
         replaced |= older
         begins = [_begin(ordered[number]) for number in newest]
@@ -46,7 +52,8 @@ def revisions(events: Iterable[Component]) -> Revisions:
         for same in dates.values():
             last = max(same, key=lambda number: (*_version(ordered[number]), number))
             owner = _owner(_written(ordered[last], "RECURRENCE-ID"), begins)
-            ids[last] = uid if owner is None else ids[newest[owner]]
+            if owner is None or not _calls_off(ordered[newest[owner]], ordered[last]):
+                ids[last] = uid if owner is None else ids[newest[owner]]
             replaced |= {number for number in same if _times(ordered[number]) != _times(ordered[last])}
     shared = [number for number in ids if ids[number] != _uid(ordered[number])]
     return Revisions(
@@ -56,16 +63,41 @@ def revisions(events: Iterable[Component]) -> Revisions:
     )
 
 
-def _newest(events: Sequence[Component], numbers: Sequence[int]) -> tuple[list[int], set[int]]:
-    """Of one UID the events of the highest SEQUENCE, each time once, by their begin; and the older ones."""
-    highest = max((_version(events[number])[0] for number in numbers), default=0)
+def _newest(
+    events: Sequence[Component], numbers: Sequence[int], *, published: bool
+) -> tuple[list[int], set[int]]:
+    """Of one UID the events of the newest version, by their begin, and the older ones.
+
+    Each time is there once; cancelled ones are last.
+    """
+    compared = 1 if published else 2
+    highest = max((_version(events[number])[:compared] for number in numbers), default=())
+    latest = [number for number in numbers if _version(events[number])[:compared] == highest]
     once: dict[tuple[bytes, ...], int] = {}
-    for number in sorted(numbers, key=lambda number: (*_version(events[number]), number)):
-        if _version(events[number])[0] == highest:
-            once[_times(events[number])] = number
-    newest = sorted(once.values(), key=lambda number: (_written(events[number], "DTSTART"), number))
-    older = {number for number in numbers if _version(events[number])[0] < highest}
-    return newest, older
+    for number in sorted(latest, key=lambda number: (*_version(events[number]), number)):
+        once[_times(events[number])] = number
+    standing = {
+        number
+        for number in once.values()
+        if not any(_overrules(events[other], events[number]) for other in once.values())
+    }
+
+    def order(number: int) -> tuple[bool, bytes, int]:
+        return is_cancelled(events[number]), _written(events[number], "DTSTART"), number
+
+    newest = sorted(standing, key=order)
+    return newest, set(numbers) - set(latest) | set(once.values()) - standing
+
+
+def _overrules(event: Component, other: Component) -> bool:
+    """Whether one of two with the same begin calls the other off, or takes back that it is called off."""
+    differ = is_cancelled(event) != is_cancelled(other)
+    return differ and _version(event) > _version(other) and _instant(event) == _instant(other)
+
+
+def _calls_off(series: Component, date: Component) -> bool:
+    """Whether a series is called off with this replaced date of it, which is not newer."""
+    return is_cancelled(series) and _version(date) <= _version(series)
 
 
 def _owner(date: bytes, begins: Sequence[tuple[bool, bytes]]) -> int | None:
@@ -93,9 +125,24 @@ def _uid(event: Component) -> str:
     return str(event.get("UID") or event.to_ical().decode("utf-8", "replace"))
 
 
-def _version(event: Component) -> tuple[int, bytes]:
+def _version(event: Component) -> tuple[int, bytes, bytes]:
+    """What tells versions apart, the most trusted first; LAST-MODIFIED where all were written at once."""
     sequence = event.get("SEQUENCE")
-    return (sequence if isinstance(sequence, int) else 0), _written(event, "DTSTAMP")
+    number = sequence if isinstance(sequence, int) else 0
+    return number, _written(event, "DTSTAMP"), _written(event, "LAST-MODIFIED")
+
+
+def is_cancelled(event: Component) -> bool:
+    """Whether the calendar itself calls the event off."""
+    return str(event.get("STATUS") or "").upper() == "CANCELLED"
+
+
+def _instant(event: Component) -> object:
+    """When an event begins, whatever zone that is written in."""
+    begin = getattr(event.get("DTSTART"), "dt", None)
+    if isinstance(begin, datetime) and begin.tzinfo is not None:
+        return begin.astimezone(UTC)
+    return _written(event, "DTSTART")
 
 
 def _times(event: Component) -> tuple[bytes, ...]:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from lamplighter.adapters.calendars import rules, zone_definitions
 from lamplighter.adapters.calendars.content_lines import content_lines
 from lamplighter.adapters.calendars.faults import LONGEST_ZONE, fault, listed
-from lamplighter.adapters.calendars.revisions import revisions
+from lamplighter.adapters.calendars.revisions import is_cancelled, revisions
 from lamplighter.errors import BadInput
 
 Component: TypeAlias = Any
@@ -68,8 +68,9 @@ def read(content: bytes) -> CourseText:
     parsed = _parsed(content)
     said: list[str] = []
     kept, recurring = [], 0
-    counting = revisions(parsed.calendar.walk("VEVENT"))
-    called_off = str(parsed.calendar.get("METHOD") or "").upper() == "CANCEL"
+    method = str(parsed.calendar.get("METHOD") or "").upper()
+    counting = revisions(parsed.calendar.walk("VEVENT"), method)
+    called_off = method == "CANCEL"
     for event, key in counting.events:
         why = "is called off (METHOD:CANCEL)" if called_off else fault(event, parsed.unread_zones)
         if why is not None:
@@ -84,7 +85,7 @@ def read(content: bytes) -> CourseText:
     reduced = _calendar(parsed, kept)
     if len(reduced.encode()) > LARGEST_KEPT:
         raise BadInput(f"has more than {LARGEST_KEPT // 1024} KiB of times, export a smaller calendar")
-    doubts = [f"{_named(event)} has the UID of another event; both count" for event in counting.sharing]
+    doubts = [f"{_named(event)} has the UID of another event; {_both(event)}" for event in counting.sharing]
     return CourseText(
         reduced,
         len(kept),
@@ -153,16 +154,15 @@ def _own_zone_doubt(parsed: Parsed) -> list[str]:
     ]
 
 
+def _both(event: Component) -> str:
+    return "it alone is called off" if is_cancelled(event) else "both count"
+
+
 def title_of(event: Component) -> str:
     """How a sentence names an event: its summary, on one line."""
     said = " ".join(str(event.get("SUMMARY") or "").split())
     said = "".join(mark for mark in said if mark.isprintable())[:LONGEST_TITLE]
     return f'"{said}"' if said else "an event without a title"
-
-
-def is_cancelled(event: Component) -> bool:
-    """Whether the calendar itself calls the event off."""
-    return str(event.get("STATUS") or "").upper() == "CANCELLED"
 
 
 def _named(event: Component) -> str:
