@@ -10,6 +10,7 @@ from constructs import Construct
 
 from lamplighter.lab import Lab
 from lamplighter.lab_channels import Slack
+from stacks.constructs import throttle
 from stacks.constructs.accepted import accept
 from stacks.constructs.functions import Function, FunctionCode
 from stacks.constructs.http_address import http_address
@@ -132,6 +133,7 @@ class SlackStack(Stack):
             integration="Door",
             function=door.function,
             paths=[PATH],
+            throttle=throttle.SLACK,
         )
         for route in routes:
             accept(

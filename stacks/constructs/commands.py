@@ -12,6 +12,7 @@ from lamplighter.domain.asked import PATHS
 from stacks.constructs.functions import Function, FunctionCode
 from stacks.constructs.http_address import http_address
 from stacks.constructs.permissions import Permissions
+from stacks.constructs.throttle import COMMANDS
 from stacks.names import Names
 
 WORKFLOWS = {
@@ -60,5 +61,6 @@ class Commands(Construct):
             integration="Commands",
             function=self.function.function,
             paths=[f"/{path}" for path in PATHS],
+            throttle=COMMANDS,
             authorizer=HttpIamAuthorizer(),
         )

@@ -7,18 +7,8 @@ from aws_cdk import aws_logs as logs
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from constructs import Construct
 
-from lamplighter.data.quotas import NEW_ACCOUNT
 from stacks.constructs.functions import LOG_RETENTION
-
-# A new account runs 10 functions at once and can reserve none of them. At any rate of requests, with every function
-# new, one address takes BURST + REQUESTS_A_SECOND * COLD_SECONDS of them: the others are the guard's and the
-# workflows'. What is above the throttle gets 429, and neither runs nor costs anything. These are targets and no
-# ceilings (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html), and the command
-# line's address and Slack's have a throttle each: where the account is full, rules, streams and workflows come again.
-REQUESTS_A_SECOND, BURST = 3, 3
-COLD_SECONDS = 1.3
-ROOM = 3
-assert BURST + REQUESTS_A_SECOND * COLD_SECONDS <= NEW_ACCOUNT - ROOM  # noqa: S101 -- the sum of the lines above
+from stacks.constructs.throttle import Throttle
 
 
 def http_address(
@@ -29,6 +19,7 @@ def http_address(
     integration: str,
     function: lambda_.IFunction,
     paths: list[str],
+    throttle: Throttle,
     authorizer: apigateway.IHttpRouteAuthorizer | None = None,
 ) -> tuple[str, list[apigateway.HttpRoute]]:
     """Where it is, without a path, and its routes: a POST for each path. `integration` names it in the template."""
@@ -60,7 +51,9 @@ def http_address(
         http_api=api,
         stage_name="$default",
         auto_deploy=True,
-        throttle=apigateway.ThrottleSettings(rate_limit=REQUESTS_A_SECOND, burst_limit=BURST),
+        throttle=apigateway.ThrottleSettings(
+            rate_limit=throttle.requests_a_second, burst_limit=throttle.burst
+        ),
     )
     plain = stage.node.default_child
     assert isinstance(plain, apigateway.CfnStage)  # noqa: S101 -- what an HttpStage is made of

@@ -3,10 +3,15 @@
 import json
 from collections.abc import Callable
 
+from handlers.slack import SECONDS
+from lamplighter.data.quotas import NEW_ACCOUNT
+from stacks.constructs.throttle import ROOM, SLACK
 from tests.infra.conftest import Assembly, Resource, Template
 from tests.infra.test_permissions import allowed, listed
 
 SECRET = "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:gpu-lab-slack-AbCdEf"
+# What the first request of a new worker takes more: docs/reference/performance.md, `slack-cold`.
+COLD_SECONDS = 0.8
 
 
 def may(slack: Template, function: str) -> dict[str, list[Resource]]:
@@ -39,7 +44,18 @@ def test_one_route_is_open_and_it_is_throttled(slack: Template) -> None:
     stage = slack.one("AWS::ApiGatewayV2::Stage")
     assert stage["StageName"] == "$default"
     limits = stage["DefaultRouteSettings"]
-    assert 0 < limits["ThrottlingRateLimit"] <= limits["ThrottlingBurstLimit"] <= 100
+    assert limits == {"ThrottlingRateLimit": SLACK.requests_a_second, "ThrottlingBurstLimit": SLACK.burst}
+
+
+def test_both_addresses_together_leave_a_new_account_room_for_the_guard_and_the_workflows(
+    slack: Template, controller: Template
+) -> None:
+    held = 0
+    for template, seconds in ((slack, SECONDS + COLD_SECONDS), (controller, COLD_SECONDS)):
+        limits = template.one("AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
+        held += int(limits["ThrottlingBurstLimit"] + limits["ThrottlingRateLimit"] * seconds)
+
+    assert held <= NEW_ACCOUNT - ROOM
 
 
 def test_the_access_log_says_when_and_what_was_answered_and_nothing_of_what_was_said(slack: Template) -> None:

@@ -1,6 +1,7 @@
 """An account runs so many functions at once and no more: whoever comes then is throttled, each caller in its way."""
 
 import json
+from collections.abc import Mapping
 from functools import partial
 
 import pytest
@@ -8,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.surroundings import STRAND_HEADER
 from local.beside import Beside
-from stacks.constructs.http_address import BURST, COLD_SECONDS, REQUESTS_A_SECOND, ROOM
+from stacks.constructs.throttle import COMMANDS, ROOM, SLACK
 from tests.local.test_cloudformation import Stacks
 from tests.local.test_http_api import ask
 from tests.local.test_stepfunctions import machine, one, run
@@ -36,19 +37,35 @@ def served(aws, name: str = "worker") -> int:
 
 def address(aws, function: str, **throttle: float) -> str:
     """An HTTP API in front of the function; where it is."""
-    api = {"Ref": "Api"}
-    resources = {
-        "Api": {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Name": "a", "ProtocolType": "HTTP"}},
-        "Stage": {
+    return addresses(aws, {function: throttle})[0]
+
+
+def addresses(aws, throttles: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """An HTTP API in front of each function; where they are."""
+    resources, outputs = {}, {}
+    for number, (function, throttle) in enumerate(throttles.items()):
+        resources |= parts(f"Api{number}", function, throttle)
+        outputs[f"Url{number}"] = {"Value": {"Fn::GetAtt": [f"Api{number}", "ApiEndpoint"]}}
+    stack = Stacks(aws).create(resources, Outputs=outputs)
+    found = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+    return [f"{found[name]}/slack" for name in outputs]
+
+
+def parts(name: str, function: str, throttle: Mapping[str, float]) -> dict[str, dict]:
+    """What a template has for an HTTP API of that logical name."""
+    api = {"Ref": name}
+    return {
+        name: {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Name": "a", "ProtocolType": "HTTP"}},
+        f"{name}Stage": {
             "Type": "AWS::ApiGatewayV2::Stage",
             "Properties": {
                 "ApiId": api,
                 "StageName": "$default",
                 "AutoDeploy": True,
-                "DefaultRouteSettings": throttle,
+                "DefaultRouteSettings": dict(throttle),
             },
         },
-        "Integration": {
+        f"{name}Integration": {
             "Type": "AWS::ApiGatewayV2::Integration",
             "Properties": {
                 "ApiId": api,
@@ -57,7 +74,7 @@ def address(aws, function: str, **throttle: float) -> str:
                 "PayloadFormatVersion": "2.0",
             },
         },
-        "Permission": {
+        f"{name}Permission": {
             "Type": "AWS::Lambda::Permission",
             "Properties": {
                 "FunctionName": function,
@@ -65,17 +82,15 @@ def address(aws, function: str, **throttle: float) -> str:
                 "Principal": "apigateway.amazonaws.com",
             },
         },
-        "Route": {
+        f"{name}Route": {
             "Type": "AWS::ApiGatewayV2::Route",
             "Properties": {
                 "ApiId": api,
                 "RouteKey": "POST /slack",
-                "Target": {"Fn::Join": ["/", ["integrations", {"Ref": "Integration"}]]},
+                "Target": {"Fn::Join": ["/", ["integrations", {"Ref": f"{name}Integration"}]]},
             },
         },
     }
-    stack = Stacks(aws).create(resources, Outputs={"Url": {"Value": {"Fn::GetAtt": ["Api", "ApiEndpoint"]}}})
-    return f"{stack['Outputs'][0]['OutputValue']}/slack"
 
 
 def post(aws, url: str):
@@ -170,14 +185,20 @@ def test_what_is_above_an_apis_throttle_gets_429_and_reaches_no_function(aws):
 
 
 def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_the_workflows(aws):
-    door = worker(aws, "door", COLD_SECONDS)
-    url = address(aws, door, ThrottlingRateLimit=REQUESTS_A_SECOND, ThrottlingBurstLimit=BURST)
+    throttles = {
+        worker(aws, name, each.seconds): {
+            "ThrottlingRateLimit": each.requests_a_second,
+            "ThrottlingBurstLimit": each.burst,
+        }
+        for name, each in {"slack": SLACK, "commands": COMMANDS}.items()
+    }
+    urls = addresses(aws, throttles)
     for number in range(ROOM):
         worker(aws, f"ours-{number}", 1)
     aws.hold()
     typed = []
-    for tenth in range(30):
-        typed += [Beside(aws.clock, "person", partial(post, aws, url)) for _ in range(5)]
+    for tenth in range(60):
+        typed += [Beside(aws.clock, "person", partial(post, aws, url)) for url in urls for _ in range(3)]
         if tenth % 10 == 5:
             ours = [Beside(aws.clock, "ours", partial(aws.invoke, f"ours-{n}")) for n in range(ROOM)]
         aws.clock.sleep(0.1)
