@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from handlers.capacity import Capacity, Seen
-from handlers.guard_kubernetes import with_kubernetes
+from handlers.guard_kubernetes import note_nothing_runs, with_kubernetes
 from handlers.guard_trail import closing_since, incident, said_in
 from handlers.guard_watch import LabFacts, Watch
 from lamplighter.adapters.aws.workflows import NEVER_STARTED
@@ -79,6 +79,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
     )
     facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
     if not (seen.existing or state.leaked_since or failsafe):
+        note_nothing_runs(watch, facts, state)
         return facts
     return with_kubernetes(watch, facts, state)
 

@@ -24,6 +24,8 @@ _logger = logging.getLogger(__name__)
 def with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
     nodes = pool_nodes(watch, facts.pool)
     if nodes is None:
+        if not _runs(facts):
+            note_nothing_runs(watch, facts, state)
         return replace(facts, kubernetes_nodes=None)
     leased = nodes if facts.target.nodes else ()
     held = _held(watch, nodes) if facts.target.nodes else None
@@ -36,6 +38,12 @@ def with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFac
         # A pool that waits for capacity is not idle; an instance that never joined the cluster is.
         idle_since=_idle_since(watch, facts, state, held, there=bool(nodes) or _runs(facts)),
     )
+
+
+def note_nothing_runs(watch: Watch, facts: PoolFacts, state: PoolState) -> None:
+    """A pool without an instance is not idle: a node that comes later is idle since it came."""
+    if state.idle_since is not None:
+        watch.capacity.ledger.note_busy(facts.pool, facts.now)
 
 
 def _runs(facts: PoolFacts) -> bool:

@@ -105,6 +105,26 @@ def test_a_pool_whose_nodes_have_yet_to_come_is_not_idle(lab: LabOnMoto) -> None
     assert facts(lab).idle_since is None
 
 
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_node_that_comes_later_is_idle_since_it_came(lab: LabOnMoto, *, answers: bool) -> None:
+    lab.lease(nodes=1)
+    lab.scale(1)
+    assert facts(lab).idle_since == EIGHT
+
+    lab.at(5)
+    lab.scale(0)
+    if not answers:
+        # With a failsafe armed Kubernetes is asked without an instance, too.
+        lab.watch.desk.arm("gpu")
+        lab.watch.kubernetes_silent = True
+    facts(lab)
+
+    lab.watch.kubernetes_silent = False
+    came = lab.at(10)
+    lab.scale(1)
+    assert facts(lab).idle_since == came
+
+
 def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
     lab.scale(1)

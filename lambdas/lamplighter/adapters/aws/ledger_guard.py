@@ -79,7 +79,7 @@ class LedgerGuard(LedgerChanges):
             )
 
     def note_busy(self, pool: str, now: datetime) -> None:
-        """A pod holds a GPU of the pool."""
+        """A pod holds a GPU of the pool, or no node is there that could be idle."""
         with suppress(Conflict):
             self._table.update(
                 items.pool_key(pool),
