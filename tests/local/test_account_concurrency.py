@@ -42,7 +42,8 @@ def address(aws, function: str, **throttle: float) -> str:
 
 def addresses(aws, throttles: Mapping[str, Mapping[str, float]]) -> list[str]:
     """An HTTP API in front of each function; where they are."""
-    resources, outputs = {}, {}
+    resources: dict[str, dict] = {}
+    outputs: dict[str, dict] = {}
     for number, (function, throttle) in enumerate(throttles.items()):
         resources |= parts(f"Api{number}", function, throttle)
         outputs[f"Url{number}"] = {"Value": {"Fn::GetAtt": [f"Api{number}", "ApiEndpoint"]}}
