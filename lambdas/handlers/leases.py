@@ -26,7 +26,7 @@ STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] =
 
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
-    """Entry point: `{"step", "run"}` from the workflows, of HandOn also `execution`, the run's ARN."""
+    """Entry point: `{"step", "run"}` from the workflows, of ArmFailsafe and HandOn also `execution`, its ARN."""
     name, run = event.get("step"), event.get("run")
     step = STEPS.get(str(name))
     if step is None or not isinstance(run, Mapping):

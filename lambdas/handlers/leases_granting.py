@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from handlers.capacity import pool_of, result
 from handlers.desk import LOOKS, Desk, command_of
+from handlers.leases_handing_on import stop_if_handed_on
 from lamplighter.adapters.aws.ledger import Conflict
 from lamplighter.domain import grant, holds, instant
 from lamplighter.domain.audit import Entry
@@ -74,6 +75,7 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     """Step ArmFailsafe: what brings the pool to zero without us is there, read back, before any node."""
     command = command_of(run)
     pool = pool_of(run, desk.capacity.lab)
+    stop_if_handed_on(run, desk)
     with desk.ledger.writing(pool, f"ArmFailsafe {command.id}", desk.now()):
         first, names = desk.arm(pool)
     granted = result(run, "Admit").get("lease")

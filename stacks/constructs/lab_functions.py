@@ -71,6 +71,7 @@ class LabFunctions(Construct):
                 p.invoking("experiments"),
                 p.starting("open"),
                 p.counting_events("open"),
+                p.seeing_runs("open"),
             ],
             memory_mib=WAITED_FOR,
         )

@@ -46,7 +46,10 @@ class OpenLab(Construct):
         steps = WorkflowSteps(self, functions)
         # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
         admit = steps.step("Admit", "leases", "Grant the lease, or say why not", Poll(2, 240))
-        arm = steps.step("ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF)
+        itself = {"execution": sfn.JsonPath.execution_id}
+        arm = steps.step(
+            "ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF, also=itself
+        )
         # It waits for a deploy of the node group too, which may go back as well.
         scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))
         await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
@@ -68,7 +71,7 @@ class OpenLab(Construct):
             "leases",
             "Go on in a new run before this one's history is full",
             BRIEF,
-            also={"execution": sfn.JsonPath.execution_id},
+            also=itself,
         )
 
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")
@@ -98,7 +101,7 @@ class OpenLab(Construct):
             ours.add_catch(close, errors=["States.ALL"], result_path="$.failure")
         # Nobody loses a lab because a cause could not be found, or a notice not be sent.
         diagnose.add_catch(announce, errors=["States.ALL"], result_path="$.results.Diagnose")
-        # A later round tries again; until then the history has room.
+        # A later round tries again, if the next run was not started; until then the history has room.
         hand_on.add_catch(arm, errors=["States.ALL"], result_path="$.results.HandOn")
         aloud.add_catch(empty, errors=["States.ALL"], result_path="$.unsaid")
         announce.add_catch(is_missing, errors=["States.ALL"], result_path="$.unsaid")

@@ -22,7 +22,7 @@ OPEN = [
     "HandOn",
 ]
 #: What a function is handed beside its step's name and the run.
-ALSO = {"HandOn": {"execution.$": "$$.Execution.Id"}}
+ALSO = {name: {"execution.$": "$$.Execution.Id"} for name in ("ArmFailsafe", "HandOn")}
 CLOSE = [
     "Announce",
     "RestoreExperiments",

@@ -146,6 +146,27 @@ def test_at_whatever_call_a_hand_over_breaks_one_run_carries_the_lease_on(at: in
         assert waiting.kinds("breach") == []
 
 
+@pytest.mark.parametrize("kind", ["die", "fail", "lost"])
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
+def test_where_every_try_of_a_hand_over_breaks_one_run_carries_the_lease_on(at: int, kind: str) -> None:
+    with World(LAB, BEGINS) as world:
+        waiting = Waiting(world, hours=10)
+        world.functions.troubles = every_try("HandOn", at, kind, lambda: waiting.runs[0].events > MOST_EVENTS)
+        while waiting.runs[0].events <= MOST_EVENTS:
+            waiting.goes_on(minutes=1)
+        # All tries of one HandOn, and the beginning of the round after it.
+        waiting.goes_on(minutes=6)
+
+        assert [run.name for run in waiting.runs if run.status == "RUNNING"] == [waiting.lease.run]
+        world.functions.troubles = lambda _function, _step: ()
+        waiting.goes_on(minutes=20)
+
+        assert [run.status for run in waiting.runs] == ["SUCCEEDED", "RUNNING"], (at, kind)
+        assert waiting.lease.run == waiting.runs[1].name
+        assert waiting.lease.state is LeaseState.OPENING
+        assert waiting.kinds("breach") == []
+
+
 def test_a_lease_that_ends_while_it_is_handed_on_says_nothing_twice_and_opens_nothing() -> None:
     with World(LAB, BEGINS) as world:
         waiting = Waiting(world, hours=10).until_handed_on()
@@ -190,5 +211,16 @@ def once(
             return ()
         left[0] -= 1
         return (Trouble(at, kind),)
+
+    return troubles
+
+
+def every_try(
+    step: str, at: int, kind: str, only_when: Callable[[], bool]
+) -> Callable[[str, str], tuple[Trouble, ...]]:
+    """A trouble in each try of a step while that holds."""
+
+    def troubles(_function: str, made: str) -> tuple[Trouble, ...]:
+        return (Trouble(at, kind),) if made == step and only_when() else ()
 
     return troubles
