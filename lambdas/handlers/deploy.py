@@ -49,6 +49,7 @@ def _desired_size(event: Event) -> Answer:
 
     Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
     """
+    from handlers.deploy_sizes import present_size  # noqa: PLC0415 -- only here
     from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
 
     properties = _properties(event)
@@ -58,8 +59,10 @@ def _desired_size(event: Event) -> Answer:
         return Answer(name)
     pool = _pool_of(nodegroup) if event["RequestType"] == "Update" else None
     about_to_come = deploy_mark.justified(pool) if pool else 0
-    found = NodeGroups(cluster).read(nodegroup)
-    return Answer(name, data={"DesiredSize": max(found.desired, about_to_come) if found else 0})
+    groups = NodeGroups(cluster)
+    if groups.read(nodegroup) is None:
+        return Answer(name, data={"DesiredSize": 0})
+    return Answer(name, data={"DesiredSize": max(present_size(groups, nodegroup), about_to_come)})
 
 
 def _edit(event: Event) -> Answer:
@@ -81,7 +84,7 @@ def _sizes(event: Event) -> Answer:
     return (
         Answer(known)
         if event["RequestType"] == "Delete"
-        else sizes(_properties(event), _before(event), known)
+        else sizes(_properties(event), _before(event), known, str(event.get("RequestId", "")))
     )
 
 

@@ -135,8 +135,10 @@ class Nodegroups:
         return {"nodegroups": sorted(self._clusters.cluster(request["clusterName"]).nodegroups)}
 
     def update_nodegroup_config(self, request: Document) -> Document:
-        nodegroup = self._nodegroup(request)
+        nodegroup, token = self._nodegroup(request), str(request.get("clientRequestToken") or "")
         with self._lock:
+            if token and (known := self._updates.known_as(token)):
+                return {"update": known.document()}
             self._check_idle(nodegroup)
             self._take_over(nodegroup)
             before = dict(nodegroup.sizes)
@@ -149,6 +151,7 @@ class Nodegroups:
             nodegroup.update_config = request.get("updateConfig") or nodegroup.update_config
             params: dict[str, object] = {key[0].upper() + key[1:]: value for key, value in given.items()}
             update = self._updates.start(Owner(nodegroup.cluster, nodegroup.name), "ConfigUpdate", params)
+            self._updates.asked_as(token, update)
             nodegroup.sizes, nodegroup.modified = sizes, self._clock.now()
             nodegroup.seen_resize = self._clock.time()
         if given:

@@ -46,6 +46,7 @@ class Updates:
         self._clock = clock
         self._lock = threading.Lock()
         self._updates: dict[str, Update] = {}
+        self._tokens: dict[str, Update] = {}
 
     def start(self, owner: Owner, kind: str, params: dict[str, object]) -> Update:
         """A new update in progress."""
@@ -54,6 +55,15 @@ class Updates:
         with self._lock:
             self._updates[update.id] = update
         return update
+
+    def known_as(self, token: str) -> Update | None:
+        """The update that a request with this clientRequestToken began: asked again, it begins no other."""
+        with self._lock:
+            return self._tokens.get(token)
+
+    def asked_as(self, token: str, update: Update) -> None:
+        with self._lock:
+            self._tokens[token] = update
 
     def running(self, owner: Owner) -> bool:
         with self._lock:

@@ -112,6 +112,16 @@ def test_one_update_at_a_time_while_the_status_stays_active(lab):
     ]
 
 
+def test_a_request_with_the_token_of_another_names_its_update_and_begins_none(lab):
+    lab.ready()
+    asked = {**GPU, "scalingConfig": {"desiredSize": 1}, "clientRequestToken": "deploy-1"}
+    first = lab.aws.call("eks", "update_nodegroup_config", **asked)["update"]
+    assert lab.aws.call("eks", "update_nodegroup_config", **asked)["update"]["id"] == first["id"]
+    lab.until(lambda: lab.update(first["id"])["status"] == "Successful")
+    again = lab.aws.call("eks", "update_nodegroup_config", **asked)["update"]
+    assert (again["id"], again["status"]) == (first["id"], "Successful")
+
+
 @pytest.mark.parametrize("sizes", [{"desiredSize": 3}, {"minSize": 1, "desiredSize": 0}, {"maxSize": 0}])
 def test_an_update_outside_the_bounds_is_refused(lab, sizes):
     lab.ready()

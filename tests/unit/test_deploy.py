@@ -427,11 +427,27 @@ def updates(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[st
     events.unregister("before-call.eks.DescribeUpdate", answer)
 
 
+class Asked:
+    """What was asked of UpdateNodegroupConfig; the next `busy` requests are refused as EKS does in another update."""
+
+    def __init__(self) -> None:
+        self.busy = 0
+        self.tokens: list[str] = []
+
+    def __call__(self, params: dict[str, Any], **_: object) -> tuple[object, dict[str, object]] | None:
+        self.tokens.append(json.loads(params["body"])["clientRequestToken"])
+        if not self.busy:
+            return None
+        self.busy -= 1
+        error = {"Code": "ResourceInUseException", "Message": "the node group is not in Active State"}
+        return SimpleNamespace(status_code=409), {"Error": error, "ResponseMetadata": {"HTTPStatusCode": 409}}
+
+
 def sizes(
-    cloudformation: CloudFormation, known: str, most: int, *, template: str, was: str
+    cloudformation: CloudFormation, known: str, most: int, *, template: str, was: str, had: int | None = None
 ) -> dict[str, Any]:
     given = {**GROUP, "MaxSize": most, "DesiredSize": 0, "KubernetesVersion": "1.35"}
-    old = {**given, "LaunchTemplateVersion": was}
+    old = {**given, "LaunchTemplateVersion": was, "MaxSize": most if had is None else had}
     cloudformation.asks("Update", "Sizes", known, old, **{**given, "LaunchTemplateVersion": template})
     return cloudformation.answer
 
@@ -526,6 +542,67 @@ def test_bounds_that_eks_does_not_bring_fail_the_deploy(
     assert answer["Status"] == "FAILED"
     assert answer["PhysicalResourceId"] == "sizes-of-a/b at 0 of 2"
     assert f"maximum 7: it is {status}" in answer["Reason"]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
+    """EKS's updates of sizes, each known by its token; moto makes one of every request and is never busy."""
+    made = Asked()
+    events = calls.client("eks").meta.events
+    events.register("before-call.eks.UpdateNodegroupConfig", made)
+    yield made
+    events.unregister("before-call.eks.UpdateNodegroupConfig", made)
+
+
+def test_bounds_wait_for_another_update_of_the_group(
+    lab: LabOnMoto, cloudformation: CloudFormation, updates: list[str], asked: Asked
+) -> None:
+    asked.busy = 2
+    updates[:] = ["Successful"]
+    most = lab.sizes["maxSize"]
+
+    answer = sizes(cloudformation, f"sizes-of-a/b at 0 of {most}", most + 1, template="2", was="1")
+
+    assert answer["Status"] == "SUCCESS", answer
+    assert lab.sizes["maxSize"] == most + 1
+
+
+@pytest.mark.usefixtures("lab", "updates")
+def test_where_eks_stays_busy_the_deploy_fails_and_says_so(
+    cloudformation: CloudFormation, asked: Asked
+) -> None:
+    asked.busy = 1000
+
+    answer = sizes(cloudformation, "sizes-of-a/b at 0 of 2", 7, template="2", was="1")
+
+    assert answer["Status"] == "FAILED"
+    assert "maximum 7: EKS is still busy with another update of node group" in answer["Reason"]
+
+
+def test_a_request_that_is_delivered_twice_waits_twice_for_one_update(
+    lab: LabOnMoto, cloudformation: CloudFormation, updates: list[str], asked: Asked
+) -> None:
+    most = lab.sizes["maxSize"]
+    known, stand = f"sizes-of-a/b at 0 of {most}", ["InProgress", "InProgress", "Successful"]
+    for _ in range(2):
+        updates[:] = list(stand)
+        answer = sizes(cloudformation, known, most + 1, template="2", was="1", had=most)
+        assert answer["Status"] == "SUCCESS", answer
+        assert updates == stand[-1:], "it answered before EKS had brought the new bounds"
+
+    assert len(set(asked.tokens)) == 1
+
+
+def test_the_present_size_is_the_group_s_own(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
+    """The failsafe's second rail and the curfew write to the group, and EKS keeps the size from before."""
+    lab.scale(2)
+    boto3.client("autoscaling").update_auto_scaling_group(
+        AutoScalingGroupName=lab.group, MinSize=0, DesiredCapacity=0
+    )
+
+    cloudformation.asks("Update", "DesiredSize", **GROUP)
+
+    assert cloudformation.answer["Data"] == {"DesiredSize": 0}
 
 
 @pytest.mark.parametrize("kind", ["DesiredSize", "Edit", "Gate", "Plan", "Sizes"])

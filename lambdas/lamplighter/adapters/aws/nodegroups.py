@@ -11,6 +11,7 @@ from lamplighter.errors import TryLater
 
 if TYPE_CHECKING:
     from mypy_boto3_eks import EKSClient
+    from mypy_boto3_eks.type_defs import UpdateNodegroupConfigRequestTypeDef
 
 
 class NodeGroups:
@@ -67,19 +68,23 @@ class NodeGroups:
                 raise _busy(error, name) from error
         return reply["update"].get("id", "")
 
-    def bound(self, name: str, maximum: int, desired: int) -> str:
+    def bound(self, name: str, maximum: int, desired: int, token: str | None = None) -> str:
         """Put the bounds back, minimum 0 and this maximum, around the size that is asked for now.
 
         A size that is left out is the one that EKS remembers, and it may have missed what was written to the group.
+        Asked twice with one `token`, EKS makes one update and names it twice (its clientRequestToken).
         TryLater while another update of the group runs.
         """
+        request: UpdateNodegroupConfigRequestTypeDef = {
+            "clusterName": self.cluster,
+            "nodegroupName": name,
+            "scalingConfig": {"minSize": 0, "maxSize": maximum, "desiredSize": desired},
+        }
+        if token:
+            request["clientRequestToken"] = token
         with outside("eks:UpdateNodegroupConfig", f"{self.cluster}/{name}"):
             try:
-                reply = self._eks.update_nodegroup_config(
-                    clusterName=self.cluster,
-                    nodegroupName=name,
-                    scalingConfig={"minSize": 0, "maxSize": maximum, "desiredSize": desired},
-                )
+                reply = self._eks.update_nodegroup_config(**request)
             except self._eks.exceptions.ClientError as error:
                 raise _busy(error, name) from error
         return reply["update"].get("id", "")
