@@ -88,6 +88,16 @@ def _sizes(event: Event) -> Answer:
     )
 
 
+def _version(event: Event) -> Answer:
+    """The version of its launch template that a node group has from here on."""
+    from handlers.deploy_version import version  # noqa: PLC0415 -- only here
+
+    known, given = _known_as(event), event.get("ResourceProperties")
+    if event["RequestType"] == "Delete" or not isinstance(given, Mapping):
+        return Answer(known)
+    return version(given, known)
+
+
 def _node_role(event: Event) -> Answer:
     """The name of the nodes' role: the one that the group has, which EKS never changes, or a new group's.
 
@@ -308,6 +318,7 @@ KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
     "Edit": _edit,
     "DesiredSize": _desired_size,
     "Sizes": _sizes,
+    "Version": _version,
     "NodeRole": _node_role,
     "Group": _group,
     "Gate": _gate,

@@ -5,6 +5,7 @@ said by its kind:
 Edit         fails an edit that EKS would refuse halfway, before anything is changed
 DesiredSize  the size a node group has now, so that a deploy leaves it alone
 Sizes        the sizes that CloudFormation writes to a pool's node group
+Version      the version of its launch template that a node group is told
 NodeRole     the name of the role that a node group's nodes have, which nobody can change
 Group        the name of the Auto Scaling group behind a node group
 Gate         fails a deploy that changes a pool while a lease is on it
@@ -22,6 +23,7 @@ from constructs import Construct
 
 from lamplighter.lab_pools import Pool
 from stacks.constructs.functions import Function
+from stacks.constructs.node_group import LaunchTemplate
 
 
 def deploy_step(
@@ -54,6 +56,24 @@ def node_role_step(
         kind="NodeRole",
         function=function,
         properties={"Cluster": cluster_name, "Nodegroup": nodegroup, "New": new},
+    )
+
+
+def version_step(
+    scope: Construct, *, cluster_name: str, nodegroup: str, template: LaunchTemplate, function: Function
+) -> CustomResource:
+    """Its `Version` is the launch template's for the node group: another one only where the template says another."""
+    return deploy_step(
+        scope,
+        "Version",
+        kind="Version",
+        function=function,
+        properties={
+            "Cluster": cluster_name,
+            "Nodegroup": nodegroup,
+            "Template": template.resolved,
+            "Latest": template.resource.attr_latest_version_number,
+        },
     )
 
 

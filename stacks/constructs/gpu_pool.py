@@ -12,7 +12,7 @@ from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
-from stacks.constructs.deploy_steps import deploy_step, node_role_step
+from stacks.constructs.deploy_steps import deploy_step, node_role_step, version_step
 from stacks.constructs.functions import Function
 from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec
 
@@ -64,6 +64,13 @@ class GpuPool(Construct):
         template.node.add_dependency(gate)
         # Right before the write: for as long as the pool is kept still, nobody can open it.
         size.node.add_dependency(gate, template)
+        version = version_step(
+            template,
+            cluster_name=cluster_name,
+            nodegroup=spec.name,
+            template=template,
+            function=gatekeeper,
+        ).get_att_string("Version")
         # CloudFormation sends EKS either these or new nodes, never both in one update.
         sizes = deploy_step(
             self,
@@ -75,7 +82,7 @@ class GpuPool(Construct):
                 "Nodegroup": spec.name,
                 "MaxSize": spec.max_size,
                 "DesiredSize": size.get_att("DesiredSize"),
-                "LaunchTemplateVersion": template.resource.attr_latest_version_number,
+                "LaunchTemplateVersion": version,
                 "KubernetesVersion": spec.kubernetes_version,
             },
         )
@@ -87,6 +94,7 @@ class GpuPool(Construct):
             cluster_name=cluster_name,
             subnets=[subnet],
             template=template,
+            version=version,
             desired=Token.as_number(sizes.get_att("DesiredSize")),
             most=Token.as_number(sizes.get_att("MaxSize")),
             role_name=role.get_att_string("RoleName"),

@@ -104,7 +104,7 @@ class LaunchTemplate(Construct):
 
 
 class NodeGroup(Construct):
-    """The group itself; `desired` and `most` are numbers or what a custom resource says."""
+    """The group itself; `version` of its template, `desired` and `most` may be what a custom resource says."""
 
     def __init__(
         self,
@@ -115,6 +115,7 @@ class NodeGroup(Construct):
         cluster_name: str,
         subnets: Sequence[ec2.CfnSubnet],
         template: LaunchTemplate,
+        version: str,
         desired: float,
         role_name: str,
         most: float | None = None,
@@ -143,7 +144,7 @@ class NodeGroup(Construct):
             ami_type=spec.ami_type,
             capacity_type="ON_DEMAND",
             launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(
-                id=template.resource.ref, version=template.resource.attr_latest_version_number
+                id=template.resource.ref, version=version
             ),
             scaling_config=eks.CfnNodegroup.ScalingConfigProperty(
                 min_size=spec.min_size,

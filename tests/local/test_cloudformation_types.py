@@ -172,5 +172,24 @@ def test_version_and_other_changes_of_a_node_group_do_not_go_together(stacks, gr
     assert "cannot be combined with other updates" in stacks.reasons()
 
 
+def test_a_launch_template_is_ahead_of_its_group_after_a_way_back(stacks, group):
+    """aws-cloudformation/cloudformation-coverage-roadmap 1912: no version is taken away."""
+
+    def resources(instance_type: str, **more) -> dict:
+        latest = {"Id": {"Ref": "T"}, "Version": {"Fn::GetAtt": ["T", "LatestVersionNumber"]}}
+        data = {"LaunchTemplateData": {"InstanceType": instance_type}}
+        template = {"Type": "AWS::EC2::LaunchTemplate", "Properties": data}
+        return {"T": template, **group.resources(LaunchTemplate=latest, **more)}
+
+    stacks.create(resources("g5.xlarge"))
+    both = stacks.update(resources("g5.2xlarge", Labels={"a": "b"}))
+    assert both["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    labels_alone = stacks.update(resources("g5.xlarge", Labels={"a": "b"}))
+    assert labels_alone["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    assert "cannot be combined with other updates" in stacks.reasons()
+    found = stacks.aws.call("eks", "describe_nodegroup", clusterName="lab", nodegroupName="lab-ng-gpu")
+    assert found["nodegroup"]["launchTemplate"]["version"] == "1"
+
+
 def test_types_are_called_as_cloudformation_calls_them():
     assert all(name.startswith("AWS::") and name.count("::") == 2 for name in KINDS)

@@ -605,7 +605,33 @@ def test_the_present_size_is_the_group_s_own(lab: LabOnMoto, cloudformation: Clo
     assert cloudformation.answer["Data"] == {"DesiredSize": 0}
 
 
-@pytest.mark.parametrize("kind", ["DesiredSize", "Edit", "Gate", "Plan", "Sizes"])
+def told(cloudformation: CloudFormation, instance_type: str, latest: str) -> str:
+    """The version that a group is told, where the deploys before ended with the answers before."""
+    known = cloudformation.answers[-1]["PhysicalResourceId"] if cloudformation.answers else None
+    template = {"instanceType": instance_type, "metadataOptions": {"httpTokens": "required"}}
+    request = "Update" if known else "Create"
+    cloudformation.asks(request, "Version", known, {}, **GROUP, Template=template, Latest=latest)
+    assert cloudformation.answer["Status"] == "SUCCESS", cloudformation.answer
+    return str(cloudformation.answer["Data"]["Version"])
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_group_is_told_another_version_only_where_its_template_says_something_else(
+    cloudformation: CloudFormation,
+) -> None:
+    assert told(cloudformation, "g5.xlarge", "1") == "1"
+    assert told(cloudformation, "g5.2xlarge", "2") == "2"
+
+    # The deploy fails, and on the way back CloudFormation makes a third version.
+    assert told(cloudformation, "g5.xlarge", "3") == "1"
+    # Whatever else of the group changes now, EKS takes it: no version changes with it.
+    assert told(cloudformation, "g5.xlarge", "3") == "1"
+    # What failed is tried again, and so is another edit.
+    assert told(cloudformation, "g5.2xlarge", "4") == "2"
+    assert told(cloudformation, "g5.4xlarge", "5") == "5"
+
+
+@pytest.mark.parametrize("kind", ["DesiredSize", "Edit", "Gate", "Plan", "Sizes", "Version"])
 @pytest.mark.usefixtures("lab")
 def test_a_deletion_is_never_in_the_way(cloudformation: CloudFormation, kind: str) -> None:
     cloudformation.asks("Delete", kind, "known-as", Pool="gpu", Digest="d", **GROUP)

@@ -151,7 +151,10 @@ class Deployment:
         stack.becomes("UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
         now = dict(stack.installed)
         new = {name: thing for name, thing in now.items() if not _same(thing, self.before.get(name))}
-        stack.installed.update(self.before)
+        # What was put back keeps what it is now: a launch template has one version more.
+        stack.installed.update(
+            {name: old for name, old in self.before.items() if name in new or name not in now}
+        )
         self._take_away(new, forget=set(new) - set(self.before))
         stack.becomes("UPDATE_ROLLBACK_COMPLETE")
 
