@@ -13,6 +13,7 @@ from moto.iam.aws_managed_policies import aws_managed_policies_data
 from moto.iam.models import AWSManagedPolicy, IAMBackend
 from moto.moto_api._internal import mock_random
 from moto.moto_api._internal.models import moto_api_backend
+from moto.s3.models import s3_backends
 
 
 def forget_everything(seed: int = 0) -> None:
@@ -24,6 +25,8 @@ def forget_everything(seed: int = 0) -> None:
     for service in BackendDict._instances:  # type: ignore[misc]  # noqa: SLF001 (else a reset fills each again)
         for account in service.values():
             account.clear()
+    # The names of buckets are kept beside the accounts; one without its bucket is looked for without end.
+    s3_backends.bucket_accounts.clear()
     moto_api_backend.reset()
 
 

@@ -3,6 +3,8 @@
 import json
 from urllib.request import urlopen
 
+import pytest
+
 TLS_ONLY = {
     "Version": "2012-10-17",
     "Statement": [
@@ -41,3 +43,11 @@ def test_a_signed_link_opens_an_object_without_any_header(aws):
     )
     with urlopen(link) as opened:
         assert (opened.read(), opened.headers["Content-Type"]) == (b"a page", "text/html")
+
+
+@pytest.mark.parametrize("cloud", ["first", "second"])
+def test_a_bucket_may_have_the_name_of_one_in_an_earlier_cloud(aws, cloud):
+    where = {"LocationConstraint": "ap-northeast-2"}
+    aws.call("s3", "create_bucket", Bucket="of-each", CreateBucketConfiguration=where)
+    assert "Contents" not in aws.call("s3", "list_objects_v2", Bucket="of-each")
+    aws.call("s3", "put_object", Bucket="of-each", Key=cloud, Body=b"")
