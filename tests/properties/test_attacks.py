@@ -14,6 +14,7 @@ from lamplighter.domain.schedule import start_name
 from lamplighter.domain.slack.request import Press
 from tests.world.chat import TEACHER, written
 from tests.world.history import Play
+from tests.world.kubernetes import QUICK_RUNS
 from tests.world.labs import FIRST_SWEEP, LAB, START
 from tests.world.people import ask
 from tests.world.world import World
@@ -58,6 +59,7 @@ def test_what_is_raised_again_and_again_is_lowered_as_soon_each_time() -> None:
 def test_nobody_gets_anothers_lease_by_its_id() -> None:
     with lab() as played:
         world = played.world
+        world.kubernetes.check_runs = QUICK_RUNS
         opens = {"verb": "open", "pool": "gpu", "nodes": 1, "for_seconds": 3600, "add": True}
         ask(world, "alice", {**opens, "token": SAME_LEASE["alice"]})
         world.run(timedelta(minutes=12))

@@ -5,6 +5,7 @@ from typing import Any
 
 from lamplighter.adapters.aws.ledger import Ledger
 from tests.unit.test_course_calendar import calendar
+from tests.world.kubernetes import QUICK_RUNS
 from tests.world.world import World
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -23,6 +24,7 @@ LAB: dict[str, Any] = {
 
 def test_a_course_is_ready_as_it_begins_by_what_its_pool_was_measured_to_take() -> None:
     with World(LAB, NOON) as world:
+        world.kubernetes.check_runs = QUICK_RUNS
         ledger = Ledger("gpu-lab-ledger")
         world.run(timedelta(minutes=1))
         before = [lease.begins - lease.opens for lease in ledger.leases("gpu")]

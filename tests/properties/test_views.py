@@ -13,6 +13,7 @@ from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.errors import OutsideFailed
 from tests.lengths import examples
 from tests.world.history import History, Play, Step, history
+from tests.world.kubernetes import CHECK_RUNS, QUICK_RUNS
 from tests.world.labs import FIRST_SWEEP
 from tests.world.world import World
 
@@ -37,7 +38,8 @@ def test_a_lab_can_be_shown_at_any_point_of_any_history(chance: random.Random) -
 
 
 def test_the_stages_of_a_warm_up_come_to_their_end() -> None:
-    views = shown_along(History((Step("wait", minutes=90), Step("open", "gpu", number=1, minutes=60))))
+    steps = (Step("wait", minutes=90), Step("open", "gpu", number=1, minutes=60))
+    views = shown_along(History(steps), check_runs=QUICK_RUNS)
 
     opened = [view for view in views if view.state is LeaseState.OPEN]
     assert opened
@@ -45,9 +47,10 @@ def test_the_stages_of_a_warm_up_come_to_their_end() -> None:
     assert all(stage.at is not None for view in opened for stage in view.stages), "each was noted on its way"
 
 
-def shown_along(told: History) -> list[LeaseView]:
+def shown_along(told: History, check_runs: tuple[float, float] = CHECK_RUNS) -> list[LeaseView]:
     """Every lease as it was shown after each step; each is held against the ledger."""
     world = World(told.lab(), told.start, told.seed)
+    world.kubernetes.check_runs = check_runs
     played = Play(world, told.seed)
     shown: list[LeaseView] = []
     with world:

@@ -11,6 +11,7 @@ from typing import Any
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.domain.experiments.policy import MANAGER
 from lamplighter.domain.experiments.run import ExperimentRun
+from tests.world.kubernetes import QUICK_RUNS
 from tests.world.world import World
 
 Json = dict[str, Any]
@@ -62,6 +63,7 @@ class Judge:
 
 def leased(world: World, minutes: int = 90, *, pool: str = "gpu", nodes: int = 2) -> str:
     """A lease whose GPUs are proven; gives its id."""
+    world.kubernetes.check_runs = QUICK_RUNS
     name = world.give("open", command(world, "open", pool=pool, nodes=nodes, for_seconds=minutes * 60))
     world.run(timedelta(minutes=14))
     [lease] = [each for each in Ledger("gpu-lab-ledger").leases(pool) if each.run == name]
