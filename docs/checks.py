@@ -49,7 +49,8 @@ RULES = f"""## Time
   {int(SET_UP_AT_MOST.total_seconds())} s; a node that was Ready for {int(THERE_BEFORE.total_seconds()) // 60} minutes
   was there before, and its checks count from the first. What does not end in it is not proven, with the reason.
 - **Pulling images is not counted**, and is shown apart, as `pull_seconds` of the first check that needed the
-  image. Images of later checks come while the first ones run. What was pulled while a check ran is no excuse.
+  image. Images of the first checks come while the GPUs are set up, images of later
+  checks while the first ones run. What was pulled while a check ran is no excuse.
   An image that is not there after {PULL_SECONDS // 60} minutes does not come.
 - Each check may run for its own time, by the start of its container, so that a slow registry never looks like a
   slow GPU; the pod's own deadline leaves room for the pull and only matters where nobody looks after it any

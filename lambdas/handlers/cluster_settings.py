@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+from handlers.cluster_images import bring_ahead
 from handlers.cluster_nodes import not_offered_because
 from handlers.cluster_run import Run, latest
 from lamplighter import clock
@@ -41,6 +42,7 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     shall = Offer.from_json(_document(run.result("ApplyGpuSettings").get("offer")))
     ready: list[dict[str, object]] = []
     waiting: list[dict[str, str]] = []
+    set_up: list[NodeFacts] = []
     for instance in (str(each.get("id")) for each in wanted):
         node = here.get(instance)
         if node is None:
@@ -53,11 +55,13 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         why += not_offered_because(node, shall, connection, discovery=stack.on(node).discovery)
         if why:
             waiting.append({"name": node.name, "why": _cut("; ".join(why))})
+            set_up.append(node)
         else:
             if not node.protected:
                 # Ready and not in use yet is just what a Cluster Autoscaler takes away.
                 nodes.protect(connection, node.name)
             ready.append({"name": node.name, "instance": instance, "gpus": node.gpus, "ready": True})
+    bring_ahead(set_up, run, lab, connection)
     run.note(Stage.GPUS, *_own_gpus(run, lab, len(ready)))
     since = latest(
         [*(each.get("launched") for each in wanted), run.result("ApplyGpuSettings").get("told")]

@@ -17,7 +17,7 @@ from lamplighter.adapters.kubernetes import jobs, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain import checks, checks_manifests, instant, verdict
 from lamplighter.domain.checks_course import Course, Ending, Moves
-from lamplighter.domain.checks_manifests import Errand
+from lamplighter.domain.checks_manifests import AHEAD, Errand
 from lamplighter.domain.checks_room import room
 from lamplighter.domain.checks_seats import GpuNode, Seat, seats
 from lamplighter.domain.gpu_offer import Offer
@@ -137,10 +137,11 @@ def _unproven(node: str, why: str) -> Judged:
 
 
 def _running(connection: Connection, lease: str) -> dict[str, list[PodFacts]]:
-    """The pods of this lease's checks, by seat."""
+    """The pods of this lease's checks, by seat; not those that brought images before there was anything to check."""
     found: dict[str, list[PodFacts]] = {}
     for pod in pods.labelled(connection, f"{checks.LEASE_LABEL}={lease}", checks.NAMESPACE):
-        found.setdefault(pod.labels.get(checks.SEAT_LABEL, pod.name), []).append(pod)
+        if pod.labels.get(checks.CHECK_LABEL) != AHEAD:
+            found.setdefault(pod.labels.get(checks.SEAT_LABEL, pod.name), []).append(pod)
     return found
 
 

@@ -28,6 +28,8 @@ Manifest = dict[str, object]
 PULL_SECONDS = 600
 FETCH = "fetch"
 """The check label of a pod that only brings an image to a node."""
+AHEAD = "ahead"
+"""The same of one that does so before the node's GPUs are ready: no time of the checks is counted by it."""
 MASTER_PORT = 29500
 
 _SCALE_DOWN_SAFE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
@@ -73,6 +75,15 @@ def pod(check: Check, errand: Errand, seat: str, node: NodeFacts, kind: GpuType)
 
 def fetch(image: str, errand: Errand, seat: str, node: NodeFacts) -> Manifest:
     """A pod that takes no GPU and does nothing: afterwards the image is on the node."""
+    return _bringing(image, errand.metadata(FETCH, seat), node)
+
+
+def ahead(image: str, errand: Errand, seat: str, node: NodeFacts) -> Manifest:
+    """The same for a node whose GPUs are not ready."""
+    return _bringing(image, errand.metadata(AHEAD, seat), node)
+
+
+def _bringing(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
     container: Manifest = {
         "name": "check",
         "image": image_of(image),
@@ -85,7 +96,7 @@ def fetch(image: str, errand: Errand, seat: str, node: NodeFacts) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": errand.metadata(FETCH, seat),
+        "metadata": metadata,
         "spec": _spec([node], container, 0),
     }
 
