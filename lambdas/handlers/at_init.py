@@ -5,8 +5,23 @@ While a function starts, Lambda gives it whole processors; an event has the shar
 what it loads. The adapters load the SDK on first use all the same: a person's command may need none of it.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
+
 import boto3
 
+from lamplighter.errors import BadInput
 from lamplighter.lab import Lab
 
-__all__ = ["Lab", "boto3"]
+__all__ = ["Lab", "boto3", "make"]
+
+
+def make(*makers: Callable[[], object]) -> None:
+    """Make now what every event works with: the lab, and clients, whose models botocore reads here and not later.
+
+    Each of them keeps what it made. Where there is no environment yet, as in a test, the first event makes it, and
+    says what is missing.
+    """
+    with suppress(KeyError, BadInput):
+        for maker in makers:
+            maker()

@@ -3,6 +3,6 @@
 from kubernetes.client import ApiClient, Configuration
 from kubernetes.dynamic import DynamicClient
 
-from handlers.at_init import Lab, boto3
+from handlers.at_init import Lab, boto3, make
 
-__all__ = ["ApiClient", "Configuration", "DynamicClient", "Lab", "boto3"]
+__all__ = ["ApiClient", "Configuration", "DynamicClient", "Lab", "boto3", "make"]

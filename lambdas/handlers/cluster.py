@@ -6,7 +6,7 @@ Decides nothing itself: it reads which step is asked for and hands it the run, t
 from collections.abc import Mapping
 from functools import cache
 
-from handlers import at_init_kubernetes  # noqa: F401 -- every event needs it
+from handlers import at_init_kubernetes
 from handlers.cluster_apply import apply_gpu_settings
 from handlers.cluster_at_stake import at_stake
 from handlers.cluster_consequence import empty
@@ -47,3 +47,6 @@ def _ledger() -> Ledger:
 def _connection() -> Connection:
     """One connection for the life of this worker."""
     return connect(ENVIRONMENT.cluster_name)
+
+
+at_init_kubernetes.make(lab, _ledger)

@@ -3,7 +3,7 @@
 Owns the order that keeps the laws: the failsafe is moved and read back first, the ledger written then.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -74,27 +74,34 @@ class Desk:
         keys = (this.key, pool_terms.period(this.ends).key)
         return {key: self.ledger.budget(key, currency) for key in keys}
 
-    def arm(self, pool: str, also: Lease | None = None) -> tuple[datetime | None, tuple[str, ...]]:
+    def arm(
+        self,
+        pool: str,
+        also: Lease | None = None,
+        read: tuple[PoolState, Sequence[Lease]] | None = None,
+    ) -> tuple[datetime | None, tuple[str, ...]]:
         """Set the failsafe to what the pool's leases need, `also` included, and read it back.
 
-        The caller is the pool's writer. Gives the first instant and the names of the schedules. TryLater
-        while a shot of the one that stands is in the air.
+        The caller is the pool's writer; `read` is what it has read already, the pool before its leases. Gives the
+        first instant and the names of the schedules. TryLater while a shot of the one that stands is in the air.
         """
         for _ in range(LOOKS):
-            state = self.ledger.pool(pool)
-            leases = [lease for lease in self.ledger.leases(pool) if also is None or lease.id != also.id]
+            state, leases = read or (self.ledger.pool(pool), self.ledger.leases(pool))
+            read = None
             now = self.now()
-            first = failsafe_instant([*leases, *([also] if also else [])], now)
+            others = [lease for lease in leases if also is None or lease.id != also.id]
+            first = failsafe_instant([*others, *([also] if also else [])], now)
             names = schedule_names(pool)
             if first != state.failsafe_at:
                 self.let_it_fire(state, now)
             if first is None:
                 self.failsafes.delete(names)
             else:
-                self._put_failsafe(pool, first, now)
-            self.ledger.set_failsafe(pool, first)
+                self._put_failsafe(pool, first, now, armed=first == state.failsafe_at)
             # Schedules know no generation: look again whether it still is what it was set for.
-            if self.ledger.pool(pool).generation == state.generation:
+            noted = first is not None and first == state.failsafe_at
+            after = self.ledger.pool(pool) if noted else self.ledger.set_failsafe(pool, first)
+            if (after.generation, after.failsafe_at) == (state.generation, first):
                 return first, (() if first is None else names)
         raise TryLater(f"the leases of pool {pool} keep changing while its failsafe is set")
 
@@ -125,7 +132,9 @@ class Desk:
         put = []
         for schedule in (close_schedule(lease, self.doors), *warn_schedules(lease, self.doors)):
             if schedule.at > self.now() + NEAREST:
-                self.windows.put(schedule)
+                # The planner has put what ends a window's lease.
+                if lease.window is None or self.windows.read(schedule.name) != schedule:
+                    self.windows.put(schedule)
                 put.append(schedule.name)
         return tuple(put)
 
@@ -137,10 +146,12 @@ class Desk:
         """Take away whatever would still open, warn or close a lease."""
         self.windows.delete(names_of(lease.id, self.doors))
 
-    def _put_failsafe(self, pool: str, first: datetime, now: datetime) -> None:
+    def _put_failsafe(self, pool: str, first: datetime, now: datetime, *, armed: bool) -> None:
+        """Each shot is read back, with AWS; one that was `armed` before and reads as it should is not put again."""
         for shot in self._shots(pool, first):
             # A nearer one was armed before and is about to fire; Scheduler takes none in the past.
-            if shot.at > now + NEAREST:
+            ahead = shot.at > now + NEAREST
+            if ahead and not (armed and self.failsafes.read(shot.name) == shot):
                 self.failsafes.put_and_read_back(shot)
 
     def _shots(self, pool: str, first: datetime) -> tuple[Schedule, ...]:

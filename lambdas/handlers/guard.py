@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from handlers import (
-    at_init,  # noqa: F401 -- every event needs it
+    at_init,
     telling,
 )
 from handlers.capacity import Seen
@@ -169,3 +169,11 @@ def _connect() -> "Connection":
     from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415 -- only where it matters
 
     return connect(ENVIRONMENT.cluster_name)
+
+
+def _connected() -> None:
+    """Each sweep looks at instances."""
+    _watch().capacity.instances.connect()
+
+
+at_init.make(_connected)

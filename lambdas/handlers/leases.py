@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from handlers import at_init  # noqa: F401 -- every event needs it
+from handlers import at_init
 from handlers.desk import Desk, desk
 from handlers.leases_changes import change
 from handlers.leases_closing import disarm, receipt, restore_experiments, settle
@@ -36,3 +36,6 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
         "step done", extra={"step": name, "outcome": done.get("outcome"), "reason": done.get("reason")}
     )
     return done
+
+
+at_init.make(desk)

@@ -103,8 +103,8 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
 
 def _hold_again(lease: Lease, desk: Desk) -> None:
     """Another round for nodes that did not come: their money is set aside again before they are asked for."""
-    for _ in range(LOOKS):
-        found = desk.ledger.lease(lease.pool, lease.id)
+    for look in range(LOOKS):
+        found = desk.ledger.lease(lease.pool, lease.id) if look else lease
         if found is None or not found.granted or not found.missing:
             return
         now, terms, pool = desk.now(), desk.terms(found.pool), desk.ledger.pool(found.pool)
@@ -185,7 +185,7 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
         desk.ledger.opened_by(command.pool, lease.id, command.id)
         desk.ledger.decide(command.pool, decision)
         return decision
-    desk.arm(command.pool, also=lease)
+    desk.arm(command.pool, also=lease, read=(pool, leases))
     desk.ledger.grant(
         lease,
         decision,
@@ -193,20 +193,18 @@ def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
         budget=budgets[lease.period],
         fence=fence,
         why=entry(lease, "lease-granted", command.by, f"granted {lease.called()}", answer.reason, now),
+        also=_opens(lease, terms),
     )
-    if lease.window is not None:
-        because = f"window {lease.window} opens at {terms.clock(lease.opens)}"
-        desk.ledger.append_audit(
-            entry(
-                lease,
-                "window-opens",
-                f"window {lease.window}",
-                f"opens pool {lease.pool}",
-                because,
-                lease.opens,
-            )
-        )
     return decision
+
+
+def _opens(lease: Lease, terms: Terms) -> list[Entry]:
+    """What the trail says of a window; nothing of a lease of nobody's plan."""
+    if lease.window is None:
+        return []
+    window = f"window {lease.window}"
+    because = f"{window} opens at {terms.clock(lease.opens)}"
+    return [entry(lease, "window-opens", window, f"opens pool {lease.pool}", because, lease.opens)]
 
 
 def _changes(command: Command, desk: Desk) -> Changes:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from handlers import (
-    at_init,  # noqa: F401 -- every event needs it
+    at_init,
     nodegroups_missing,
 )
 from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
@@ -228,4 +228,17 @@ def _said(written: Written) -> str:
     return f"{change}: {written.target.reason}"
 
 
-STEPS = {"Scale": scale, "AwaitNodes": await_nodes, "Replace": replace, "Release": release}
+def warm(_run: Mapping[str, object], _capacity: Capacity) -> dict[str, object]:
+    """Step Warm: this worker has started, and waits for a run that comes to it soon. Changes nothing."""
+    return {}
+
+
+STEPS = {"Warm": warm, "Scale": scale, "AwaitNodes": await_nodes, "Replace": replace, "Release": release}
+
+
+def _connected() -> None:
+    """AwaitNodes looks at instances."""
+    deployed().instances.connect()
+
+
+at_init.make(_connected)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from handlers import (
-    at_init,  # noqa: F401 -- every event needs it
+    at_init,
     environment,
     telling,
 )
@@ -187,6 +187,11 @@ def tell(run: Mapping[str, object], _voice: Voice) -> dict[str, object]:
     return {"announced": True, "kind": again.kind}
 
 
+def warm(_run: Mapping[str, object], _voice: Voice) -> dict[str, object]:
+    """Step Warm: this worker has started, and waits for a run that comes to it soon. Says nothing."""
+    return {}
+
+
 def _furthest(lease: Lease, voice: Voice) -> datetime | None:
     """How far the lease may be extended; None where nobody knows, for want of a price."""
     from lamplighter.domain import extension  # noqa: PLC0415 -- only to warn
@@ -324,5 +329,8 @@ STEPS = {
     "AnnounceChange": announce_change,
     "AnnounceReplacement": announce_replacement,
     "Tell": tell,
+    "Warm": warm,
     "Warn": warn,
 }
+
+at_init.make(_voice)

@@ -85,6 +85,8 @@ class LabFunctions(Construct):
                 *p.sizing(),
             ],
             memory_mib=WAITED_FOR,
+            # What lets it start ahead; later than that it is no use to anybody, and its end is no news.
+            events_good_for=Duration.minutes(1),
         )
         self.cluster = self._function(
             "cluster",

@@ -1,5 +1,7 @@
 """OpenLab, the picture: Admit, ArmFailsafe, Scale, AwaitNodes, ApplyGpuSettings, AwaitGpus, Validate, Announce.
 
+Two states before Admit and Validate let functions start that are needed soon.
+
 A failure of ours closes the lease; a shortage outside degrades it: what came is opened, the rest is released
 (ordered and held no more), and the round is made again every five minutes, from ArmFailsafe on, until all is
 there or the lease is over; a run with a long history hands its lease on to a new one before that. What is
@@ -56,7 +58,7 @@ class OpenLab(Construct):
         settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
         await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 600))
         # Two minutes at smoke, three hours with dcgmi's level 4; what is ready is to be said at once.
-        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(2, 1400, 10))
+        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(1, 1430, 10))
         aloud = steps.step("AnnounceReplacement", "notices", "Say which nodes go, and why", BRIEF)
         empty = steps.step("Empty", "cluster", "Empty the nodes whose GPUs failed", Poll(10, 180))
         replace = steps.step("Replace", "nodegroups", "Change them for fresh ones, once", Poll(10, 90))
@@ -108,7 +110,11 @@ class OpenLab(Construct):
 
         admit.next(is_granted)
         arm.next(scale).next(is_in_force)
-        await_nodes.next(settings).next(await_gpus).next(validate).next(is_all_well)
+        # Each starts while the steps before its own work: a second and more that nobody waits for.
+        warm = steps.warm("WarmNodegroups", "nodegroups", "Start the function that orders the nodes", admit)
+        warm_notices = steps.warm("WarmNotices", "notices", "Start the function that says it", validate)
+        await_nodes.next(settings).next(await_gpus).next(warm_notices)
+        validate.next(is_all_well)
         aloud.next(empty).next(replace).next(await_nodes)
         diagnose.next(announce).next(is_missing)
         self.workflow = state_machine(
@@ -116,7 +122,7 @@ class OpenLab(Construct):
             "Workflow",
             workflow="open",
             names=names,
-            start=admit,
+            start=warm,
             comment="Opens a pool for a lease, proves its GPUs and says so",
             timeout=LONGEST,
         )

@@ -18,7 +18,7 @@ NOT_YET = "TryLater"
 NOTHING: Mapping[str, str] = {}
 # Lambda ends a function long before; this is for an answer that got lost.
 LOST_AFTER = Duration.minutes(15)
-# A poll of 2 s that slows down asks every 3 s after half a minute and every 10 s after five minutes.
+# A poll of 1 s that slows down asks every 2 s after half a minute and every 10 s after five minutes.
 SLOWER = 1.03
 
 
@@ -100,6 +100,25 @@ class WorkflowSteps:
             max_delay=Duration.seconds(patience.at_most) if patience.at_most else None,
             max_attempts=patience.tries,
         )
+        return task
+
+    def warm(self, name: str, function: str, comment: str, following: sfn.IChainable) -> tasks.LambdaInvoke:
+        """The state `name`: lets a worker of a function start for a step that comes soon, and waits for nothing.
+
+        Where Lambda refuses, that step starts cold.
+        """
+        task = tasks.LambdaInvoke(
+            self._scope,
+            name,
+            comment=comment,
+            lambda_function=self._functions[function],
+            invocation_type=tasks.LambdaInvocationType.EVENT,
+            payload=sfn.TaskInput.from_object({"step": "Warm", "run": {}}),
+            result_path=sfn.JsonPath.DISCARD,
+            retry_on_service_exceptions=False,
+        )
+        task.add_catch(following, errors=["States.ALL"], result_path=sfn.JsonPath.DISCARD)
+        task.next(following)
         return task
 
     def fail(self, step: tasks.LambdaInvoke, name: str, comment: str) -> None:

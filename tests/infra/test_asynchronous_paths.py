@@ -31,14 +31,14 @@ def test_every_rule_gives_up_in_time_and_into_the_queue(controller: Template) ->
 
 
 def invoked_without_waiting(controller: Template) -> set[str]:
-    """By rules, by schedules and by CloudFormation; workflows wait for what they call."""
+    """By rules, by schedules and by CloudFormation; workflows wait for what they call but for what lets it start."""
     by_rules = {str(target["Arn"]) for _, target in targets(controller)}
     return {
         function["FunctionName"].removeprefix("gpu-lab-")
         for name, function in controller.of_type("AWS::Lambda::Function").items()
         for function in [function["Properties"]]
         if any(name in arn for arn in by_rules)
-    } | {"cluster", "notices", "deploy"}
+    } | {"cluster", "nodegroups", "notices", "deploy"}
 
 
 def test_no_function_acts_on_an_event_that_lay_about(controller: Template) -> None:
@@ -51,6 +51,7 @@ def test_no_function_acts_on_an_event_that_lay_about(controller: Template) -> No
     assert ages == {
         "cluster": FIVE_MINUTES,
         "guard": FIVE_MINUTES,
+        "nodegroups": 60,
         "planner": AN_HOUR,
         "notices": FIVE_MINUTES,
         "deploy": FIVE_MINUTES,

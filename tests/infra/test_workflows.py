@@ -21,6 +21,8 @@ OPEN = [
     "Release",
     "HandOn",
 ]
+#: States that let a function start: which, and before which step.
+WARM = {"WarmNodegroups": ("nodegroups", "Admit"), "WarmNotices": ("notices", "Validate")}
 #: What a function is handed beside its step's name and the run.
 ALSO = {name: {"execution.$": "$$.Execution.Id"} for name in ("ArmFailsafe", "HandOn")}
 CLOSE = [
@@ -66,7 +68,7 @@ def tasks_along(workflow: dict[str, Any]) -> list[str]:
             name = next((way for way in steps if way not in seen and way != "MarkLeaked"), None)
         else:
             name = state.get("Next")
-    return [name for name in seen if workflow["States"][name]["Type"] == "Task"]
+    return [name for name in seen if workflow["States"][name]["Type"] == "Task" and name not in WARM]
 
 
 @pytest.mark.parametrize("workflow", STEPS)
@@ -92,6 +94,24 @@ def test_a_poll_is_a_retry_and_a_final_no_is_never_repeated(workflow: str) -> No
         slows_down = name == "Validate"
         assert (poll["BackoffRate"] > 1, poll.get("MaxDelaySeconds", 0) <= 10) == (slows_down, True)
         assert trouble["ErrorEquals"] == ["States.ALL"]
+
+
+@pytest.mark.parametrize("name", WARM)
+def test_a_function_starts_before_it_is_needed_and_nothing_waits_for_it(name: str) -> None:
+    found = workflows()["open"]["States"]
+    function, following = WARM[name]
+    parameters = found[name]["Parameters"]
+    assert (parameters["InvocationType"], parameters["Payload"]) == ("Event", {"step": "Warm", "run": {}})
+    assert parameters["FunctionName"].endswith(f":function:{function}")
+    assert found[name]["Next"] == following
+    # Where Lambda refuses, the step starts cold; the run's state stays as it is.
+    assert found[name]["Catch"] == [{"ErrorEquals": ["States.ALL"], "ResultPath": None, "Next": following}]
+    assert (found[name]["ResultPath"], found[name].get("Retry")) == (None, None)
+
+
+def test_an_opening_begins_with_the_function_that_orders_nodes() -> None:
+    assert workflows()["open"]["StartAt"] == "WarmNodegroups"
+    assert workflows()["open"]["States"]["AwaitGpus"]["Next"] == "WarmNotices"
 
 
 def test_proof_of_zero_is_sought_for_more_than_half_an_hour() -> None:

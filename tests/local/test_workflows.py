@@ -25,6 +25,10 @@ QUIET = {
 }
 def handler(event, context):
     folder, step = pathlib.Path(FOLDER), event["step"]
+    if step == "Warm":
+        with open(folder / "warmed", "a") as warmed:
+            warmed.write(context.function_name + "\\n")
+        return {}
     with open(folder / "calls", "a") as calls:
         calls.write(json.dumps(event) + "\\n")
     script = json.loads((folder / "script").read_text())
@@ -85,6 +89,11 @@ class Workflows:
     def steps(self) -> list[str]:
         return [call["step"] for call in self.calls]
 
+    @property
+    def warmed(self) -> list[str]:
+        """The functions that were asked to start, in this and earlier runs."""
+        return (self._folder / "warmed").read_text().splitlines()
+
     def closes(self) -> list[dict[str, Any]]:
         """The commands of the CloseLab runs."""
         found = self._aws.call("stepfunctions", "list_executions", stateMachineArn=self.arns["close"])
@@ -118,6 +127,7 @@ def test_an_opening_without_trouble_goes_through_every_step_once(lab: Workflows)
         "Announce",
     ]
     assert set(lab.calls[-1]["run"]["results"]) == set(lab.steps[:-1])
+    assert lab.warmed == ["nodegroups", "notices"]
 
 
 def test_a_refusal_is_announced_and_orders_nothing(lab: Workflows) -> None:

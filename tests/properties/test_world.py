@@ -1,10 +1,12 @@
 """The world itself: a whole window in it, and that it fails loudly where it does not know a call."""
 
 from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 
 import boto3
 import pytest
 
+from tests.world import machines
 from tests.world.outside import NotInTheWorld
 from tests.world.world import World
 
@@ -32,6 +34,50 @@ def test_a_window_opens_runs_and_closes() -> None:
         said = " ".join(text for _, _, text in world.said)
         assert "is open" in said
         assert "is closing" in said
+
+
+def test_functions_start_ahead_of_the_steps_that_people_wait_for() -> None:
+    with World(LAB, NOON) as world:
+        steps: dict[str, list[str]] = {"nodegroups": [], "notices": []}
+        world.functions.seen = lambda made, _outcome: steps.get(made.function, []).append(made.step)
+        world.run(timedelta(hours=9))
+
+        assert steps["nodegroups"][:2] == ["Warm", "Scale"]
+        assert steps["notices"][:2] == ["Warm", "Announce"]
+        assert [steps[name].count("Warm") for name in steps] == [1, 1]
+
+
+def test_images_of_the_first_checks_come_while_gpus_are_set_up_and_take_nothing_of_their_time() -> None:
+    # Ready to GPUs is nearly all that the ladder has; no more than 90 s of it are charged.
+    with patch.object(machines, "GPUS_READY", (118.0, 118.0)), World(LAB, NOON) as world:
+        world.kubernetes.check_runs = (10.0, 11.0)
+        asked: list[tuple[str, datetime]] = []
+        adds = world.kubernetes._add
+        world.kubernetes._add = lambda pod: (
+            asked.append((pod.name.rpartition("-")[0], world.now)),
+            adds(pod),
+        )
+        world.run(timedelta(hours=8, minutes=30))
+
+        order = [name for name, _ in asked if name.startswith(("ahead", "nvidia", "vector"))]
+        at = dict(asked)
+        assert order == ["ahead-cuda-sample", "nvidia-smi", "vectoradd"]
+        assert at["nvidia-smi"] - at["ahead-cuda-sample"] > timedelta(seconds=90)
+        assert [text for _, _, text in world.said if "not proven" in text] == []
+        assert all(world.kubernetes._is_gone(pod) for pod in world.kubernetes.pods.values())
+
+
+def test_how_often_a_schedule_is_put_changes_nothing_else_that_is_left_to_chance() -> None:
+    ready = []
+    for again in (0, 3):
+        with World(LAB, NOON, seed=5) as world:
+            world.run(timedelta(minutes=1))
+            for name, entry in list(world.scheduler.entries.items()) * again:
+                world.scheduler.update_schedule(**{**entry.asked, "Name": name})
+            world.run(timedelta(hours=9))
+            ready.append(world.said)
+
+    assert ready[0] == ready[1]
 
 
 def test_the_same_seed_is_the_same_history() -> None:

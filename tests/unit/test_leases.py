@@ -16,7 +16,7 @@ from handlers.nodegroups import release
 from handlers.notices import Voice, announce, warn
 from lamplighter.adapters.aws.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.adapters.aws.schedules import UPDATABLE, Schedules
 from lamplighter.domain import announcement_opening, instant
 from lamplighter.domain.budget import Budget
 from lamplighter.domain.charge import Charge
@@ -27,7 +27,7 @@ from lamplighter.domain.node_time import NodeTime
 from lamplighter.domain.pool import PoolState
 from lamplighter.domain.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed, TryLater
-from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
 
 MINUTE = timedelta(minutes=1)
 OPENING = {"opens": None, "closes": None, "lease": None, "for_seconds": 7200, "nodes": 2}
@@ -146,6 +146,36 @@ def test_without_an_armed_failsafe_nobody_gets_a_lease(lab: LabOnMoto) -> None:
 
     assert ledger(lab).leases("gpu") == []
     assert held(lab) == Money.zero("USD")
+
+
+def test_a_failsafe_that_stands_is_only_read_and_what_became_of_its_shots_is_put_right(
+    lab: LabOnMoto,
+) -> None:
+    admitted = step(lab, "Admit", asks(lab))
+    armed = schedules()
+    scheduler = boto3.client("scheduler")
+    written: list[str] = []
+    scheduler.meta.events.register(
+        "provide-client-params.scheduler.*",
+        lambda params, **_: written.append(params["Name"]) if "Target" in params else None,
+    )
+    dead = f"arn:aws:sqs:{boto3.client('sqs').meta.region_name}:123456789012:dead"
+    watched = replace(desk(lab), failsafes=Schedules("lab", ROLE, dead, scheduler))
+    run = {"command": asks(lab), "results": {"Admit": admitted}}
+
+    STEPS["ArmFailsafe"](run, watched)
+    assert written == []
+
+    gone, off = sorted(armed)[:2]
+    scheduler.delete_schedule(GroupName="lab", Name=gone)
+    found = scheduler.get_schedule(GroupName="lab", Name=off)
+    asked = {key: value for key, value in found.items() if key in UPDATABLE}
+    scheduler.update_schedule(**{**asked, "State": "DISABLED"})
+    written.clear()
+    STEPS["ArmFailsafe"](run, watched)
+    assert {*written} == {gone, off}
+    assert scheduler.get_schedule(GroupName="lab", Name=off)["State"] == "ENABLED"
+    assert {name: at for name, at in schedules().items() if name in armed} == armed
 
 
 def test_the_same_command_gets_the_same_lease_and_holds_once(lab: LabOnMoto) -> None:

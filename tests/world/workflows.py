@@ -22,6 +22,7 @@ Asks = float | tuple[str, Json]
 Done = Callable[[Json | None, StatesError | None], None]
 LIMITS = Limits()
 START_EXECUTION = "arn:aws:states:::states:startExecution"
+INVOKE = "arn:aws:states:::lambda:invoke"
 
 
 @dataclass
@@ -53,6 +54,7 @@ class StepFunctions:
         self.executions: dict[tuple[str, str], Execution] = {}
         self.running = 0
         self.invoke: Callable[[str, Json, Done], None] = lambda _arn, _event, _done: None
+        self.invoke_async: Callable[[str, Json], None] = lambda _arn, _event: None
 
     def start_execution(self, *, stateMachineArn: str, name: str, input: str) -> Json:  # noqa: A002
         workflow = stateMachineArn.rpartition(":")[2]
@@ -123,6 +125,11 @@ class StepFunctions:
                 name=given.get("Name", name),
                 input=json.dumps(given["Input"]),
             )
+            self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
+            return
+        if resource == INVOKE:
+            assert given["InvocationType"] == "Event"
+            self.invoke_async(given["FunctionName"], given["Payload"])
             self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
             return
         if not resource.startswith("arn:aws:lambda:"):

@@ -227,6 +227,7 @@ class World:
 
     def _wire(self) -> None:
         self.workflows.invoke = self.functions.invoke
+        self.workflows.invoke_async = self.functions.invoke_async
         self.scheduler.deliver = self._deliver
         self.machines.event = self._auto_scaling_event
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
@@ -20,7 +21,17 @@ class Instances:
     """The instances of the account and region."""
 
     def __init__(self, ec2: "EC2Client | None" = None) -> None:
-        self._ec2: EC2Client = ec2 or client("ec2")
+        self._given = ec2
+
+    @cached_property
+    def _ec2(self) -> "EC2Client":
+        """Made on first use: EC2's model takes longer to read than all the others together, and few events ask EC2."""
+        made: EC2Client = self._given or client("ec2")
+        return made
+
+    def connect(self) -> None:
+        """Make the client now."""
+        self._ec2  # noqa: B018 -- kept once it is made
 
     def of_nodegroup(self, cluster: str, nodegroup: str) -> tuple[Instance, ...]:
         """Every instance that carries the pool's tags, the ended ones of the last hour included."""

@@ -27,7 +27,7 @@ from lamplighter.domain import instant
 from lamplighter.domain.audit import Entry
 from lamplighter.domain.commands import Decision
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.pool import Fence, Phase
+from lamplighter.domain.pool import Fence, Phase, PoolState
 from lamplighter.errors import Stale, TryLater
 
 LOCK_LASTS = timedelta(seconds=60)
@@ -154,14 +154,13 @@ class Ledger(
         """What is being done with the pool, for people to read; nothing is decided by it."""
         self._table.update(items.pool_key(pool), items.STATE, "SET #phase = :phase", phase=phase.value)
 
-    def set_failsafe(self, pool: str, first: datetime | None) -> None:
-        """Note when the armed failsafe fires, or that none is armed."""
+    def set_failsafe(self, pool: str, first: datetime | None) -> PoolState:
+        """Note when the armed failsafe fires, or that none is armed; gives the pool as it is with that."""
+        key = items.pool_key(pool)
         if first is None:
-            self._table.update(items.pool_key(pool), items.STATE, "REMOVE #failsafe_at")
-            return
-        self._table.update(
-            items.pool_key(pool), items.STATE, "SET #failsafe_at = :at", at=items.milliseconds(first)
-        )
+            return items.pool_state(pool, self._table.update(key, items.STATE, "REMOVE #failsafe_at"))
+        at = items.milliseconds(first)
+        return items.pool_state(pool, self._table.update(key, items.STATE, "SET #failsafe_at = :at", at=at))
 
     def append_audit(self, entry: Entry) -> None:
         """Add what happened; entries are never changed."""

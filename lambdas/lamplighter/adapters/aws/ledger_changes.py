@@ -30,11 +30,19 @@ class LedgerChanges(LedgerReads):
     """The transactions of the ledger."""
 
     def grant(
-        self, lease: Lease, decision: Decision, *, pool: PoolState, budget: Budget, fence: Fence, why: Entry
+        self,
+        lease: Lease,
+        decision: Decision,
+        *,
+        pool: PoolState,
+        budget: Budget,
+        fence: Fence,
+        why: Entry,
+        also: Sequence[Entry] = (),
     ) -> Lease:
         """Admit a lease as decided on `pool` and `budget` as they were read; Conflict when either moved.
 
-        Conflict also where somebody paused the lab or skipped the window since.
+        Conflict also where somebody paused the lab or skipped the window since. `also` are more entries of the trail.
         """
         granted = replace(lease, generation=pool.generation + 1)
         self._table.transact(
@@ -47,7 +55,7 @@ class LedgerChanges(LedgerReads):
                 self._next_generation(pool, fence, Phase.OPENING),
                 self._budget(budget.holding(lease.hold, lease.owner)),
                 self._decided(lease.pool, decision),
-                self._entry(why),
+                *map(self._entry, (why, *also)),
                 *nobody_forbids(self._table, granted, why.at),
             ]
         )
