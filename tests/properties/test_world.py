@@ -7,6 +7,7 @@ import boto3
 import pytest
 
 from tests.world import machines
+from tests.world.kubernetes import Pod
 from tests.world.outside import NotInTheWorld
 from tests.world.world import World
 
@@ -53,11 +54,13 @@ def test_images_of_the_first_checks_come_while_gpus_are_set_up_and_take_nothing_
         world.kubernetes.check_runs = (10.0, 11.0)
         asked: list[tuple[str, datetime]] = []
         adds = world.kubernetes._add
-        world.kubernetes._add = lambda pod: (
-            asked.append((pod.name.rpartition("-")[0], world.now)),
-            adds(pod),
-        )
-        world.run(timedelta(hours=8, minutes=30))
+
+        def noted(pod: Pod) -> None:
+            asked.append((pod.name.rpartition("-")[0], world.now))
+            adds(pod)
+
+        with patch.object(world.kubernetes, "_add", noted):
+            world.run(timedelta(hours=8, minutes=30))
 
         order = [name for name, _ in asked if name.startswith(("ahead", "nvidia", "vector"))]
         at = dict(asked)

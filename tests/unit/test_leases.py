@@ -169,7 +169,7 @@ def test_a_failsafe_that_stands_is_only_read_and_what_became_of_its_shots_is_put
     gone, off = sorted(armed)[:2]
     scheduler.delete_schedule(GroupName="lab", Name=gone)
     found = scheduler.get_schedule(GroupName="lab", Name=off)
-    asked = {key: value for key, value in found.items() if key in UPDATABLE}
+    asked: dict[str, Any] = {key: value for key, value in found.items() if key in UPDATABLE}
     scheduler.update_schedule(**{**asked, "State": "DISABLED"})
     written.clear()
     STEPS["ArmFailsafe"](run, watched)
