@@ -78,6 +78,30 @@ def test_another_table_is_denied_in_aws_s_words(aws):
     }
 
 
+def test_a_secret_may_be_named_with_or_without_the_letters_that_aws_adds(aws):
+    arn = aws.call("secretsmanager", "create_secret", Name="lab/slack", SecretString="s")["ARN"]
+    short = arn.rpartition("-")[0]
+    reader = role(aws, "reader", allow("secretsmanager:GetSecretValue", f"{short}-??????"))
+    for name in (arn, short, "lab/slack"):
+        said = aws.call("secretsmanager", "get_secret_value", role=reader, SecretId=name)
+        assert said["SecretString"] == "s", name
+    aws.call("secretsmanager", "create_secret", Name="lab/slack-2", SecretString="t")
+    with pytest.raises(ClientError, match="secretsmanager:GetSecretValue"):
+        aws.call("secretsmanager", "get_secret_value", role=reader, SecretId="lab/slack-2")
+
+
+def test_a_trail_is_named_in_two_ways(aws):
+    aws.bucket("trails")
+    arn = aws.call("cloudtrail", "create_trail", Name="trail", S3BucketName="trails")["TrailARN"]
+    reader = role(
+        aws, "reader", *(allow(f"cloudtrail:{verb}", arn) for verb in ("GetTrail", "GetEventSelectors"))
+    )
+    aws.call("cloudtrail", "get_trail", role=reader, Name=arn)
+    aws.call("cloudtrail", "get_event_selectors", role=reader, TrailName=arn)
+    with pytest.raises(ClientError, match="cloudtrail:GetEventSelectors"):
+        aws.call("cloudtrail", "get_event_selectors", role=reader, TrailName="other")
+
+
 def test_only_the_leading_keys_of_a_condition_may_be_written(aws):
     table(aws)
     keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SLACK", "SLACK#*"]}}

@@ -30,8 +30,9 @@ ON_ONE_CLOUD = (
 )
 #: The first of those that share a cloud waits for it, and on a busy machine for a long time.
 SECONDS = 900
-#: The first of the day of misfortunes waits for all of its stories, whose clock goes the slower the busier the machine.
-DAY_SECONDS = 2400
+#: The first of these waits for many pools or nodes at once, whose clock goes the slower the busier the machine.
+CROWDED = ("misfortunes", "test_causes", "test_big_pool")
+CROWDED_SECONDS = 2400
 #: Their cloud, while it runs.
 _STARTED: list[Cloud] = []
 
@@ -48,15 +49,13 @@ class ByCloud(LoadScopeScheduling):  # type: ignore[misc]
         return _cloud(Path(nodeid.partition("::")[0]))
 
 
-#: What each process of the session judged.
-JUDGED = Path(__file__).parents[2] / ".build" / "judged"
 #: Files of which a test has passed.
 _PASSED: set[str] = set()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     if not hasattr(session.config, "workerinput"):
-        shutil.rmtree(JUDGED, ignore_errors=True)
+        shutil.rmtree(judged.FOLDER, ignore_errors=True)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -69,26 +68,26 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Each process says what it judged; a call that nobody could judge fails the session."""
     worker = getattr(session.config, "workerinput", {}).get("workerid", "")
     if worker or not session.config.pluginmanager.has_plugin("dsession"):
-        judged.write(JUDGED, worker or "main")
-    if not worker and not session.exitstatus and judged.not_judged(judged.read(JUDGED)):
+        judged.write(judged.FOLDER, worker or "main")
+    if not worker and not session.exitstatus and judged.not_judged(judged.read(judged.FOLDER)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def _problems() -> list[str]:
     """What could not be judged; of a session in which every scenario passed also what none exercised."""
-    every = judged.read(JUDGED)
+    every = judged.read(judged.FOLDER)
     whole = {Path(each) for each in _PASSED} >= _scenarios()
     return judged.not_judged(every) + (judged.not_exercised(every, judged.reasons()) if whole else [])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    every = judged.read(JUDGED)
+    every = judged.read(judged.FOLDER)
     if not every.calls:
         return
     missing = len(every.missing())
     terminalreporter.write_line(
         f"policies: {every.calls} calls judged, {len(every.exercised)} lines exercised, {missing} not,"
-        f" {sum(every.not_judged.values())} calls not judged: {JUDGED.relative_to(Path.cwd())}"
+        f" {sum(every.not_judged.values())} calls not judged: {judged.FOLDER.relative_to(Path.cwd())}"
     )
     for problem in _problems():
         terminalreporter.write_line(problem, red=True)
@@ -104,7 +103,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if Path(__file__).parent in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cloud)
-        seconds = DAY_SECONDS if item.path.parent.name == FIRST else SECONDS
+        seconds = CROWDED_SECONDS if {item.path.parent.name, item.path.stem} & set(CROWDED) else SECONDS
         item.add_marker(pytest.mark.timeout(seconds))
         # How its threads end, when a clock is stopped, is no matter of a scenario.
         item.add_marker(pytest.mark.filterwarnings("ignore:Exception in thread"))

@@ -1,7 +1,7 @@
 """Which statements of which roles the scenarios exercised, put together from all processes of a session.
 
 A line is what one statement says of one action and one resource, with the names of labs and pools taken out.
-Clouds that a scenario starts as a program of its own (`local up`, `local demo`) judge as well, and leave no record.
+The demo's program leaves a record too (judged_program.py); the clouds of `local up` judge as well, and leave none.
 """
 
 import json
@@ -18,6 +18,8 @@ import yaml
 from local.aws.authorization.record import RECORD
 
 LIST = Path(__file__).with_name("not_exercised.yaml")
+FOLDER = Path(__file__).parents[2] / ".build" / "judged"
+"""What each process of a session judged."""
 _STACK = re.compile(r"(.+)-(?:cluster|controller|slack)")
 _ARN = re.compile(r"arn:aws:([\w-]*):[\w-]*:\w*:")
 _REGION = re.compile(r"LAB-[a-z]{2}-[a-z]+-\d-")

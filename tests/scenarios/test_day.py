@@ -41,7 +41,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     report: Path = tmp_path_factory.mktemp("day") / "report.json"
     begun = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "cli.main", "local", "demo", "--json", str(report)],
+        [sys.executable, "-m", "tests.scenarios.judged_program", "local", "demo", "--json", str(report)],
         capture_output=True,
         text=True,
         check=False,

@@ -20,7 +20,7 @@ def trouble(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         [
             sys.executable,
             "-m",
-            "cli.main",
+            "tests.scenarios.judged_program",
             "local",
             "demo",
             "--act",

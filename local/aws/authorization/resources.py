@@ -94,6 +94,12 @@ def _ids(member: str, placeholder: str) -> Callable[[Members, State], Named]:
     return names
 
 
+def _trail(members: Members, _: State) -> Named:
+    name = members.get("Name") or members.get("TrailName")
+    if name:
+        yield name if name.startswith(ARN) else {"TrailName": name}
+
+
 def _schedule(members: Members, _: State) -> Named:
     if members.get("Name"):
         yield {"GroupName": members.get("GroupName") or "default", "ScheduleName": members["Name"]}
@@ -192,7 +198,7 @@ def _none(_: Members, __: State) -> Named:
 
 _NAMES: dict[tuple[str, str], Callable[[Members, State], Named]] = {
     ("autoscaling", "autoscalinggroup"): _auto_scaling_group,
-    ("cloudtrail", "trail"): _ids("Name", "TrailName"),
+    ("cloudtrail", "trail"): _trail,
     ("dynamodb", "index"): _index,
     ("dynamodb", "stream"): _stream,
     ("dynamodb", "table"): _table,

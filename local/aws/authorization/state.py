@@ -67,9 +67,13 @@ class State:
         return str(found.hash_key_attr)
 
     def secret_name(self, name: str) -> str:
-        """A secret's name with the six letters that AWS adds; as it is where there is no such secret."""
+        """A secret's name with the six letters that AWS adds; as it is where there is no such secret.
+
+        It may be named by an ARN without them
+        (https://docs.aws.amazon.com/secretsmanager/latest/apireference/API_GetSecretValue.html).
+        """
         for arn, secret in self._secrets().items():
-            if name in (arn, secret.name):
+            if name in (arn, arn.rpartition("-")[0], secret.name):
                 return str(secret.arn).rpartition(":secret:")[2]
         return name.rpartition(":secret:")[2]
 
