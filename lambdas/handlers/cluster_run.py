@@ -4,7 +4,7 @@ Owns how a run is read and when it is over; the steps decide everything else.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from handlers.environment import ENVIRONMENT
@@ -28,8 +28,8 @@ class Run:
     pool: str
     lease: str | None
     results: Document
-    ledger: Ledger | None = None
-    """The worker's own; left out, each call makes a client of its own."""
+    worker_ledger: Ledger | None = field(default=None, kw_only=True)
+    """With the one client of the worker; left out, each look into the ledger makes one of its own."""
 
     @classmethod
     def read(cls, run: Document, ledger: Ledger | None = None) -> "Run":
@@ -41,7 +41,7 @@ class Run:
         if not pool:
             raise BadInput("command.pool: no pool is named, name the pool that this run is about")
         lease = admitted.get("id") or command.get("lease")
-        return cls(str(pool), str(lease) if lease else None, results, ledger)
+        return cls(str(pool), str(lease) if lease else None, results, worker_ledger=ledger)
 
     @property
     def window(self) -> str | None:
@@ -75,7 +75,7 @@ class Run:
 
     def books(self) -> Ledger:
         """The ledger itself."""
-        return self.ledger or Ledger(ENVIRONMENT.ledger_table)
+        return self.worker_ledger or Ledger(ENVIRONMENT.ledger_table)
 
     def begin(self, stage: Stage, of: int) -> None:
         """A stage of the warm-up begins, for people to see; in a later round it has begun already."""

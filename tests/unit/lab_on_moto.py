@@ -240,8 +240,8 @@ class Busy(NodeGroups):
     def scale(self, name: str, target: int) -> str:
         raise TryLater(f"EKS is busy with {name}, not at {target}")
 
-    def bound(self, name: str, maximum: int, desired: int) -> str:
-        raise TryLater(f"EKS is busy with {name}, not at {maximum} around {desired}")
+    def bound(self, name: str, maximum: int, desired: int, token: str | None = None) -> str:
+        raise TryLater(f"EKS is busy with {name}, not at {maximum} around {desired} ({token})")
 
 
 _make_client = boto3.client
