@@ -85,6 +85,8 @@ class Gathered:
     in_progress: list[InProgress] = field(default_factory=list)
     explained: set[str] = field(default_factory=set)
     """Nodes whose state has a finding already; what else is wrong on them follows from it."""
+    told: set[str] = field(default_factory=set)
+    """Pods of which a finding about something else tells, such as one about their node."""
     unclear: list[str] = field(default_factory=list)
     """What is not as expected and cannot be told, as sentences."""
     lacking: list[str] = field(default_factory=list)

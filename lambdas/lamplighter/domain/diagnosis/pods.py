@@ -73,6 +73,7 @@ def _own_cause(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | No
         cause = software.resolved(snapshot, node, symptom.cause)
         about = snapshot.name if cause == "wrong-ami" else pod.called
         gathered.found(cause, about, f"{pod.called}: {symptom.said}")
+        gathered.told.add(pod.called)
         return True
     if said := workloads.pull_failure(snapshot, pod):
         gathered.found("image-pull-failed", pod.called, said)
@@ -171,8 +172,7 @@ def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
 def unexplained(snapshot: Snapshot, gathered: Gathered) -> None:
     """At the end: pods that fail, or run and do not get ready, and of which no rule has said why."""
     under_way = {each.about for each in gathered.in_progress}
-    told = under_way | {called for names in gathered.objects.values() for called in names}
-    told |= {line.partition(" ")[0].rstrip(":") for said in gathered.evidence.values() for line in said}
+    told = under_way | gathered.told | {called for names in gathered.objects.values() for called in names}
     quiet = not gathered.objects and not gathered.unclear
     for pod in snapshot.pods:
         if pod.healthy or pod.phase in {"", "Pending"} or pod.node in gathered.explained | under_way:
