@@ -65,19 +65,22 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Each process says what it judged; a call that nobody could judge fails the session."""
+    """Each process says what it judged; what nobody could judge, and what is missing, fail the session."""
     worker = getattr(session.config, "workerinput", {}).get("workerid", "")
     if worker or not session.config.pluginmanager.has_plugin("dsession"):
         judged.write(judged.FOLDER, worker or "main")
-    if not worker and not session.exitstatus and judged.not_judged(judged.read(judged.FOLDER)):
+    if not worker and not session.exitstatus and _problems():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def _problems() -> list[str]:
     """What could not be judged; of a session in which every scenario passed also what none exercised."""
     every = judged.read(judged.FOLDER)
-    whole = {Path(each) for each in _PASSED} >= _scenarios()
-    return judged.not_judged(every) + (judged.not_exercised(every, judged.reasons()) if whole else [])
+    return judged.not_judged(every) + (judged.not_exercised(every, judged.reasons()) if _whole() else [])
+
+
+def _whole() -> bool:
+    return {Path(each) for each in _PASSED} >= _scenarios()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -91,6 +94,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     )
     for problem in _problems():
         terminalreporter.write_line(problem, red=True)
+    for said in judged.in_vain(every, judged.reasons()) if _whole() else []:
+        terminalreporter.write_line(said)
 
 
 def _scenarios() -> set[Path]:

@@ -139,17 +139,20 @@ def not_judged(judged: Judged) -> list[str]:
 
 
 def not_exercised(judged: Judged, listed: Iterable[Reason]) -> list[str]:
-    """A sentence for each line that is missing without a reason, and for each reason that fits none."""
-    listed, missing = list(listed), judged.missing()
+    """A sentence for each line that is missing without a reason."""
+    listed = list(listed)
     return [
-        *(
-            f"No scenario exercises {line!r}, and {LIST.name} does not say why."
-            for line in sorted(missing)
-            if not any(fnmatchcase(line, each.lines) for each in listed)
-        ),
-        *(
-            f"{LIST.name} lists {each.lines!r}, and nothing that is missing fits it."
-            for each in listed
-            if not any(fnmatchcase(line, each.lines) for line in missing)
-        ),
+        f"No scenario exercises {line!r}, and {LIST.name} does not say why."
+        for line in sorted(judged.missing())
+        if not any(fnmatchcase(line, each.lines) for each in listed)
+    ]
+
+
+def in_vain(judged: Judged, listed: Iterable[Reason]) -> list[str]:
+    """A sentence for each reason that fits none: what fails by chance is exercised in some sessions only."""
+    missing = judged.missing()
+    return [
+        f"{LIST.name} lists {each.lines!r}, and nothing that is missing fits it."
+        for each in listed
+        if not any(fnmatchcase(line, each.lines) for line in missing)
     ]
