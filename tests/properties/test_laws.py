@@ -3,6 +3,7 @@
 A history is a list of steps; what is broken is told by tests/world/laws.py.
 """
 
+import os
 import random
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.lengths import SEED, examples
 from tests.world.history import History, Step, history, play
 
-HISTORIES, PARTS = 10_000, 20
+HISTORIES, PARTS = int(os.environ.get("LAMPLIGHTER_HISTORIES", "10000")), 20
 
 
 @pytest.mark.timeout(3600)
