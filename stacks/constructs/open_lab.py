@@ -58,7 +58,7 @@ class OpenLab(Construct):
         settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
         await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 600))
         # Two minutes at smoke, three hours with dcgmi's level 4; what is ready is to be said at once.
-        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(1, 1430, 10))
+        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(1, 1400, 10))
         aloud = steps.step("AnnounceReplacement", "notices", "Say which nodes go, and why", BRIEF)
         empty = steps.step("Empty", "cluster", "Empty the nodes whose GPUs failed", Poll(10, 180))
         replace = steps.step("Replace", "nodegroups", "Change them for fresh ones, once", Poll(10, 90))

@@ -75,7 +75,7 @@ BREAKAGES = (
         2,
         "a lease is granted before the failsafe is moved",
         f"{HANDLERS}/leases_granting.py",
-        "    desk.arm(command.pool, also=lease)\n",
+        "    desk.arm(command.pool, also=lease, read=(pool, leases))\n",
         "",
     ),
     Breakage(
