@@ -71,7 +71,9 @@ class Alarms:
     def _count(self, topic: str) -> None:
         """The count of a message arrives later, with the minute in which the message was sent."""
         dimension = {"Name": "TopicName", "Value": topic}
-        datum = {"MetricName": METRIC, "Dimensions": [dimension], "Value": 1, "Timestamp": self._now()}
+        # moto's times have no zone, and are compared with those of a request.
+        sent = self._now().replace(tzinfo=None)
+        datum = {"MetricName": METRIC, "Dimensions": [dimension], "Value": 1, "Timestamp": sent}
 
         def arrives() -> None:
             self._backend().put_metric_data(NAMESPACE, [datum])
@@ -105,7 +107,7 @@ class Alarms:
             about = {each.name: each.value for each in datum.dimensions}
             if (datum.namespace, datum.name, about.get("TopicName")) != (NAMESPACE, METRIC, _topic(alarm)):
                 continue
-            age = int((now - datum.timestamp.timestamp()) // alarm.period)
+            age = int((now - datum.timestamp.replace(tzinfo=UTC).timestamp()) // alarm.period)
             if 0 <= age < len(sums) and isinstance(datum, MetricDatum):
                 sums[age] = (sums[age] or 0) + datum.value
         return sums

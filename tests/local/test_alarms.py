@@ -1,6 +1,7 @@
 """An alarm on a topic's silence, as CloudWatch judges it: at once when it is new, and by what has arrived."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from moto.sns.models import sns_backends
@@ -51,6 +52,22 @@ class Watched:
     def wait(self, minutes: float) -> None:
         self._aws.clock.sleep(minutes * 60)
 
+    def counted(self) -> float:
+        """The messages of the last ten minutes, as whoever asks CloudWatch is told."""
+        now = self._aws.clock.now()
+        found = self._aws.call(
+            "cloudwatch",
+            "get_metric_statistics",
+            Namespace="AWS/SNS",
+            MetricName="NumberOfMessagesPublished",
+            Dimensions=[{"Name": "TopicName", "Value": "alive"}],
+            StartTime=now - timedelta(minutes=10),
+            EndTime=now,
+            Period=60,
+            Statistics=["Sum"],
+        )
+        return sum(point["Sum"] for point in found["Datapoints"])
+
     @property
     def state(self) -> str:
         [found] = self._aws.call("cloudwatch", "describe_alarms", AlarmNames=["silent"])["MetricAlarms"]
@@ -95,6 +112,15 @@ def test_what_was_said_a_moment_ago_is_not_known_yet(watched: Watched) -> None:
     watched.wait(2)
 
     assert watched.state == "OK"
+
+
+def test_who_asks_is_told_of_a_message_once_it_is_counted(watched: Watched) -> None:
+    watched.say()
+    assert watched.counted() == 0
+
+    watched.wait(3)
+
+    assert watched.counted() == 1
 
 
 def test_one_that_passes_over_what_is_missing_never_pages(watched: Watched) -> None:
