@@ -245,6 +245,22 @@ STORIES = {
         ),
         seed=7388,
     ),
+    # EKS drains what somebody took by hand for a quarter of an hour, while a window gets nodes of its own.
+    "somebody takes a node on which people work just as a window opens": History(
+        (
+            Step("dead", "big", number=3, minutes=40, name="leases"),
+            Step("broken", "gpu", minutes=3),
+            Step("deploy", "gpu", minutes=1),
+            Step("wait", minutes=15),
+            Step("ahead", "gpu", number=1, minutes=15),
+            Step("working", "gpu", number=2, minutes=40),
+            Step("asks", "big", number=1, minutes=15),
+            Step("by-hand", "gpu", minutes=90),
+            Step("open", "gpu", minutes=3),
+        ),
+        seed=5029,
+        variant="spring",
+    ),
     "nodes start without a lease, and nobody hears of it": History(
         (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
     ),

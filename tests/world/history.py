@@ -408,6 +408,7 @@ class Play:
     def _by_hand(self, step: Step) -> None:
         """Somebody sets the size of a pool, at EKS or at the group itself."""
         nodegroup = self.world.eks.nodegroups[self.world.lab.nodegroup_name(step.pool)]
+        self.laws.by_hand.setdefault(step.pool, []).append(self.world.now)
         most = nodegroup.sizes["maxSize"]
         size = min(step.number, most)
         try:

@@ -58,7 +58,8 @@ class Laws(LawsAtOnce):
         for since, until in self.truth.exposed(pool, self.world.now):
             began = max([at for at in self.excused.get(pool, []) if since <= at <= until], default=since)
             took = self.late(pool, began, until)
-            if took > CLOSED_WITHIN:
+            by_hand = any(since - TAKEN_AWAY <= at <= until for at in self.by_hand.get(pool, []))
+            if took > (TAKEN_AWAY if by_hand else CLOSED_WITHIN):
                 self._break(1, f"pool {pool} ran nodes without a lease from {since:%d %H:%M:%S} to "
                                f"{until:%d %H:%M:%S}, {took} of it without any trouble")  # fmt: skip
 

@@ -45,6 +45,8 @@ class LawsAtOnce(LawsOfMoney):
         self.moved: set[str] = set()
         """Windows that a deploy moved: what was planned for them before is older than the lab."""
         self.paused: list[tuple[datetime, datetime | None]] = []
+        self.by_hand: dict[str, list[datetime]] = {}
+        """When somebody set the size of a pool."""
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody took its nodes or its schedules away by hand."""
         self.taken_away: dict[str, datetime] = {}
