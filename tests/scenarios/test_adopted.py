@@ -125,6 +125,10 @@ def test_a_second_lab_cannot_claim_the_same_node_group(adopted: LabDay, tmp_path
 
 
 def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDay, tmp_path: Path) -> None:
+    eks = adopted.api("eks")
+    adopted.until_updated()
+    eks.update_nodegroup_config(clusterName=CLUSTER, nodegroupName=GROUP, scalingConfig={"desiredSize": 0})
+    adopted.until_updated()
     stranger = adopted.command("adopt", CLUSTER, GROUP)
     assert stranger.code == 0
     assert "note: whether an autoscaler manages the group is not known" in stranger.stderr
@@ -149,8 +153,6 @@ def test_adopt_prints_a_lab_file_and_names_what_stands_in_the_way(adopted: LabDa
     pool = labfile.load(printed).pools["gpu"]
     assert (pool.instance_type, pool.auto_scaling_group) == ("g5.xlarge", BEHIND)
 
-    eks = adopted.api("eks")
-    adopted.until_updated()
     eks.update_nodegroup_config(
         clusterName=CLUSTER, nodegroupName=GROUP, scalingConfig={"minSize": 1, "desiredSize": 1}
     )
