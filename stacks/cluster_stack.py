@@ -19,7 +19,7 @@ from lamplighter.lab_cluster import SystemNodes
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
 from stacks.constructs.denied_sizing import deny_sizing
-from stacks.constructs.deploy_steps import deploy_step, node_role_step, pools_step, version_step
+from stacks.constructs.deploy_steps import deploy_step, node_role_step, pools_step, version_of
 from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
 from stacks.constructs.gatekeeper import gatekeeper
 from stacks.constructs.gpu_pool import GpuPool
@@ -203,13 +203,9 @@ class ClusterStack(Stack):
             cluster_name=control_plane.name,
             subnets=network.private_subnets,
             template=template,
-            version=version_step(
-                template,
-                cluster_name=control_plane.name,
-                nodegroup=spec.name,
-                template=template,
-                function=keeper,
-            ).get_att_string("Version"),
+            version=version_of(
+                template, cluster_name=control_plane.name, nodegroup=spec.name, function=keeper
+            ),
             desired=nodes.nodes,
             role_name=role.get_att_string("RoleName"),
             policies=policies,

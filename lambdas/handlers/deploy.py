@@ -59,10 +59,9 @@ def _desired_size(event: Event) -> Answer:
         return Answer(name)
     pool = _pool_of(nodegroup) if event["RequestType"] == "Update" else None
     about_to_come = deploy_mark.justified(pool) if pool else 0
-    groups = NodeGroups(cluster)
-    if groups.read(nodegroup) is None:
-        return Answer(name, data={"DesiredSize": 0})
-    return Answer(name, data={"DesiredSize": max(present_size(groups, nodegroup), about_to_come)})
+    found = NodeGroups(cluster).read(nodegroup)
+    size = max(present_size(found), about_to_come) if found else 0
+    return Answer(name, data={"DesiredSize": size})
 
 
 def _edit(event: Event) -> Answer:

@@ -15,6 +15,7 @@ from handlers.deploy_answer import Answer
 from lamplighter import clock
 from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.domain.capacity import NodeGroup
 from lamplighter.errors import OutsideFailed, TryLater
 
 # What replaces nodes, as CloudFormation sees it.
@@ -27,12 +28,9 @@ _TOLD = re.compile(r".* at (\d+) of (\d+)")
 Properties = Mapping[str, str]
 
 
-def present_size(nodegroups: NodeGroups, name: str) -> int:
-    """The nodes that are asked for now; 0 where there is no such node group."""
-    found = nodegroups.read(name)
-    if found is None:
-        return 0
-    group = AutoScaling().group_of(nodegroups.cluster, name)
+def present_size(found: NodeGroup) -> int:
+    """The nodes that the node group is asked for now."""
+    group = AutoScaling().group_of(found.cluster, found.name)
     return group.desired if group else found.desired
 
 
@@ -71,7 +69,7 @@ def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -
     found = nodegroups.read(name)
     if found is None or (found.maximum == most and token is None):
         return
-    desired = present_size(nodegroups, name)
+    desired = present_size(found)
     update, why = "", "it is not begun"
     for _ in range(LOOKS):
         try:

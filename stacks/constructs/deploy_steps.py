@@ -59,12 +59,10 @@ def node_role_step(
     )
 
 
-def version_step(
-    scope: Construct, *, cluster_name: str, nodegroup: str, template: LaunchTemplate, function: Function
-) -> CustomResource:
-    """Its `Version` is the launch template's for the node group: another one only where the template says another."""
-    return deploy_step(
-        scope,
+def version_of(template: LaunchTemplate, *, cluster_name: str, nodegroup: str, function: Function) -> str:
+    """The template's version for the node group: another one only where the template says something else."""
+    step = deploy_step(
+        template,
         "Version",
         kind="Version",
         function=function,
@@ -75,6 +73,7 @@ def version_step(
             "Latest": template.resource.attr_latest_version_number,
         },
     )
+    return step.get_att_string("Version")
 
 
 def pools_step(scope: Construct, pools: Mapping[str, Pool], *, function: Function) -> CustomResource:

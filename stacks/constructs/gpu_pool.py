@@ -12,7 +12,7 @@ from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
-from stacks.constructs.deploy_steps import deploy_step, node_role_step, version_step
+from stacks.constructs.deploy_steps import deploy_step, node_role_step, version_of
 from stacks.constructs.functions import Function
 from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec
 
@@ -64,13 +64,7 @@ class GpuPool(Construct):
         template.node.add_dependency(gate)
         # Right before the write: for as long as the pool is kept still, nobody can open it.
         size.node.add_dependency(gate, template)
-        version = version_step(
-            template,
-            cluster_name=cluster_name,
-            nodegroup=spec.name,
-            template=template,
-            function=gatekeeper,
-        ).get_att_string("Version")
+        version = version_of(template, cluster_name=cluster_name, nodegroup=spec.name, function=gatekeeper)
         # CloudFormation sends EKS either these or new nodes, never both in one update.
         sizes = deploy_step(
             self,
