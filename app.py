@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from lamplighter import labfile
-from lamplighter.lab import Lab
-from lamplighter.lab_channels import Slack
+from lamplighter.lab.channels import Slack
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
 from stacks import bytecode, runtime_python
 from stacks.assembly import lab_path, synth
 

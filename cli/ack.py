@@ -6,8 +6,8 @@ import typer
 
 from cli import changes, deployment, known_names
 from cli.options import AsJson, LabName
-from lamplighter.domain.commands import Verb
-from lamplighter.domain.words import open_words
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.words import open_words
 from lamplighter.errors import BadInput
 
 

@@ -12,12 +12,14 @@ import typer
 from cli import printing
 from cli.options import AsJson
 from cli.printing import say
-from lamplighter import data, labfile
+from lamplighter import data
 from lamplighter.data import prices
-from lamplighter.domain import device_plugin, gpu_sharing
-from lamplighter.domain.adoption import Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
+from lamplighter.domain.gpu import device_plugin
+from lamplighter.domain.gpu import sharing as gpu_sharing
+from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
 from lamplighter.errors import BadInput, OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
 
 POOL = "gpu"
 CURRENCY = "USD"

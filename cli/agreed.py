@@ -12,9 +12,9 @@ import typer
 
 from cli import printing
 from cli.deployment import Deployment
-from lamplighter.domain.counted import counted
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.lease_schedules import unopened
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.notices.counted import counted
+from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.errors import Refused
 
 

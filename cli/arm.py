@@ -13,12 +13,12 @@ from cli.options import AsJson, LabName, Yes
 from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.aws.nodegroups import NodeGroups
-from lamplighter.domain.breach import Action, Breach
-from lamplighter.domain.commands import Verb
-from lamplighter.domain.guard import sweep
-from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.words import reason
+from lamplighter.domain.guard.breach import Action, Breach
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.instant import told_by
-from lamplighter.domain.words import reason
 from lamplighter.errors import BadInput
 
 TOUCHES = frozenset({Action.CLOSE, Action.TERMINATE, Action.RESTORE_SIZES})

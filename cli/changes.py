@@ -7,8 +7,8 @@ import typer
 
 from cli import orders, printing
 from cli.deployment import Deployment
-from lamplighter.domain.commands import WHOLE_LAB, Verb
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.commands.command import WHOLE_LAB, Verb
+from lamplighter.domain.leases.lease import Lease
 
 
 def give(

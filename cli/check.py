@@ -10,13 +10,14 @@ import typer
 
 from cli import check_year, printing
 from cli.options import AsJson
-from lamplighter import clock, labfile
-from lamplighter.domain import gpu_sharing
-from lamplighter.domain.counted import counted, write_duration
-from lamplighter.lab import Lab
-from lamplighter.lab_schema import schema
-from lamplighter.lab_types import write_amount, write_time
-from lamplighter.lab_windows import Window
+from lamplighter import clock
+from lamplighter.domain.gpu import sharing as gpu_sharing
+from lamplighter.domain.notices.counted import counted, write_duration
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
+from lamplighter.lab.reading.schema import schema
+from lamplighter.lab.types import write_amount, write_time
+from lamplighter.lab.windows import Window
 
 NOTE = "note: "
 

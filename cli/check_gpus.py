@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.gpu_sharing import offer
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.gpu.sharing import offer
+from lamplighter.lab.model import Lab
 
 
 def overlapping(lab: Lab, opened: Iterable[PlannedWindow]) -> Iterator[str]:

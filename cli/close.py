@@ -8,9 +8,9 @@ from cli import agreed, close_all, deployment, known_names, meant, orders, print
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
 from lamplighter.clock import sleep
-from lamplighter.domain.commands import Decision, Verb
-from lamplighter.domain.lease import OVER, Lease, LeaseState
-from lamplighter.domain.orders import closing
+from lamplighter.domain.commands.command import Decision, Verb
+from lamplighter.domain.commands.orders import closing
+from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.errors import Refused
 
 WAIT_POLL_SECONDS = 2

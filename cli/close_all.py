@@ -9,9 +9,9 @@ from cli import agreed, orders, printing
 from cli.deployment import Deployment
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.clock import sleep
-from lamplighter.domain.commands import Verb
-from lamplighter.domain.counted import counted
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.notices.counted import counted
 from lamplighter.errors import Refused
 
 WAIT_POLL_SECONDS = 2

@@ -8,8 +8,8 @@ from cli.cost_account import Account
 from cli.options import AsJson, LabName
 from lamplighter.data import standing
 from lamplighter.domain.instant import written
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.unguarded import unguarded
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.unguarded import unguarded
 
 
 def command(as_json: AsJson = False, lab_name: LabName = None) -> None:

@@ -1,6 +1,6 @@
 """What `cost` and `status` say about money, read from ledger and AWS: one value, nothing decided.
 
-Sums are domain/statement.py's, the meter's domain/metering.py's.
+Sums are domain/money/statement.py's, the meter's domain/money/metering.py's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,16 +14,17 @@ from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.calendars.kept import beside
-from lamplighter.domain import planner, statement
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.charge import counted_from, counted_to, grants
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.metering import Run, meter, runs
-from lamplighter.domain.money import Money, Period, period_of
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.price import Price
-from lamplighter.domain.statement import Ahead, Row
-from lamplighter.domain.terms import Terms
+from lamplighter.domain.calendar import planner
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money import statement
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.charge import counted_from, counted_to, grants
+from lamplighter.domain.money.metering import Run, meter, runs
+from lamplighter.domain.money.money import Money, Period, period_of
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.price import Price
+from lamplighter.domain.money.statement import Ahead, Row
 
 
 @dataclass(frozen=True)

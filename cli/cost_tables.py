@@ -7,12 +7,12 @@ from typing import Any
 from cli import printing
 from cli.cost_account import Account
 from lamplighter.data import standing
-from lamplighter.domain.counted import counted
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.money import Money
-from lamplighter.domain.outlook import Refusal
-from lamplighter.domain.statement import Ahead, Row
-from lamplighter.domain.unguarded import CURRENCY, unguarded
+from lamplighter.domain.calendar.outlook import Refusal
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.statement import Ahead, Row
+from lamplighter.domain.money.unguarded import CURRENCY, unguarded
+from lamplighter.domain.notices.counted import counted
 
 
 def show(account: Account, receipts: Sequence[dict[str, Any]]) -> None:

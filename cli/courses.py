@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lamplighter.errors import BadInput, OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 if TYPE_CHECKING:
-    from lamplighter.domain.course_calendar import Course
+    from lamplighter.domain.calendar.course import Course
 
 
 def of(lab: Lab) -> "Mapping[str, Course]":

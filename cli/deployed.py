@@ -5,10 +5,10 @@ from datetime import datetime
 
 from cli.deployment import Deployment
 from lamplighter.adapters.calendars.kept import beside
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.live import Deployed
-from lamplighter.domain.price import known_price
-from lamplighter.domain.terms import Terms, terms
+from lamplighter.domain.calendar.live import Deployed
+from lamplighter.domain.leases.terms import Terms, terms
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.price import known_price
 from lamplighter.errors import BadInput
 
 

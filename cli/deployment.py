@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo
 from cli import elsewhere, known_names
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client
 from lamplighter.adapters.aws.cloudformation import Stack, Stacks
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.meant import pool_meant, window_meant
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.commands.meant import pool_meant, window_meant
 from lamplighter.errors import BadInput, OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient

@@ -13,8 +13,8 @@ import typer
 from cli import deployment, known_names, printing
 from cli.deployment import Deployment
 from cli.options import LabName
+from lamplighter.domain.checks.verdicts.tool_output import decoded
 from lamplighter.domain.diagnosis import Diagnosis, Snapshot, diagnose
-from lamplighter.domain.tool_output import decoded
 from lamplighter.errors import BadInput
 
 

@@ -17,15 +17,16 @@ from rich.text import Text
 
 from cli.options import AsJson, LabName
 from cli.printing import as_json as print_json
-from lamplighter import clock, labfile
+from lamplighter import clock
 from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import Caller
 from lamplighter.domain.doctor.line import Line, Outcome, Unread
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.lab.reading import file as labfile
 
 if TYPE_CHECKING:
     from lamplighter.adapters.doctor.collect import Examination
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 LAB = "lab.yaml"
 COLOURS = {Outcome.OK: "green", Outcome.NOT_OK: "bold red", Outcome.NOT_KNOWN: "yellow"}

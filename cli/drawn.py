@@ -14,11 +14,11 @@ from rich.panel import Panel
 from rich.text import Text
 
 from cli import printing
-from lamplighter.domain.counted import counted
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.instant import told_by
-from lamplighter.domain.pool import Phase
-from lamplighter.domain.progress import Stage
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.notices.counted import counted
+from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.stages import StageState, StageView

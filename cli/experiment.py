@@ -7,7 +7,7 @@ import typer
 
 from cli import agreed, deployment, experiment_orders, known_names, printing
 from cli.options import AsJson, LabName, Yes
-from lamplighter.domain.changes import clock_of
+from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.experiments.report import conclusion, document, markdown
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
 from lamplighter.domain.instant import told_by

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from cli import orders
 from cli.deployment import Deployment
-from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.experiments.admission import affected, decide, ground
 from lamplighter.domain.experiments.catalogue import CATALOGUE, find
 from lamplighter.domain.experiments.plan import Plan

@@ -6,10 +6,10 @@ import typer
 
 from cli import deployment, known_names, meant, orders, printing
 from cli.options import AsJson, LabName
-from lamplighter.domain.commands import Verb
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.orders import extending
+from lamplighter.domain.commands.words import extend_words
 from lamplighter.domain.instant import written
-from lamplighter.domain.orders import extending
-from lamplighter.domain.words import extend_words
 
 
 def command(

@@ -7,7 +7,7 @@ import typer
 from cli import deployment, known_names, printing
 from cli.options import AsJson, LabName
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import OVER, Lease
+from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.views.lease_view import LeaseView
 
 

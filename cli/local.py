@@ -230,7 +230,7 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _readable(lab: str) -> None:
-    from lamplighter import labfile  # noqa: PLC0415
+    from lamplighter.lab.reading import file as labfile  # noqa: PLC0415
 
     labfile.load(lab)
 

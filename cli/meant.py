@@ -2,8 +2,8 @@
 
 from cli import known_names
 from cli.deployment import Deployment
-from lamplighter.domain.lease import OVER, Lease
-from lamplighter.domain.meant import lease_meant
+from lamplighter.domain.commands.meant import lease_meant
+from lamplighter.domain.leases.lease import OVER, Lease
 
 
 def lease(

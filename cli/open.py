@@ -13,13 +13,13 @@ from cli.deployment import Deployment
 from cli.leases import document
 from cli.options import AsJson, LabName
 from lamplighter.clock import sleep
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.commands import Command, Decision, Verb
-from lamplighter.domain.counted import counted
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Decision, Verb
+from lamplighter.domain.commands.orders import opening
+from lamplighter.domain.commands.words import OpenWords, open_words
 from lamplighter.domain.instant import told_by, written
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.orders import opening
-from lamplighter.domain.words import OpenWords, open_words
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.notices.counted import counted
 from lamplighter.errors import BadInput
 
 WAIT_POLL_SECONDS = 2

@@ -8,10 +8,10 @@ from cli.deployment import Deployment
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.aws.commands_api import CommandsApi
 from lamplighter.clock import monotonic, sleep
-from lamplighter.domain import asked, orders
-from lamplighter.domain.caller import Caller
-from lamplighter.domain.commands import WHOLE_LAB, Command, Decision, Verb
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.commands import asked, orders
+from lamplighter.domain.commands.caller import Caller
+from lamplighter.domain.commands.command import WHOLE_LAB, Command, Decision, Verb
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, OutsideFailed
 
 DECISION_SECONDS = 60

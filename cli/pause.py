@@ -9,8 +9,8 @@ import typer
 from cli import agreed, changes, deployment, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
-from lamplighter.domain.commands import Verb
-from lamplighter.domain.words import pause_words
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.words import pause_words
 
 
 def command(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cli.reference_example import example
 from cli.reference_page import page
-from lamplighter.lab_schema import schema
+from lamplighter.lab.reading.schema import schema
 
 
 def generated() -> dict[Path, str]:

@@ -13,11 +13,11 @@ from typing import get_args
 
 from pydantic.fields import FieldInfo
 
-from lamplighter.lab import Lab
-from lamplighter.lab_channels import Slack
-from lamplighter.lab_keys import bare, fields
-from lamplighter.lab_types import Part
-from lamplighter.lab_windows import Window
+from lamplighter.lab.channels import Slack
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.keys import bare, fields
+from lamplighter.lab.types import Part
+from lamplighter.lab.windows import Window
 
 WIDTH = 100
 NAME = "gpu-lab"

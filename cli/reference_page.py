@@ -7,10 +7,10 @@ from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from lamplighter.domain.counted import write_duration
-from lamplighter.lab import Lab
-from lamplighter.lab_keys import bare, fields
-from lamplighter.lab_types import Part
+from lamplighter.domain.notices.counted import write_duration
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.keys import bare, fields
+from lamplighter.lab.types import Part
 
 HEAD = """\
 # lab.yaml

@@ -14,10 +14,10 @@ import typer
 
 from cli import courses
 from cli.options import LabName
-from lamplighter import labfile
-from lamplighter.domain.simulation import simulate
+from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.errors import BadInput
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
 
 _RFC_3339 = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]:[0-5][0-9])(?:\.([0-9]+))?"

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from cli import deployed, deployment, printing
 from cli.deployment import Deployment
 from cli.simulate import instant, write_document
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.changes import clock_of, paused_at
-from lamplighter.domain.live import live
+from lamplighter.domain.calendar.changes import clock_of, paused_at
+from lamplighter.domain.calendar.live import live
+from lamplighter.domain.money.budget import Budget
 from lamplighter.errors import BadInput
 
 A_WEEK = timedelta(days=7)

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from lamplighter.domain import zones
-from lamplighter.domain.calendar import Code
-from lamplighter.domain.simulation import Simulation
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.occurrences import Code
+from lamplighter.domain.calendar.simulation import Simulation
+from lamplighter.lab.model import Lab
 
 LETTERS = ascii_lowercase + ascii_uppercase
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

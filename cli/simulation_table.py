@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 from cli import printing
 from lamplighter.domain import zones
-from lamplighter.domain.simulation import Simulation, rfc3339
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.simulation import Simulation, rfc3339
+from lamplighter.lab.model import Lab
 
 
 def show(lab: Lab, simulation: Simulation) -> None:

@@ -7,8 +7,8 @@ import typer
 from cli import agreed, changes, deployment, known_names
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
-from lamplighter.domain.commands import Verb
-from lamplighter.domain.words import date_and_reason
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.words import date_and_reason
 
 
 def command(

@@ -12,11 +12,11 @@ import typer
 
 from cli import agreed, deployment, printing, slack_manifest
 from cli.options import AsJson, LabName
-from lamplighter import labfile
 from lamplighter.adapters.aws.cloudformation import Stacks
 from lamplighter.errors import BadInput
-from lamplighter.lab import Lab
-from lamplighter.lab_channels import Slack
+from lamplighter.lab.channels import Slack
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
 
 HELP = """The Slack app: what to paste into Slack, and where its secrets go.
 

@@ -15,10 +15,10 @@ from cli.options import AsJson, LabName
 from cli.status_gpus import SAID, show
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.aws.view_reading import Reading
-from lamplighter.domain.changes import clock_of, paused_at
+from lamplighter.domain.calendar.changes import clock_of, paused_at
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.instant import written
-from lamplighter.domain.pool import Phase
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.errors import BadInput

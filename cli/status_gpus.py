@@ -11,10 +11,10 @@ from functools import partial
 
 from cli import printing
 from cli.deployment import Deployment
-from lamplighter.domain.counted import counted
+from lamplighter.domain.checks.gpu_proof import Proof, together
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.instant import told_by, written
-from lamplighter.domain.proof import Proof, together
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.notices.counted import counted
 
 LOOKED_AT = 40
 """So many of a pool's last proofs make its trend."""

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from cli import printing
-from lamplighter.domain.verdict import Verdict
-from lamplighter.domain.verdict_of import PARSERS, verdict_of
+from lamplighter.domain.checks.verdicts.of import PARSERS, verdict_of
+from lamplighter.domain.checks.verdicts.verdict import Verdict
 from lamplighter.errors import BadInput
 
 

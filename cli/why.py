@@ -11,9 +11,9 @@ from cli import deployment, known_names, printing
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.domain import instant
-from lamplighter.domain.counted import counted
-from lamplighter.domain.timetable import Timetable
-from lamplighter.domain.why import Explanation, explain
+from lamplighter.domain.audit.why import Explanation, explain
+from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.domain.notices.counted import counted
 from lamplighter.errors import BadInput
 
 REACHES_BACK = timedelta(days=14)

@@ -11,11 +11,11 @@ from cli import deployment, known_names, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import warm_up
-from lamplighter.domain.changes import Pause, Skip, clock_of, paused_at, said_because
+from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.lease_schedules import opens_at, unopened
-from lamplighter.domain.warm_up import gpus_expected
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.warm_up import gpus_expected
+from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.errors import BadInput
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from cli import deployed, deployment
 from cli.simulate import write_whole
 from lamplighter.domain import zones
-from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.counted import counted
-from lamplighter.domain.live import live
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.live import live
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.notices.counted import counted
+from lamplighter.lab.model import Lab
 
 if TYPE_CHECKING:
     from icalendar import Event

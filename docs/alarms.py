@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lamplighter.domain.breach import Rule
+from lamplighter.domain.guard.breach import Rule
 
 Template = Mapping[str, Any]
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from importlib.resources import files
 
-from lamplighter.domain import gpus
-from lamplighter.domain.checks import BUDGETS, DCGM_4, LADDERS, LEVEL_4_SECONDS, Check
-from lamplighter.domain.checks_budget import SET_UP_AT_MOST, THERE_BEFORE
-from lamplighter.domain.checks_manifests import PULL_SECONDS
+from lamplighter.domain.checks.ladder import BUDGETS, DCGM_4, LADDERS, LEVEL_4_SECONDS, Check
+from lamplighter.domain.checks.manifests import PULL_SECONDS
+from lamplighter.domain.checks.time_limit import SET_UP_AT_MOST, THERE_BEFORE
+from lamplighter.domain.gpu import instance_types as gpus
 
 HEAD = """# The ladder of checks
 

@@ -1,10 +1,10 @@
 """The reference page of the experiments, from their catalogue: what each changes, shows and breaks."""
 
-from lamplighter.domain.counted import counted, write_duration
 from lamplighter.domain.experiments.admission import PROOF
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
 from lamplighter.domain.experiments.rails import AFTER_END
 from lamplighter.domain.experiments.run import MARGIN
+from lamplighter.domain.notices.counted import counted, write_duration
 
 HEAD = f"""# The experiments
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from cli import reference
 from docs import alarms, causes, checks, commands, doctor, events, experiments, faults, notices, permissions
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks import cost
 
 ROOT = Path(__file__).resolve().parents[1]

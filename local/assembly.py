@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lamplighter import labfile
 from lamplighter.errors import BadInput, OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
 from local.aws.assets import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent

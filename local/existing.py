@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from local.assembly import Assembly, StackTemplate, synthesise
 
 #: What a pool's group is made of where the lab leaves it to AWS.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aws_cdk import App, Aspects, Stack, Tags
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.cluster_stack import ClusterStack
 from stacks.constructs.log_retention import KeepLogsShort
 from stacks.controller_stack import ControllerStack

@@ -11,11 +11,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from lamplighter.domain import device_plugin
-from lamplighter.domain.gpu_sharing import chart_values
-from lamplighter.domain.node_group_edit import NodeGroupSides
-from lamplighter.lab import Lab
-from lamplighter.lab_cluster import SystemNodes
+from lamplighter.domain.gpu import device_plugin
+from lamplighter.domain.gpu.sharing import chart_values
+from lamplighter.domain.pool.node_group_edit import NodeGroupSides
+from lamplighter.lab.cluster import SystemNodes
+from lamplighter.lab.model import Lab
 from stacks.constructs.add_ons import AddOns
 from stacks.constructs.control_plane import ControlPlane
 from stacks.constructs.denied_sizing import deny_sizing

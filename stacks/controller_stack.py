@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.constructs.alarms import Alarms
 from stacks.constructs.change import ChangeLab
 from stacks.constructs.channels import Channels

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter.data import prices, standing
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 HOURS = Decimal(730)
 MINUTES_IN = {"minute": Decimal(1), "hour": Decimal(60), "day": Decimal(1440)}

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks import built_folder, bytecode
 from stacks.layer import CHECKOUT
 

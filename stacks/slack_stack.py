@@ -8,8 +8,8 @@ from aws_cdk import Aws, CfnOutput, Duration, Fn, RemovalPolicy, SecretValue, St
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from lamplighter.lab import Lab
-from lamplighter.lab_channels import Slack
+from lamplighter.lab.channels import Slack
+from lamplighter.lab.model import Lab
 from stacks.constructs import throttle
 from stacks.constructs.accepted import accept
 from stacks.constructs.functions import Function, FunctionCode

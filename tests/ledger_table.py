@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from lamplighter.adapters.aws import ledger_items as items
+from lamplighter.adapters.aws.ledger import items
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from lamplighter.adapters.aws.ledger import Ledger
-    from lamplighter.domain.lease import Lease
-    from lamplighter.domain.proof import Proof
+    from lamplighter.adapters.aws.ledger.ledger import Ledger
+    from lamplighter.domain.checks.gpu_proof import Proof
+    from lamplighter.domain.leases.lease import Lease
 
 
 def create(dynamodb: "DynamoDBClient", name: str) -> None:

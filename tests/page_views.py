@@ -6,16 +6,16 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import Texts
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import Phase, PoolState, SeenGpus
-from lamplighter.domain.progress import Noted, Stage
-from lamplighter.domain.proof import Proof
-from lamplighter.domain.statement import Row
-from lamplighter.domain.target import Target
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.statement import Row
+from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views import lease_view, receipt_view
 from lamplighter.domain.views.lab_view import (
     BudgetView,

@@ -11,7 +11,7 @@ from contextlib import suppress
 import boto3
 
 from lamplighter.errors import BadInput
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 __all__ = ["Lab", "boto3", "make"]
 

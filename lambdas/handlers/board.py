@@ -6,16 +6,14 @@ batch comes again: what was done before is not done twice. No workflow ever wait
 
 from collections.abc import Callable, Iterable, Mapping
 
-from handlers import (
-    at_init,  # noqa: F401 -- every event needs it
-    board_answers,
-    board_channel,
-    board_leases,
-    board_waiting,
-)
-from handlers.board_desk import Board, board
-from handlers.board_events import moved
-from handlers.logs import logger
+from handlers import at_init  # noqa: F401 -- every event needs it
+from lamplighter.application.board import answers as board_answers
+from lamplighter.application.board import channel as board_channel
+from lamplighter.application.board import leases as board_leases
+from lamplighter.application.board import waiting as board_waiting
+from lamplighter.application.board.desk import Board, board
+from lamplighter.application.board.events import moved
+from lamplighter.application.logs import logger
 from lamplighter.errors import LamplighterError, TryLater
 
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from functools import cache
 
 from handlers import at_init_kubernetes
-from handlers.cluster_apply import apply_gpu_settings
-from handlers.cluster_at_stake import at_stake
-from handlers.cluster_consequence import empty
-from handlers.cluster_drain import drain
-from handlers.cluster_lending import give_back_settings
-from handlers.cluster_run import Run
-from handlers.cluster_settings import await_gpus
-from handlers.cluster_validate import validate
-from handlers.environment import ENVIRONMENT, as_kept, lab
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.kubernetes.connection import Connection, connect
+from lamplighter.application.cluster.apply import apply_gpu_settings
+from lamplighter.application.cluster.at_stake import at_stake
+from lamplighter.application.cluster.consequence import empty
+from lamplighter.application.cluster.drain import drain
+from lamplighter.application.cluster.overrides import give_back_settings
+from lamplighter.application.cluster.run import Run
+from lamplighter.application.cluster.settings import await_gpus
+from lamplighter.application.cluster.validate import validate
+from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.errors import BadInput
 
 STEPS = ("ApplyGpuSettings", "AwaitGpus", "Validate", "Drain", "AtStake", "GiveBack", "Empty")

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from handlers import at_init  # noqa: F401 -- every event needs it
-from handlers.environment import ENVIRONMENT, lab
-from handlers.logs import logger
 from lamplighter import clock
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.domain import asked, orders
-from lamplighter.domain.caller import Caller
-from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
-from lamplighter.domain.schedule import Start
+from lamplighter.application.environment import ENVIRONMENT, lab
+from lamplighter.application.logs import logger
+from lamplighter.domain.commands import asked, orders
+from lamplighter.domain.commands.caller import Caller
+from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
+from lamplighter.domain.schedules.schedule import Start
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 ACCEPTED = 202
 _CODES: Mapping[type[LamplighterError], int] = {

@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from handlers import deploy_mark
-from handlers.deploy_answer import Answer, answer
 from lamplighter import clock
+from lamplighter.application.deploy import mark as deploy_mark
+from lamplighter.application.deploy.answer import Answer, answer
 from lamplighter.errors import BadInput, LamplighterError
 
 _logger = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ def _desired_size(event: Event) -> Answer:
 
     Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
     """
-    from handlers.deploy_sizes import present_size  # noqa: PLC0415 -- only here
     from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
+    from lamplighter.application.deploy.sizes import present_size  # noqa: PLC0415 -- only here
 
     properties = _properties(event)
     cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
@@ -66,7 +66,7 @@ def _desired_size(event: Event) -> Answer:
 
 def _edit(event: Event) -> Answer:
     """Fail an edit that EKS takes in two updates only, before anything is changed."""
-    from handlers.deploy_edit import checked  # noqa: PLC0415 -- only here
+    from lamplighter.application.deploy.edit import checked  # noqa: PLC0415 -- only here
 
     known = _known_as(event)
     if event["RequestType"] == "Delete":
@@ -77,7 +77,7 @@ def _edit(event: Event) -> Answer:
 
 def _sizes(event: Event) -> Answer:
     """What CloudFormation shall write of a pool's sizes."""
-    from handlers.deploy_sizes import sizes  # noqa: PLC0415 -- only here
+    from lamplighter.application.deploy.sizes import sizes  # noqa: PLC0415 -- only here
 
     known = _known_as(event)
     return (
@@ -89,7 +89,7 @@ def _sizes(event: Event) -> Answer:
 
 def _version(event: Event) -> Answer:
     """The version of its launch template that a node group has from here on."""
-    from handlers.deploy_version import version  # noqa: PLC0415 -- only here
+    from lamplighter.application.deploy.version import version  # noqa: PLC0415 -- only here
 
     known, given = _known_as(event), event.get("ResourceProperties")
     if event["RequestType"] == "Delete" or not isinstance(given, Mapping):
@@ -114,7 +114,7 @@ def _node_role(event: Event) -> Answer:
 
 
 def _pool_of(nodegroup: str) -> str | None:
-    from handlers.environment import lab  # noqa: PLC0415 -- only here
+    from lamplighter.application.environment import lab  # noqa: PLC0415 -- only here
 
     return next((pool for pool in lab().pools if lab().nodegroup_name(pool) == nodegroup), None)
 
@@ -183,8 +183,8 @@ def _most(properties: object) -> dict[str, int]:
 def _currency(event: Event) -> Answer:
     """Fail a deploy after which the ledger would have money in two currencies."""
     if event["RequestType"] != "Delete":
-        from handlers.deploy_currency import refuse_another  # noqa: PLC0415 -- only here
-        from handlers.environment import lab  # noqa: PLC0415
+        from lamplighter.application.deploy.currency import refuse_another  # noqa: PLC0415 -- only here
+        from lamplighter.application.environment import lab  # noqa: PLC0415
 
         old = event.get("OldResourceProperties")
         before = [{key: str(value) for key, value in old.items()}] if isinstance(old, Mapping) else []
@@ -216,8 +216,8 @@ def _plan(event: Event) -> Answer:
 
 def _all_groups_are_reached() -> None:
     """An adopted pool whose Auto Scaling group our roles and rules do not name would have half a failsafe."""
-    from handlers.environment import lab  # noqa: PLC0415 -- only here
     from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415
+    from lamplighter.application.environment import lab  # noqa: PLC0415 -- only here
 
     for pool, settings in lab().pools.items():
         if settings.existing is None:
@@ -233,7 +233,7 @@ def _all_groups_are_reached() -> None:
 def _swept(event: Event) -> Answer:
     """Let the guard sweep before the alarm on its silence is made."""
     if event["RequestType"] == "Create":
-        from handlers.deploy_first_sweep import await_sweep  # noqa: PLC0415 -- only at a first deploy
+        from lamplighter.application.deploy.first_sweep import await_sweep  # noqa: PLC0415 -- only at a first deploy
 
         await_sweep()
     return Answer("swept")
@@ -241,8 +241,8 @@ def _swept(event: Event) -> Answer:
 
 def _may_open_again() -> None:
     """A retained ledger remembers the destroy before it: this deploy ends that."""
-    from handlers.environment import ENVIRONMENT  # noqa: PLC0415
-    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- on first use
+    from lamplighter.application.environment import ENVIRONMENT  # noqa: PLC0415
 
     Ledger(ENVIRONMENT.ledger_table).end_last_close()
 
@@ -261,14 +261,14 @@ def _last_closed(event: Event) -> Answer | None:
     """On deletion, hand over to the workflow that closes every pool; it answers, with proof or without."""
     if event["RequestType"] != "Delete":
         return Answer("last-closed")
-    from handlers.deploy_last_close import start  # noqa: PLC0415 -- only at a destroy
+    from lamplighter.application.deploy.last_close import start  # noqa: PLC0415 -- only at a destroy
 
     start(event, os.environ["LAST_CLOSE_ARN"])
     return None
 
 
 def _respond(event: Event) -> dict[str, object]:
-    from handlers.deploy_last_close import unproven  # noqa: PLC0415 -- only at a destroy
+    from lamplighter.application.deploy.last_close import unproven  # noqa: PLC0415 -- only at a destroy
 
     run = event.get("run")
     asked = run.get("event") if isinstance(run, Mapping) else None
@@ -288,8 +288,8 @@ def _respond(event: Event) -> dict[str, object]:
 
 def _may_be_resumed() -> None:
     """Nothing opens by itself after a destroy that failed, and people may say that it shall."""
-    from handlers.environment import ENVIRONMENT  # noqa: PLC0415
-    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- on first use
+    from lamplighter.application.environment import ENVIRONMENT  # noqa: PLC0415
 
     try:
         Ledger(ENVIRONMENT.ledger_table).last_close_failed("cdk destroy", clock.now())

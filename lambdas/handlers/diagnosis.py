@@ -6,12 +6,12 @@ It only reads. What it finds is told, kept and shown by whoever comes after it i
 from collections.abc import Mapping
 
 from handlers import at_init_kubernetes  # noqa: F401 -- every event needs it
-from handlers.environment import ENVIRONMENT, as_kept, lab
-from handlers.logs import logger
 from lamplighter import clock
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.diagnosis import Subject, collect
 from lamplighter.adapters.kubernetes.connection import Connection, connect
+from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
+from lamplighter.application.logs import logger
 from lamplighter.domain import instant
 from lamplighter.domain.diagnosis import Snapshot, diagnose
 from lamplighter.domain.diagnosis.brief import in_brief

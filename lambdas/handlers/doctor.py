@@ -9,25 +9,25 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from handlers import at_init  # noqa: F401 -- every event needs it
-from handlers.environment import ENVIRONMENT, as_kept, lab
-from handlers.logs import logger
 from lamplighter import clock
+from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
+from lamplighter.application.logs import logger
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from lamplighter.adapters.aws.ledger import Ledger
+    from lamplighter.adapters.aws.ledger.ledger import Ledger
     from lamplighter.domain.doctor.line import Line
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 WHO = "doctor"
 
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
     """-> how many checks came out how, and the names of those that are not ok."""
-    from lamplighter.adapters.aws.ledger import Ledger  # noqa: PLC0415 -- boto3 is paid for at the first call
+    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- boto3 is paid for at the first call
 
     ledger, now = Ledger(ENVIRONMENT.ledger_table), clock.now()
     found = as_kept(lab(), ledger)
@@ -72,12 +72,12 @@ def _counted(lines: "Sequence[Line]") -> dict[str, object]:
 
 def _tell(found: "Lab", ledger: "Ledger", lines: "Sequence[Line]", now: "datetime") -> None:
     """Into the trail first, and aloud if it is the first time today."""
-    from handlers import telling  # noqa: PLC0415 -- only where it speaks
+    from lamplighter.application.notices import telling  # noqa: PLC0415 -- only where it speaks
     from lamplighter.data.texts import Texts  # noqa: PLC0415
-    from lamplighter.domain import letter  # noqa: PLC0415
-    from lamplighter.domain.audit import Entry  # noqa: PLC0415
-    from lamplighter.domain.commands import WHOLE_LAB, Decision  # noqa: PLC0415
+    from lamplighter.domain.audit.entry import Entry  # noqa: PLC0415
+    from lamplighter.domain.commands.command import WHOLE_LAB, Decision  # noqa: PLC0415
     from lamplighter.domain.doctor.told import of_visit  # noqa: PLC0415
+    from lamplighter.domain.notices import notification as letter  # noqa: PLC0415
 
     told = of_visit(lines, Texts(found.notify.language))
     entry = Entry(now, WHOLE_LAB, "examined", WHO, "looked the lab over", told.plain)

@@ -6,12 +6,12 @@ Every step looks at the run in the ledger and may run again; restoring is what a
 from collections.abc import Callable, Mapping
 
 from handlers import at_init  # noqa: F401 -- every event needs it
-from handlers.experiments_bench import Bench, bench
-from handlers.experiments_change import change, restore
-from handlers.experiments_observe import observe, prove_restored
-from handlers.experiments_prepare import prepare, rearm
-from handlers.experiments_report import report
-from handlers.logs import logger
+from lamplighter.application.experiments.bench import Bench, bench
+from lamplighter.application.experiments.change import change, restore
+from lamplighter.application.experiments.observe import observe, prove_restored
+from lamplighter.application.experiments.prepare import prepare, rearm
+from lamplighter.application.experiments.report import report
+from lamplighter.application.logs import logger
 from lamplighter.errors import BadInput
 
 STEPS: Mapping[str, Callable[[Mapping[str, object], Bench], dict[str, object]]] = {

@@ -11,30 +11,28 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from handlers import (
-    at_init,
-    telling,
-)
-from handlers.capacity import Seen
-from handlers.desk import desk
-from handlers.environment import ENVIRONMENT
-from handlers.guard_acts import act
-from handlers.guard_facts import gather
-from handlers.guard_loans import give_back_forgotten
-from handlers.guard_money import count
-from handlers.guard_proof import end_drains, mark_leaked, prove_zero
-from handlers.guard_schedules import reconcile
-from handlers.guard_stirs import stir
-from handlers.guard_watch import Watch, gather_lab
+from handlers import at_init
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.domain.breach import Breach
-from lamplighter.domain.guard import RULES, judge
-from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.application.capacity.capacity import Seen
+from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.application.guard.acts import act
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.money import count
+from lamplighter.application.guard.overrides import give_back_forgotten
+from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_zero
+from lamplighter.application.guard.schedules import reconcile
+from lamplighter.application.guard.stirs import stir
+from lamplighter.application.guard.watch import Watch, gather_lab
+from lamplighter.application.leases.desk import desk
+from lamplighter.application.notices import telling
+from lamplighter.domain.guard.breach import Breach
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import RULES, judge
 from lamplighter.domain.instant import clock_time
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, TryLater
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from handlers import at_init
-from handlers.desk import Desk, desk
-from handlers.leases_changes import change
-from handlers.leases_closing import disarm, receipt, restore_experiments, settle
-from handlers.leases_extending import extend
-from handlers.leases_granting import admit, arm_failsafe
-from handlers.leases_handing_on import hand_on
-from handlers.logs import logger
+from lamplighter.application.leases.changes import change
+from lamplighter.application.leases.closing import disarm, receipt, restore_experiments, settle
+from lamplighter.application.leases.desk import Desk, desk
+from lamplighter.application.leases.extending import extend
+from lamplighter.application.leases.granting import admit, arm_failsafe
+from lamplighter.application.leases.handing_on import hand_on
+from lamplighter.application.logs import logger
 from lamplighter.errors import BadInput
 
 STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] = {

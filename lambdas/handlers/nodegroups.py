@@ -7,19 +7,18 @@ The only function that may raise a size. Which nodes a partial shrink takes was 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from handlers import (
-    at_init,
-    nodegroups_missing,
-)
-from handlers.capacity import Capacity, deployed, drained, pool_of, result, step_of
-from handlers.sizes import Direction, Order, Written, write
-from lamplighter.domain import instant, trail
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.capacity import Instance
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.progress import Stage, share
-from lamplighter.domain.shortage import Shortage, explain
+from handlers import at_init
+from lamplighter.application.capacity import missing as nodegroups_missing
+from lamplighter.application.capacity.capacity import Capacity, deployed, drained, pool_of, result, step_of
+from lamplighter.application.capacity.sizes import Direction, Order, Written, write
+from lamplighter.domain import instant
+from lamplighter.domain.audit import trail
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import Stage, share
+from lamplighter.domain.pool.evidence import Instance
+from lamplighter.domain.pool.shortage import Shortage, explain
 from lamplighter.errors import BadInput, Stale, TryLater
 
 NODES_PATIENCE = timedelta(minutes=10)

@@ -11,41 +11,36 @@ from functools import cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from handlers import (
-    at_init,
-    environment,
-    telling,
-)
-from handlers.capacity import pool_of, result
-from handlers.desk import command_of
-from handlers.logs import logger
+from handlers import at_init
 from lamplighter import clock
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application import environment
+from lamplighter.application.capacity.capacity import pool_of, result
+from lamplighter.application.leases.desk import command_of
+from lamplighter.application.logs import logger
+from lamplighter.application.notices import telling
 from lamplighter.data.texts import Texts
-from lamplighter.domain import (
-    announcement,
-    announcement_opening,
-    closing,
-    instant,
-    letter,
-    trail,
-    zones,
-)
-from lamplighter.domain.announcement import Announcement
-from lamplighter.domain.at_stake import AtStake
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.changes import clock_of
-from lamplighter.domain.commands import WHOLE_LAB, Command, Verb
-from lamplighter.domain.findings_told import findings
-from lamplighter.domain.gpu_offer import kept
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.pool import Phase
-from lamplighter.domain.terms import terms as terms_of
+from lamplighter.domain import instant, zones
+from lamplighter.domain.audit import trail
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
+from lamplighter.domain.gpu.offer import kept
+from lamplighter.domain.leases import closing
+from lamplighter.domain.leases.at_stake import AtStake
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import terms as terms_of
+from lamplighter.domain.notices import announcement
+from lamplighter.domain.notices import notification as letter
+from lamplighter.domain.notices import opening as announcement_opening
+from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.findings import findings
+from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
 
 if TYPE_CHECKING:
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 
 CLUSTER_SECONDS = 30
@@ -145,7 +140,7 @@ def _strings(listed: object) -> set[str]:
 
 def announce_change(run: Mapping[str, object], voice: Voice) -> dict[str, object]:
     """Step AnnounceChange: say what an experiment is about to break, and until when."""
-    from handlers import notices_experiments  # noqa: PLC0415 -- seldom
+    from lamplighter.application.notices import experiments as notices_experiments  # noqa: PLC0415 -- seldom
 
     said = notices_experiments.of_change(run, voice)
     if said is None:
@@ -154,7 +149,7 @@ def announce_change(run: Mapping[str, object], voice: Voice) -> dict[str, object
 
 
 def _of_experiment(run: Mapping[str, object], voice: Voice) -> Announcement | None:
-    from handlers import notices_experiments  # noqa: PLC0415 -- seldom
+    from lamplighter.application.notices import experiments as notices_experiments  # noqa: PLC0415 -- seldom
 
     return notices_experiments.of_report(run, voice)
 
@@ -194,7 +189,7 @@ def warm(_run: Mapping[str, object], _voice: Voice) -> dict[str, object]:
 
 def _furthest(lease: Lease, voice: Voice) -> datetime | None:
     """How far the lease may be extended; None where nobody knows, for want of a price."""
-    from lamplighter.domain import extension  # noqa: PLC0415 -- only to warn
+    from lamplighter.domain.leases import extension  # noqa: PLC0415 -- only to warn
 
     try:
         terms = terms_of(environment.as_kept(voice.lab, voice.ledger), lease.pool)
@@ -245,7 +240,7 @@ def _with_rows(pool: str, run: Mapping[str, object], voice: Voice) -> Mapping[st
 
 def _keep_verdicts(lease: Lease, validate: Mapping[str, object], voice: Voice) -> None:
     """What this ladder found: the last word on the lease, and the history of the pool and its nodes."""
-    from lamplighter.domain.proof import Proof  # noqa: PLC0415 -- a refusal needs none
+    from lamplighter.domain.checks.gpu_proof import Proof  # noqa: PLC0415 -- a refusal needs none
 
     rows = validate.get("verdicts")
     if not isinstance(rows, list) or not rows or "at" not in validate:

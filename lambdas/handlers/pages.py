@@ -10,19 +10,17 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from handlers import (
-    at_init,  # noqa: F401 -- every event needs it
-    environment,
-)
-from handlers.logs import logger
+from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter import clock
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.page_store import LAB, PageStore, receipt_key
 from lamplighter.adapters.aws.view_reading import read_lab, receipt_of
+from lamplighter.application import environment
+from lamplighter.application.logs import logger
 from lamplighter.pages import lab_page, receipt_page, wording
 
 if TYPE_CHECKING:
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 POOL, RECEIPT = "POOL#", "RECEIPT#"
 ALSO = 2

@@ -9,34 +9,33 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
-from handlers import (
-    at_init,  # noqa: F401 -- every event needs it
-    telling,
-)
-from handlers.desk import Desk, desk
-from handlers.environment import ENVIRONMENT
-from handlers.logs import logger
-from handlers.planner_courses import Fetch, follow_courses
-from handlers.planner_says import Voice
-from handlers.prices import known, refresh
-from lamplighter.adapters.aws.ledger import Ledger
+from handlers import at_init  # noqa: F401 -- every event needs it
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.calendars.kept import early_warm_ups
-from lamplighter.domain import outlook, planner, zones
-from lamplighter.domain.changes import clock_of, paused_at
-from lamplighter.domain.following import curfewed, follow
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.schedule import NEAREST, Start
-from lamplighter.domain.schedule_drift import kept
-from lamplighter.domain.terms import Terms
-from lamplighter.domain.terms import terms as terms_of
+from lamplighter.application.capacity.prices import known, refresh
+from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.application.leases.desk import Desk, desk
+from lamplighter.application.logs import logger
+from lamplighter.application.notices import telling
+from lamplighter.application.planner.courses import Fetch, follow_courses
+from lamplighter.application.planner.says import Voice
+from lamplighter.domain import zones
+from lamplighter.domain.calendar import outlook, planner
+from lamplighter.domain.calendar.changes import clock_of, paused_at
+from lamplighter.domain.leases.following import curfewed, follow
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.leases.terms import terms as terms_of
+from lamplighter.domain.schedules.drift import kept
+from lamplighter.domain.schedules.schedule import NEAREST, Start
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
-    from lamplighter.domain.planner import Beside, Calendar, Plan
-    from lamplighter.lab import Lab
+    from lamplighter.domain.calendar.planner import Beside, Calendar, Plan
+    from lamplighter.lab.model import Lab
 
 
 LONGEST_WINDOW = timedelta(hours=26)

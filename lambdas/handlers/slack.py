@@ -18,12 +18,12 @@ from functools import cache
 from typing import Protocol
 
 from handlers import at_init  # noqa: F401 -- every event needs it
-from handlers.environment import ENVIRONMENT
-from handlers.slack_answering import answer
-from handlers.slack_patience import Patience
-from handlers.slack_visit import office
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets, shared
+from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.visit import office
 from lamplighter.domain.slack import request, signature
 from lamplighter.domain.slack.request import Request
 from lamplighter.errors import BadInput, LamplighterError
@@ -226,6 +226,6 @@ def _said(code: int, body: Mapping[str, object]) -> Reply:
 
 def _log_failure(error: BaseException) -> None:
     """What went wrong on our side: our own sentence, or only the kind and the place of anything else."""
-    from handlers.slack_log import failed  # noqa: PLC0415 -- seldom
+    from lamplighter.application.slack.log import failed  # noqa: PLC0415 -- seldom
 
     failed(error)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lamplighter.domain.audit import TIMELINE
+from lamplighter.domain.audit.entry import TIMELINE
 from local.demo import laws
 from local.demo.play import Play, Stage
 from local.demo.script import acts

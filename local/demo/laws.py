@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
 from local.demo.observations import Sample
 
 ORDER_WITHIN = timedelta(minutes=7)

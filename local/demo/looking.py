@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.money import period_of
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.money.money import period_of
 from local.cloud import Cloud
 from local.demo.observations import Outside, Pool, Sample
 

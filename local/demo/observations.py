@@ -10,9 +10,9 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease
 from local.kubernetes.api import KubernetesApi
 
 LIVE = ("pending", "running", "stopping", "shutting-down")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands.command import Command, Verb
 from local.demo.observations import Pool
 
 EXPIRED_FOR = timedelta(hours=1)

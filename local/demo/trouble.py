@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from lamplighter.domain.audit import TIMELINE
-from lamplighter.domain.findings_told import KIND as FINDING
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.audit.entry import TIMELINE
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.notices.findings import KIND as FINDING
 from local.demo import trouble_laws
 from local.demo.changeable import Changeable
 from local.demo.play import Play, Stage

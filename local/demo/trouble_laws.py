@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease
 from local.demo import laws
 from local.demo.changeable import Standing
 from local.demo.laws import LawVerdict

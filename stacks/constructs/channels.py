@@ -13,8 +13,8 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lamplighter.domain.commands import WHOLE_LAB
-from lamplighter.lab_channels import Notify, Route
+from lamplighter.domain.commands.command import WHOLE_LAB
+from lamplighter.lab.channels import Notify, Route
 from stacks.constructs.accepted import accept
 from stacks.names import Names
 
@@ -77,7 +77,7 @@ class Channels(Construct):
 
 
 def _picks(route: Route) -> dict[str, sns.SubscriptionFilter]:
-    """By what a message says of itself (lamplighter/domain/letter.py)."""
+    """By what a message says of itself (lamplighter/domain/notices/notification.py)."""
     picks = {"kind": sns.SubscriptionFilter.string_filter(allowlist=list(dict.fromkeys(route.kinds)))}
     if route.pools is not None:
         about = [*dict.fromkeys(route.pools), WHOLE_LAB]

@@ -8,7 +8,7 @@ from aws_cdk import Duration
 from aws_cdk.aws_apigatewayv2_authorizers import HttpIamAuthorizer
 from constructs import Construct
 
-from lamplighter.domain.asked import PATHS
+from lamplighter.domain.commands.asked import PATHS
 from stacks.constructs.functions import Function, FunctionCode
 from stacks.constructs.http_address import http_address
 from stacks.constructs.permissions import Permissions

@@ -6,7 +6,7 @@ size every group that carries a tag which EKS sets by itself. A Deny outweighs w
 
 from aws_cdk import aws_iam as iam
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.names import Names
 
 OF_GROUPS = ("autoscaling:*",)

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from aws_cdk import CustomResource, Duration
 from constructs import Construct
 
-from lamplighter.lab_pools import Pool
+from lamplighter.lab.pools import Pool
 from stacks.constructs.functions import Function
 from stacks.constructs.node_group import LaunchTemplate
 

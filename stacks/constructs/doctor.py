@@ -8,7 +8,7 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.constructs.channels import Channels
 from stacks.constructs.functions import Function, FunctionCode
 from stacks.constructs.permissions import Leave, Permissions

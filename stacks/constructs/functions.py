@@ -14,7 +14,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks import built_folder, layer
 from stacks.constructs.accepted import accept
 from stacks.constructs.permissions import Leave, give

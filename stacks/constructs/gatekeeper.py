@@ -8,7 +8,7 @@ there is none yet.
 from aws_cdk import Duration
 from constructs import Construct
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.constructs.functions import Function, FunctionCode
 from stacks.constructs.permissions import Permissions
 from stacks.names import Names

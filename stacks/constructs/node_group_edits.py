@@ -1,6 +1,6 @@
 """What each node group of a cluster is to be, for the first step of a deploy to compare with what is deployed.
 
-By group the two sides that EKS changes by two calls (lamplighter.domain.node_group_edit): a digest of what
+By group the two sides that EKS changes by two calls (lamplighter.domain.pool.node_group_edit): a digest of what
 CloudFormation would send, and the keys of the lab that it comes from, under the names that a person knows.
 """
 
@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from lamplighter.domain.node_group_edit import Keys, NodeGroupSides, Side
-from lamplighter.lab import Lab
+from lamplighter.domain.pool.node_group_edit import Keys, NodeGroupSides, Side
+from lamplighter.lab.model import Lab
 from stacks.constructs.node_group import LaunchTemplate, NodeGroupSpec
 
 REPLACING = ("disk_gib", "instance_type", "max_pods", "metadata_hop_limit", "packages", "update_packages")

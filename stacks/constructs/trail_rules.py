@@ -9,7 +9,7 @@ from aws_cdk import Aws
 from aws_cdk import aws_events as events
 from constructs import Construct
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.names import Names
 
 GroupName = str | Mapping[str, str]

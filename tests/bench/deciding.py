@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.calendar import expand
-from lamplighter.domain.changes import Skip
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.standing import Standing, standings
-from lamplighter.domain.timetable import Timetable
-from lamplighter.lab import Lab
-from lamplighter.lab_types import MINUTES_A_DAY
+from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.calendar.occurrences import expand
+from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.standing import Standing, standings
+from lamplighter.lab.model import Lab
+from lamplighter.lab.types import MINUTES_A_DAY
 from tests.bench.figure import Measurement, best_of
 
 SIZES = (1_000, 10_000)

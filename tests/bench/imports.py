@@ -51,7 +51,7 @@ sys.path.append(packages)
 begun = time.process_time()
 import handlers.leases
 from pathlib import Path
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 Lab.from_json(Path(code, "lab.json").read_text("utf-8"))
 import boto3
 boto3.client("dynamodb", region_name="ap-northeast-2")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from lamplighter.domain.verdict_of import PARSERS, verdict_of
+from lamplighter.domain.checks.verdicts.of import PARSERS, verdict_of
 from tests import gpu_outputs as said
 from tests.bench.figure import Measurement, best_of
 

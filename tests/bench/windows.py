@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from lamplighter.domain.calendar import expand
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.occurrences import expand
+from lamplighter.lab.model import Lab
 from tests.bench.figure import Measurement, best_of
 
 WINDOWS = 1000

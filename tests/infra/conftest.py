@@ -12,7 +12,7 @@ import pytest
 from aws_cdk import Validations
 from cdk_nag import AwsSolutionsChecks
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.assembly import build
 from tests.infra.unpacked import Unpacked, unpack
 from tests.shared_folders import made_once

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks import built_folder, runtime_python
 from stacks.function_code import stage
 from tests.infra.conftest import Template

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.function_code import CLI_ONLY, stage
 from stacks.layer_contents import NEVER_IMPORTED
 from tests.infra.conftest import Template

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from stacks.layer import CHECKOUT
 from tests.bench.imports import BEFORE, KUBERNETES, LAB, MODULES, SDK, Imports
 from tests.infra.unpacked import AS_LAMBDA_RUNS_IT, Unpacked
@@ -22,8 +22,14 @@ AIM = re.compile(r"^\| `import-([a-z0-9]+)` \|.* CI: ([0-9.]+) of `import-boto3`
 AT_LEAST, AT_MOST = 2, 15
 #: What is there after a start that loads one of these first.
 BRINGS = {
-    LAB: {"boto3", "botocore.client", "pydantic", "lamplighter.lab"},
-    KUBERNETES: {"boto3", "botocore.client", "pydantic", "lamplighter.lab", "kubernetes.client.api_client"},
+    LAB: {"boto3", "botocore.client", "pydantic", "lamplighter.lab.model"},
+    KUBERNETES: {
+        "boto3",
+        "botocore.client",
+        "pydantic",
+        "lamplighter.lab.model",
+        "kubernetes.client.api_client",
+    },
 }
 LOADED = """
 import importlib, json

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from handlers import deploy_edit
-from lamplighter.domain.node_group_edit import NodeGroupSides, Side
+from lamplighter.application.deploy import edit as deploy_edit
+from lamplighter.domain.pool.node_group_edit import NodeGroupSides, Side
 from tests.infra.conftest import Assembly, Template
 
 

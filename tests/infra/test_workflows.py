@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.failsafe import FIRES_WITHIN, RETRIED
-from lamplighter.domain.schedule import NEAREST
+from lamplighter.domain.schedules.failsafe import FIRES_WITHIN, RETRIED
+from lamplighter.domain.schedules.schedule import NEAREST
 from local.aws.stepfunctions_choice import holds
 from tests.infra.workflow_definitions import definitions
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from local.aws.runnable_layer import add_native_modules
 from stacks import layer, runtime_python
 from stacks.function_code import stage

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from rich.console import Console
 
-from lamplighter.domain.progress import Stage
+from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.views.lease_view import Known
 from local.demo.view import Line, LiveView, Now
 from tests.unit.test_views import EIGHT, EVENING, POOL, noted, pool, shown

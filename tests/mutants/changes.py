@@ -20,13 +20,10 @@ from tests.suite.parts import ROOT
 SOURCES = (
     "lambdas/lamplighter/domain/**/*.py",
     # Whatever writes sizes, schedules and money.
-    "lambdas/handlers/desk.py",
-    "lambdas/handlers/guard*.py",
-    "lambdas/handlers/leases*.py",
-    "lambdas/handlers/metering.py",
-    "lambdas/handlers/nodegroups*.py",
-    "lambdas/handlers/sizes.py",
-    "lambdas/lamplighter/adapters/aws/ledger*.py",
+    "lambdas/lamplighter/application/capacity/*.py",
+    "lambdas/lamplighter/application/guard/*.py",
+    "lambdas/lamplighter/application/leases/*.py",
+    "lambdas/lamplighter/adapters/aws/ledger/*.py",
     "lambdas/lamplighter/adapters/aws/nodegroups.py",
     "lambdas/lamplighter/adapters/aws/schedules.py",
 )

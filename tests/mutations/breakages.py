@@ -179,7 +179,7 @@ BREAKAGES = (
     Breakage(
         4,
         "a hold is not given back",
-        "lambdas/lamplighter/domain/budget.py",
+        "lambdas/lamplighter/domain/money/budget.py",
         "held=self.held - hold",
         "held=self.held",
     ),

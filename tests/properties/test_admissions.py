@@ -8,14 +8,15 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain import extension, grant, zones
-from lamplighter.domain.budget import Account, Budget
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.failsafe import AFTER_END, failsafe_instant
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.target import target_at
-from lamplighter.domain.terms import Terms
+from lamplighter.domain import zones
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases import extension, grant
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.target import target_at
+from lamplighter.domain.schedules.failsafe import AFTER_END, failsafe_instant
 
 # The last evening of a month in Seoul, so that leases fall on both sides of the budget's turn.
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)

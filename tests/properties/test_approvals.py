@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from tests.world.chat import SLACK, TEACHER, written
 from tests.world.history import Play, Step
 from tests.world.labs import FIRST_SWEEP, LAB, START

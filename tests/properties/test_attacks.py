@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 import pytest
 
-from handlers import leases_granting
-from lamplighter.domain.schedule import start_name
+from lamplighter.application.leases import granting as leases_granting
+from lamplighter.domain.schedules.schedule import start_name
 from lamplighter.domain.slack.request import Press
 from tests.world.chat import TEACHER, written
 from tests.world.history import Play

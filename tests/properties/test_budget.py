@@ -6,10 +6,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.adapters.aws import ledger_items as items
-from lamplighter.adapters.aws import ledger_money
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.money import Money
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger import money as ledger_money
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
 
 NOTHING = Money.zero("USD")
 OWNERS = ["alice", "evening-class", "강의"]

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamplighter.domain import zones
-from lamplighter.domain.calendar import Code, expand
-from lamplighter.domain.wall_clock import opening
-from lamplighter.lab import Lab
-from lamplighter.lab_types import MINUTES_A_DAY, write_time
+from lamplighter.domain.calendar.occurrences import Code, expand
+from lamplighter.domain.calendar.wall_clock import opening
+from lamplighter.lab.model import Lab
+from lamplighter.lab.types import MINUTES_A_DAY, write_time
 from tests.lengths import examples
 
 # Half-hour changes, changes at midnight, double changes of Ramadan, a day that never was, zones ahead and behind.

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain import asked
-from lamplighter.domain.caller import Caller
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
+from lamplighter.domain.commands import asked
+from lamplighter.domain.commands.caller import Caller
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 from lamplighter.errors import BadInput, Refused
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

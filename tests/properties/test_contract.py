@@ -8,9 +8,9 @@ from zoneinfo import available_timezones
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.simulation import simulate
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 from tests.lengths import examples
 from tests.properties.contract_reading import Document, length, simulated
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from tests.unit.test_course_calendar import calendar
 from tests.world.kubernetes import QUICK_RUNS
 from tests.world.world import World

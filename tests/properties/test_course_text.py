@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import CourseText, read
-from lamplighter.domain.course_calendar import Event
+from lamplighter.domain.calendar.course import Event
 from lamplighter.errors import BadInput
 from tests.unit.test_course_calendar import AUTUMN, CUSTOM, SEOUL, calendar
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.experiments.catalogue import CATALOGUE, DEVICE_PLUGIN_OFF, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import MARGIN
 from tests.lengths import LONG, examples

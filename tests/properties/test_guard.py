@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.breach import Action, Rule
-from lamplighter.domain.capacity import Group, Instance, Member, NodeGroup, Update
-from lamplighter.domain.failsafe import failsafe_schedules
-from lamplighter.domain.guard import OF_LEASES, sweep
-from lamplighter.domain.guard_facts import CLOSING_PATIENCE, PoolFacts
-from lamplighter.domain.incident import Incident
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
+from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.guard.facts import CLOSING_PATIENCE, PoolFacts
+from lamplighter.domain.guard.guard import OF_LEASES, sweep
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.evidence import Group, Instance, Member, NodeGroup, Update
+from lamplighter.domain.schedules.failsafe import failsafe_schedules
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MAX_NODES = 4

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain import guard
+from lamplighter.domain.guard import guard
 from tests.world.experiments import command
 from tests.world.labs import LAB, START
 from tests.world.world import World

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.metering import Grant, Run, meter
+from lamplighter.domain.money.metering import Grant, Run, meter
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
 minutes = st.integers(0, 300)

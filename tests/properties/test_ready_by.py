@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.simulation import Simulation, simulate
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.simulation import Simulation, simulate
+from lamplighter.lab.model import Lab
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 FIVES = st.integers(12 * 2, 12 * 22).map(lambda fives: f"{fives // 12:02}:{fives % 12 * 5:02}")

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.simulation import simulate
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.lab.model import Lab
 from tests.lengths import examples
 
 DAY = date(2026, 3, 28)

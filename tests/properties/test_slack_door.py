@@ -20,8 +20,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handlers.logs import logger
 from lamplighter import clock
+from lamplighter.application.logs import logger
 from lamplighter.domain.slack import signature
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.knocking import SECRET, Knocks, event, knocks, pressed, typed

@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.calendar import PlannedWindow, expand
-from lamplighter.domain.timetable import Timetable
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.domain.calendar.occurrences import PlannedWindow, expand
+from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 from tests.lengths import examples
 from tests.properties.contract_reading import Document
 from tests.properties.test_contract import DAYS, labs

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.checks_budget import pulled_in
-from lamplighter.domain.checks_node import xid
-from lamplighter.domain.gpus import GpuType, gpu_type
-from lamplighter.domain.nodes import NodeFacts
-from lamplighter.domain.tool_output import decoded
-from lamplighter.domain.verdict import Outcome, Verdict
-from lamplighter.domain.verdict_dcgm import dcgm
-from lamplighter.domain.verdict_nccl import nccl
-from lamplighter.domain.verdict_nvidia_smi import nvidia_smi
-from lamplighter.domain.verdict_of import PARSERS, verdict_of
-from lamplighter.domain.verdict_torch import torch_collective
-from lamplighter.domain.verdict_vector_add import vector_add
+from lamplighter.domain.checks.node import xid
+from lamplighter.domain.checks.time_limit import pulled_in
+from lamplighter.domain.checks.verdicts.dcgm import dcgm
+from lamplighter.domain.checks.verdicts.nccl import nccl
+from lamplighter.domain.checks.verdicts.nvidia_smi import nvidia_smi
+from lamplighter.domain.checks.verdicts.of import PARSERS, verdict_of
+from lamplighter.domain.checks.verdicts.tool_output import decoded
+from lamplighter.domain.checks.verdicts.torch import torch_collective
+from lamplighter.domain.checks.verdicts.vector_add import vector_add
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
+from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
+from lamplighter.domain.pool.nodes import NodeFacts
 from tests import gpu_outputs as said
 from tests.lengths import examples
 

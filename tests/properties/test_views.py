@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import read_lab, read_lease
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.errors import OutsideFailed
 from tests.lengths import examples

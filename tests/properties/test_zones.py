@@ -16,11 +16,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.calendar import Code, expand
-from lamplighter.domain.timetable import Timetable
+from lamplighter.domain.calendar.occurrences import Code, expand
+from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.zones import SteadyDays
-from lamplighter.lab import Lab
-from lamplighter.lab_types import MINUTES_A_DAY, write_time
+from lamplighter.lab.model import Lab
+from lamplighter.lab.types import MINUTES_A_DAY, write_time
 from tests.lengths import LONG
 
 YEARS = (2024, 2031) if LONG else (2026, 2028)

@@ -17,7 +17,7 @@ from lamplighter.adapters.kubernetes.connection import connect
 from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.line import Line, Outcome
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from local.cloud import Cloud
 from local.kubernetes.api import ApiError
 from tests.scenarios.lab_day import LabDay

@@ -19,10 +19,10 @@ from zoneinfo import ZoneInfo
 
 import boto3
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import period_of
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import period_of
 from local.beside import Beside
 from local.cloud import Cloud
 from local.demo import laws

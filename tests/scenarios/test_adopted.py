@@ -10,8 +10,8 @@ import pytest
 from moto.sns.models import sns_backends
 from ruamel.yaml import YAML
 
-from lamplighter import labfile
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.lab.reading import file as labfile
 from local.cloud import Cloud
 from local.demo.observations import Sample
 from tests.scenarios.lab_day import LabDay

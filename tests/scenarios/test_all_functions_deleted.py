@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.lab_day import LabDay
 
 FAILSAFE_AFTER = timedelta(minutes=10)

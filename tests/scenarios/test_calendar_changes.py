@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.conftest import LAB
 from tests.scenarios.lab_day import LabDay
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long

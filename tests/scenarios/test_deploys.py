@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.aws.cloudformation.stack import Stack
 from local.demo.observations import Sample
 from tests.scenarios.conftest import LAB

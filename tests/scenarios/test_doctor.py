@@ -13,7 +13,7 @@ import pytest
 from moto.sns.models import sns_backends
 
 from lamplighter.domain.doctor.line import Line, Outcome
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from local.cloud import Cloud
 from tests.scenarios.broken_account import (
     BROKEN,

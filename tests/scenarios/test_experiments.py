@@ -18,7 +18,7 @@ from lamplighter.domain.experiments.catalogue import CATALOGUE
 from lamplighter.domain.experiments.policy import MANAGER
 from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.cloud import Cloud
 
 pytestmark = pytest.mark.long

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 from botocore.exceptions import ClientError
 
 from lamplighter.adapters.aws.page_store import LAB, PageStore, receipt_key
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.lab_day import LabDay
 
 MINUTE = timedelta(minutes=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.cloud import Cloud
 from tests.block_kit import faults
 from tests.scenarios.lab_day import LabDay

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain import orders
-from lamplighter.domain.commands import Verb
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.commands import orders
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.assembly import Assembly, synthesise
 from local.cloud import Cloud
 from tests.scenarios import release

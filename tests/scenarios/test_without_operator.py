@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.cloud import Cloud
 from tests.scenarios.lab_day import LabDay
 

@@ -9,7 +9,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.data.texts import Texts, languages, rendered
 from tests import ledger_table
 from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from lamplighter.domain.adoption import Autoscalers, FoundCluster, FoundGroup
 from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import Caller, Facts, Group, Inside, SlackSecret, Trail
 from lamplighter.domain.doctor.line import Line, Outcome, Unread
-from lamplighter.domain.price import Price, Source
-from lamplighter.lab import Lab
+from lamplighter.domain.money.price import Price, Source
+from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
+from lamplighter.lab.model import Lab
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 REFUSED = Unread("eks:DescribeCluster on lab failed: AccessDenied")

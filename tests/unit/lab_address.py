@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from handlers import commands, environment
-from lamplighter.lab import Lab
+from handlers import commands
+from lamplighter.application import environment
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 
 USER = "arn:aws:iam::123456789012:user/moto"

@@ -16,24 +16,24 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from handlers.capacity import Capacity
-from handlers.desk import Desk
-from handlers.guard_watch import Watch
 from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.instances import Instances
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.kubernetes.connection import Answer
+from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.guard.watch import Watch
+from lamplighter.application.leases.desk import Desk
 from lamplighter.domain import instant
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.schedule import Doors
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.schedules.schedule import Doors
 from lamplighter.errors import TryLater
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests import ledger_table
 from tests.stopped_clock import stop_at
 

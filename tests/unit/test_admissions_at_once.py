@@ -10,14 +10,14 @@ from typing import Any
 import botocore.client
 import pytest
 
-from handlers.capacity import Capacity
-from handlers.desk import Desk
-from handlers.leases_granting import admitted
-from lamplighter.domain.commands import Command
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.money import Money
+from lamplighter.application.capacity.capacity import Capacity
+from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.granting import admitted
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.money import Money
 from lamplighter.errors import TryLater
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.lengths import examples
 from tests.unit.lab_on_moto import NODEGROUP, LabOnMoto, lab_on_moto
 

@@ -9,10 +9,10 @@ import pytest
 from moto import mock_aws
 
 from cli import adopt
-from lamplighter import labfile
 from lamplighter.adapters.aws.adoption import Adoption
-from lamplighter.domain.adoption import Autoscalers, FoundCluster, FoundGroup, obstacles
+from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, obstacles
 from lamplighter.errors import BadInput
+from lamplighter.lab.reading import file as labfile
 
 CLUSTER = FoundCluster(
     "Team_A", "eu-central-1", "1.34", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)

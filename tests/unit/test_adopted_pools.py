@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.adopted import as_found
-from lamplighter.domain.capacity import NodeGroup
-from lamplighter.lab import Lab
+from lamplighter.domain.pool.adopted import as_found
+from lamplighter.domain.pool.evidence import NodeGroup
+from lamplighter.lab.model import Lab
 
 GROUP = NodeGroup("lab", "gpu", "ACTIVE", 0, 3, 0, "eks-gpu", ami_type="AL2023_x86_64_NVIDIA", disk_gib=200)
 

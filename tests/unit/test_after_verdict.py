@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.after_verdict import Decision, Node, Then, decide
-from lamplighter.lab_checks import OnFailure
+from lamplighter.domain.checks.after_verdict import Decision, Node, Then, decide
+from lamplighter.lab.checks import OnFailure
 
 FREE, OTHER, USED = (
     Node("node-a", "i-a", used=False),

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import extension, grant
-from lamplighter.domain.allowance import Allowance
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases import extension, grant
+from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms, terms
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack import roles
 from lamplighter.domain.slack.person import Person
 from lamplighter.domain.slack.roles import Wanted
 from lamplighter.domain.slack.understand import Word
-from lamplighter.domain.terms import Terms, terms
-from lamplighter.lab import Lab
-from lamplighter.lab_channels import Role
+from lamplighter.lab.channels import Role
+from lamplighter.lab.model import Lab
 
 NOON, HOUR = datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(hours=1)
 TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.asked import MOST_BYTES, PATHS, document, read
-from lamplighter.domain.caller import Caller
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands.asked import MOST_BYTES, PATHS, document, read
+from lamplighter.domain.commands.caller import Caller
+from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.errors import BadInput
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.asked import about, read, restoring
-from lamplighter.domain.caller import Caller
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands.asked import about, read, restoring
+from lamplighter.domain.commands.caller import Caller
+from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.run import ExperimentRun
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
 from tests.unit.test_guard import EIGHT, lease
 

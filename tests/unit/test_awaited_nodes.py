@@ -11,10 +11,10 @@ from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.domain import instant
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.capacity import Activity, Instance, Update
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.progress import Noted, Stage
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.pool.evidence import Activity, Instance, Update
 from lamplighter.errors import TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto
 from tests.unit.test_shortage import NO_CAPACITY

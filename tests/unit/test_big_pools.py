@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.adapters.aws import ledger_items as items
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain import after_verdict
-from lamplighter.domain.announcement_opening import of_opening
-from lamplighter.domain.proof import Proof
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.checks import after_verdict
+from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.notices.opening import of_opening
 from lamplighter.errors import OutsideFailed
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.test_ledger import EIGHT, lease

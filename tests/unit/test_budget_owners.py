@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain.terms import terms
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.domain.leases.terms import terms
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 
 
 def read(owners: str) -> Lab | list[str]:

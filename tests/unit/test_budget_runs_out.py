@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.guard_budget import overdrafts
-from lamplighter.domain.money import Money
-from lamplighter.domain.overdraft import Overdraft
+from lamplighter.domain.guard.budget import overdrafts
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.overdraft import Overdraft
 from tests.unit.test_guard import EIGHT, MINUTE, lease
 from tests.unit.test_guard_budget import budget, running, terms
 

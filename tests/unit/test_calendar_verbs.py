@@ -15,7 +15,7 @@ from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import instant
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto

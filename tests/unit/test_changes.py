@@ -15,10 +15,10 @@ from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.domain import instant
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.schedule import open_command
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.schedules.schedule import open_command
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
 # It is eight in the evening (UTC) of Friday 2026-11-20.

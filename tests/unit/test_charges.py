@@ -6,12 +6,13 @@ from typing import Any
 
 import boto3
 
-from handlers.guard_money import count
 from handlers.leases import STEPS
-from handlers.metering import count_beyond
-from lamplighter.domain import instant, money
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.money import Money
+from lamplighter.application.capacity.metering import count_beyond
+from lamplighter.application.guard.money import count
+from lamplighter.domain import instant
+from lamplighter.domain.money import money
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE = timedelta(minutes=1)

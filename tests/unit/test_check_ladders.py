@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import checks, checks_manifests
-from lamplighter.domain.checks import Check
-from lamplighter.lab_checks import Checks
+from lamplighter.domain.checks import ladder as checks
+from lamplighter.domain.checks import manifests as checks_manifests
+from lamplighter.domain.checks.ladder import Check
+from lamplighter.lab.checks import Checks
 from tests.unit.test_checks import ERRAND, NODE, OTHER, manifest
 
 MIB_1, MIB_256, GIB_1 = "1048576", "268435456", "1073741824"

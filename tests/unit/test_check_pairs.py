@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.checks import ALL_REDUCE, DCGM_1, DCGM_3, NVIDIA_SMI, VECTOR_ADD, Check
-from lamplighter.domain.checks_course import Course, Moves
-from lamplighter.domain.checks_room import room
-from lamplighter.domain.checks_seats import GpuNode, Seat, seats
-from lamplighter.domain.nodes import PodFacts
+from lamplighter.domain.checks.course import Course, Moves
+from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, DCGM_3, NVIDIA_SMI, VECTOR_ADD, Check
+from lamplighter.domain.checks.placement import GpuNode, Seat, seats
+from lamplighter.domain.checks.room import room
+from lamplighter.domain.pool.nodes import PodFacts
 from tests.unit.test_checks_course import ASKED, LEASE, READY, done, look, node, of, pod, started, why
 
 PAIR = [node("a"), node("b")]

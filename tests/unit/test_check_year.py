@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cli.check_year import lines
-from lamplighter.labfile import load
+from lamplighter.lab.reading.file import load
 from tests.unit.test_course_calendar import calendar
 
 NOW = datetime(2026, 11, 20, 20, 17, tzinfo=UTC)

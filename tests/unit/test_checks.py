@@ -7,15 +7,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain import checks, checks_manifests
-from lamplighter.domain.announcement_opening import of_opening
-from lamplighter.domain.checks_manifests import Errand
-from lamplighter.domain.drain import emptying
-from lamplighter.domain.gpus import GpuType, gpu_type
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
-from lamplighter.domain.receipt import receipt
+from lamplighter.domain.checks import ladder as checks
+from lamplighter.domain.checks import manifests as checks_manifests
+from lamplighter.domain.checks.manifests import Errand
+from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.receipt import receipt
+from lamplighter.domain.notices.opening import of_opening
+from lamplighter.domain.pool.drain import emptying
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 NODE = NodeFacts(

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import checks
-from lamplighter.domain.checks import ALL_REDUCE, DCGM_1, DCGM_2, NVIDIA_SMI, VECTOR_ADD, Check
-from lamplighter.domain.checks_budget import pulled_in, spent
-from lamplighter.domain.checks_course import Course, Moves
-from lamplighter.domain.checks_room import room
-from lamplighter.domain.checks_seats import GpuNode, Seat, fetches, seats
-from lamplighter.domain.gpus import gpu_type
+from lamplighter.domain.checks import ladder as checks
+from lamplighter.domain.checks.course import Course, Moves
+from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, DCGM_2, NVIDIA_SMI, VECTOR_ADD, Check
+from lamplighter.domain.checks.placement import GpuNode, Seat, fetches, seats
+from lamplighter.domain.checks.room import room
+from lamplighter.domain.checks.time_limit import pulled_in, spent
+from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.instant import written
-from lamplighter.domain.nodes import NodeFacts, PodFacts
-from lamplighter.lab_checks import Checks
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
+from lamplighter.lab.checks import Checks
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 ASKED = READY + timedelta(seconds=60)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.checks import DCGM_1, NVIDIA_SMI, VECTOR_ADD, Check
-from lamplighter.domain.checks_budget import asked, pull_of, pulled_in, ran_for, spent
-from lamplighter.domain.checks_course import Course, Ending, Moves
-from lamplighter.domain.checks_seats import GpuNode, Seat, fetches, seats
-from lamplighter.domain.gpus import GpuType, gpu_type
+from lamplighter.domain.checks.course import Course, Ending, Moves
+from lamplighter.domain.checks.ladder import DCGM_1, NVIDIA_SMI, VECTOR_ADD, Check
+from lamplighter.domain.checks.placement import GpuNode, Seat, fetches, seats
+from lamplighter.domain.checks.time_limit import asked, pull_of, pulled_in, ran_for, spent
+from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
 from lamplighter.domain.instant import written
-from lamplighter.domain.nodes import NodeFacts, PodFacts
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 

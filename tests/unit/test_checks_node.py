@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from lamplighter.adapters.kubernetes.nodes import node_facts
-from lamplighter.domain.checks_node import allocatable, labels, xid
-from lamplighter.domain.gpus import GpuType, figures, gpu_type, types
-from lamplighter.domain.nodes import NodeFacts
-from lamplighter.domain.verdict import Outcome, Verdict
+from lamplighter.domain.checks.node import allocatable, labels, xid
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
+from lamplighter.domain.gpu.instance_types import GpuType, figures, gpu_type, types
+from lamplighter.domain.pool.nodes import NodeFacts
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 LABELS = {

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import checks_manifests
-from lamplighter.domain.checks import ALL_REDUCE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
-from lamplighter.domain.checks_node import allocatable, labels, xid
-from lamplighter.domain.checks_room import Room, room
-from lamplighter.domain.checks_seats import GpuNode, NotJudged, Seat, seats
-from lamplighter.domain.gpus import GpuType, gpu_type
+from lamplighter.domain.checks import manifests as checks_manifests
+from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
+from lamplighter.domain.checks.node import allocatable, labels, xid
+from lamplighter.domain.checks.placement import GpuNode, NotJudged, Seat, seats
+from lamplighter.domain.checks.room import Room, room
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
+from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
 from lamplighter.domain.instant import written
-from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
-from lamplighter.domain.verdict import Outcome, Verdict
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 

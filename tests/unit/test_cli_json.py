@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.programs import lamplighter
 
 

@@ -13,9 +13,9 @@ from cli import agreed, arm, deployment, orders
 from cli.deployment import Deployment
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain.commands import Command, Decision
-from lamplighter.domain.lease import LeaseState
-from lamplighter.lab import Lab
+from lamplighter.domain.commands.command import Command, Decision
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.lab.model import Lab
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, lab_on_moto

@@ -9,8 +9,8 @@ import pytest
 
 from cli import close, deployment, orders
 from cli.deployment import Deployment
-from lamplighter.domain.commands import Command, Decision
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.commands.command import Command, Decision
+from lamplighter.domain.leases.lease import Lease
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto

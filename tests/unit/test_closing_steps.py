@@ -8,12 +8,12 @@ import boto3
 import pytest
 
 from handlers.leases import STEPS
-from handlers.metering import count_beyond
+from lamplighter.application.capacity.metering import count_beyond
 from lamplighter.domain import instant
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.schedule import close_command
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.closing import Closing, decide, is_emergency, spoken, wait_for_successor
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.idleness import idle_since
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.lease_schedules import (
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.closing import Closing, decide, is_emergency, spoken, wait_for_successor
+from lamplighter.domain.leases.idleness import idle_since
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.pool import PoolState
+from lamplighter.domain.schedules.of_leases import (
     firing,
     held_back,
     opening_now,
@@ -18,8 +19,7 @@ from lamplighter.domain.lease_schedules import (
     unopened,
     wanted_schedules,
 )
-from lamplighter.domain.pool import PoolState
-from lamplighter.domain.schedule import Doors
+from lamplighter.domain.schedules.schedule import Doors
 from lamplighter.errors import TryLater
 from tests.unit.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
 

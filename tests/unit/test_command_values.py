@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.allowance import Allowance
-from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.domain.commands.command import Command, Decision, Verb
+from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
 from tests.unit.test_grants import EIGHT, HOUR, MINUTE, SECOND
 

@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from handlers import commands
-from lamplighter.domain.caller import Caller
+from lamplighter.domain.commands.caller import Caller
 from tests.unit import lab_address
 from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 

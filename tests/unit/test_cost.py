@@ -11,11 +11,11 @@ from cli import cost_tables
 from cli.cost import document
 from cli.cost_account import Account
 from cli.deployment import Deployment
-from lamplighter.domain.charge import Charge
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.statement import windows
-from lamplighter.lab import Lab
+from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.statement import windows
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
 from tests.unit.test_charges import started
 from tests.unit.test_status import Stopped

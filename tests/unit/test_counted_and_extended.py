@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from handlers.metering import count_beyond
+from lamplighter.application.capacity.metering import count_beyond
 from lamplighter.domain import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_charges import cost, started

@@ -13,7 +13,7 @@ from dateutil import rrule
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import LARGEST, MOST_EVENTS, read
 from lamplighter.domain import zones
-from lamplighter.domain.course_calendar import Event, change
+from lamplighter.domain.calendar.course import Event, change
 from lamplighter.errors import BadInput
 
 SEOUL = "Asia/Seoul"

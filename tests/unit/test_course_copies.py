@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.changes import clock_of
-from lamplighter.domain.course_calendar import Change, Event
-from lamplighter.domain.course_copy import CourseCopy, fingerprint, seen, to_say, unseen
+from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.calendar.course import Change, Event
+from lamplighter.domain.calendar.course_copy import CourseCopy, fingerprint, seen, to_say, unseen
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)

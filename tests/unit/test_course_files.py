@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from lamplighter.adapters.calendars.course import courses
-from lamplighter.domain.simulation import simulate
-from lamplighter.lab import Lab
-from lamplighter.labfile import Problem, load, read
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import Problem, load, read
 from tests.unit.named_windows import unnamed
 from tests.unit.test_course_calendar import SEOUL, calendar
 

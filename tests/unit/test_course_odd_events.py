@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.adapters.calendars.text import read
 from lamplighter.errors import BadInput
-from lamplighter.labfile import load
+from lamplighter.lab.reading.file import load
 from tests.unit.test_course_calendar import SEOUL, calendar, events, hours, refused
 from tests.unit.test_course_files import LAB, lab, simulated
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import Code, Expansion, PlannedWindow, SkippedWindow, expand
-from lamplighter.domain.course_calendar import Change, Event, change
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.course import Change, Event, change
+from lamplighter.domain.calendar.occurrences import Code, Expansion, PlannedWindow, SkippedWindow, expand
+from lamplighter.lab.model import Lab
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)

@@ -7,8 +7,8 @@ import pytest
 
 from lamplighter.adapters.calendars.course import CourseCalendar, courses
 from lamplighter.adapters.calendars.text import read
-from lamplighter.domain.simulation import simulate
-from lamplighter.labfile import load
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.lab.reading.file import load
 from tests.unit.test_course_calendar import AUTUMN, CUSTOM, SEOUL, calendar, events, hours, refused
 
 EVENING = f"DTSTART;TZID={SEOUL}:20260302T200000|DTEND;TZID={SEOUL}:20260302T230000"

@@ -6,15 +6,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain import extension, grant
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.curfew import Curfew
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.money import Money
-from lamplighter.domain.terms import Terms, terms
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases import extension, grant
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.terms import Terms, terms
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 from tests.unit.named_windows import unnamed
 
 SEOUL = ZoneInfo("Asia/Seoul")

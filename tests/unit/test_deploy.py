@@ -11,12 +11,14 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers import capacity, deploy, environment
-from handlers.environment import lab as lab_in_code
+from handlers import deploy
 from handlers.leases import STEPS
 from lamplighter.adapters.aws import calls
-from lamplighter.domain.audit import Entry
-from lamplighter.lab import Lab
+from lamplighter.application import environment
+from lamplighter.application.capacity import capacity
+from lamplighter.application.environment import lab as lab_in_code
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, LabOnMoto, lab_on_moto
 
 
@@ -85,7 +87,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
         monkeypatch.setenv("LEDGER_TABLE", LEDGER)
         monkeypatch.setenv("LAB_FILE", str(tmp_path / "lab.json"))
         (tmp_path / "lab.json").write_text(made.lab.to_json(), "utf-8")
-        monkeypatch.setattr("handlers.deploy_last_close.deployed", lambda: made.capacity)
+        monkeypatch.setattr("lamplighter.application.deploy.last_close.deployed", lambda: made.capacity)
         yield made
     capacity.deployed.cache_clear()
     environment.lab.cache_clear()
@@ -415,7 +417,7 @@ def test_an_edit_that_eks_takes_whole_passes(cloudformation: CloudFormation, old
 def updates(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """How EKS's updates stand, one answer after the other, the last for good: moto has no DescribeUpdate."""
     stand = ["InProgress", "Successful"]
-    monkeypatch.setattr("handlers.deploy_sizes.LOOK_SECONDS", 0)
+    monkeypatch.setattr("lamplighter.application.deploy.sizes.LOOK_SECONDS", 0)
 
     def answer(**_: object) -> tuple[object, dict[str, object]]:
         status = stand.pop(0) if len(stand) > 1 else stand[0]

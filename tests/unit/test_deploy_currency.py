@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from handlers.deploy_answer import is_of_cloudformation
-from handlers.deploy_currency import refuse_another
-from lamplighter.domain.charge import Charge
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
+from lamplighter.application.deploy.answer import is_of_cloudformation
+from lamplighter.application.deploy.currency import refuse_another
+from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.errors import Refused
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 

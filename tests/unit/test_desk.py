@@ -5,8 +5,8 @@ from dataclasses import replace
 import boto3
 import pytest
 
-from handlers.desk import Desk, command_of
-from lamplighter.domain.schedule import Schedule
+from lamplighter.application.leases.desk import Desk, command_of
+from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import BadInput, TryLater
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto

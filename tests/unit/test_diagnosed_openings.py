@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.why import explain
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.audit.why import explain
 from tests.world.functions import Trouble
 from tests.world.world import World
 

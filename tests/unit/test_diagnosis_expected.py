@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from lamplighter.domain.diagnosis.expected import Expected, expected
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LEASE = Lease(

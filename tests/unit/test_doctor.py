@@ -10,11 +10,11 @@ import pytest
 from cli import doctor as verb
 from lamplighter.data import lifecycle, prices
 from lamplighter.data.texts import Texts
-from lamplighter.domain.adoption import Autoscalers
 from lamplighter.domain.doctor.checks import CHECKS, examine
 from lamplighter.domain.doctor.facts import Facts, Inside, NotLetIn
 from lamplighter.domain.doctor.line import Line, Outcome
 from lamplighter.domain.doctor.told import of_visit
+from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.doctor_cases import (
     AUTOSCALER,
     BEFORE,

@@ -10,11 +10,11 @@ from botocore.stub import Stubber
 from moto.sns.models import sns_backends
 
 from handlers import doctor
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.doctor import caller
 from lamplighter.domain.doctor.line import Line, Outcome
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LEDGER, REGION, lab_on_moto
 
 LAB = Lab.model_validate({"name": "lab"})

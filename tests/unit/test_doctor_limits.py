@@ -9,10 +9,10 @@ import pytest
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import read
 from lamplighter.data import lifecycle
-from lamplighter.domain.adoption import Autoscalers
 from lamplighter.domain.doctor import account, cluster, house
 from lamplighter.domain.doctor.facts import Facts, Group, Inside
 from lamplighter.domain.doctor.line import Judgement, Outcome, Unread, unknown, unwell, well
+from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.doctor_cases import (
     AUTOSCALER,
     BEFORE,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from lamplighter.data import prices
-from lamplighter.domain.adoption import FoundCluster
 from lamplighter.domain.doctor import account, capacity, cluster, house, pools
 from lamplighter.domain.doctor.facts import Facts, Group, Trail
 from lamplighter.domain.doctor.line import Judgement, Outcome, Unread, unknown, unwell, well
-from lamplighter.domain.price import Price, Source
-from lamplighter.lab import Lab
+from lamplighter.domain.money.price import Price, Source
+from lamplighter.domain.pool.adoption import FoundCluster
+from lamplighter.lab.model import Lab
 from tests.unit.doctor_cases import (
     BEFORE,
     CLUSTER,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.early_opening import Stay, all_fitted, fitted, note, planned, stay_of
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.early_opening import Stay, all_fitted, fitted, note, planned, stay_of
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.lab.model import Lab
 from tests.unit.test_grants import EIGHT, MINUTE, lease
 
 LAB = Lab.model_validate(

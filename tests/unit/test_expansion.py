@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import Code, Expansion, PlannedWindow, SkippedWindow, expand
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.occurrences import Code, Expansion, PlannedWindow, SkippedWindow, expand
+from lamplighter.lab.model import Lab
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -9,8 +9,8 @@ import pytest
 from lamplighter.domain.experiments.admission import Answer, Ground, affected, busy, decide, ground, run_id
 from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
-from lamplighter.domain.lease import LeaseState
-from lamplighter.lab import Lab
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.lab.model import Lab
 from tests.unit.test_experiments import MINUTE, NOW, lease, order, running
 from tests.unit.test_experiments import ground as here
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from handlers.desk import Desk
-from handlers.leases_experiments import experiment_follows, undone_before_the_end
-from lamplighter.domain.commands import Command
+from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.experiments import experiment_follows, undone_before_the_end
+from lamplighter.domain.commands.command import Command
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_ledger import decision, entry

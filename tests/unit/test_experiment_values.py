@@ -10,7 +10,7 @@ from lamplighter.domain.experiments.observation import Look, causes, proof, rows
 from lamplighter.domain.experiments.rails import AFTER_END, rails, restore
 from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide
 from lamplighter.domain.experiments.run import Phase
-from lamplighter.domain.schedule import START_EXECUTION
+from lamplighter.domain.schedules.schedule import START_EXECUTION
 from tests.unit.test_experiments import MINUTE, NODE, NOW, VPC, WORKFLOW, lease, running
 
 SECOND = timedelta(seconds=1)

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lamplighter.domain.breach import Action, Rule
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.domain.experiments import policy
 from lamplighter.domain.experiments.admission import PROOF, Ground, decide
@@ -20,11 +19,12 @@ from lamplighter.domain.experiments.report import conclusion, document, markdown
 from lamplighter.domain.experiments.rules import Rule as Opening
 from lamplighter.domain.experiments.rules import ephemeral, missing, vpc_wide
 from lamplighter.domain.experiments.run import MARGIN, ExperimentRun, Phase
-from lamplighter.domain.guard import sweep
-from lamplighter.domain.guard_experiments import PATIENCE
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.schedule_drift import kept
+from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.guard.experiments import PATIENCE
+from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.schedules.drift import kept
 from lamplighter.errors import BadInput
 from tests.unit.test_guard import pool as pool_facts
 

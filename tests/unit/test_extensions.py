@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import extension
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.curfew import Curfew
-from lamplighter.domain.extension import Extension, furthest, meant
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.terms import Terms
+from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases import extension
+from lamplighter.domain.leases.extension import Extension, furthest, meant
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.budget import Budget
 from tests.unit.test_grants import EIGHT, HOUR, MINUTE, POOL, lease, usd
 
 MONEY = Budget("2026-11", usd(0), usd(0))

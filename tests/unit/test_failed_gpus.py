@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.why import explain
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.audit.why import explain
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from tests.world.functions import Trouble
 from tests.world.laws import Laws
 from tests.world.machines import Machine

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.failsafe import failsafe_instant
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.schedules.failsafe import failsafe_instant
 from tests.unit.test_guard import EIGHT, MINUTE, lease
 
 HOUR = 60 * MINUTE

@@ -10,14 +10,14 @@ import pytest
 
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
-from handlers.planner_courses import follow_courses
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.calendars import series as course_series
-from lamplighter.domain.course_calendar import Course
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.schedule import open_command
+from lamplighter.application.planner.courses import follow_courses
+from lamplighter.domain.calendar.course import Course
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 from tests.unit.test_course_calendar import calendar
 

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import JsonValue
 
-from lamplighter.domain import device_plugin, gpu_sharing
-from lamplighter.domain.gpu_offer import Offer, in_receipt, kept
-from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
-from lamplighter.lab import Lab
+from lamplighter.domain.gpu import device_plugin
+from lamplighter.domain.gpu import sharing as gpu_sharing
+from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.lab.model import Lab
 
 NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 

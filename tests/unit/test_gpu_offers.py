@@ -9,16 +9,16 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import JsonValue
 
-from handlers import guard_loans
-from lamplighter.adapters.aws.ledger import Conflict
-from lamplighter.domain import gpu_offer
-from lamplighter.domain.announcement_opening import of_opening
-from lamplighter.domain.gpu_operator import Operator, standing
-from lamplighter.domain.gpu_sharing import offer
-from lamplighter.domain.lending import Before, FieldBefore, Loan, Owner
-from lamplighter.domain.nodes import PodFacts
-from lamplighter.domain.trail import of_opening as trail_of_opening
-from lamplighter.lab import Lab
+from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.guard import overrides as guard_loans
+from lamplighter.domain.audit.trail import of_opening as trail_of_opening
+from lamplighter.domain.gpu import offer as gpu_offer
+from lamplighter.domain.gpu.operator import Operator, standing
+from lamplighter.domain.gpu.overrides import Before, FieldBefore, Loan, Owner
+from lamplighter.domain.gpu.sharing import offer
+from lamplighter.domain.notices.opening import of_opening
+from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
 from tests.unit.test_status import pool_at
 

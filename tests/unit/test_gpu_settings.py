@@ -1,6 +1,6 @@
 """What differs between the lab's operator settings and the cluster's ClusterPolicy, by path."""
 
-from lamplighter.domain.gpu_settings import Setting, differences
+from lamplighter.domain.gpu.settings import Setting, differences
 
 LAB: dict[str, Setting] = {
     "driver": {"enabled": False},

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import JsonValue
 
-from lamplighter.domain.gpu_offer import Offer
-from lamplighter.domain.gpu_sharing import mig_strategy, offer, unmet
-from lamplighter.domain.nodes import NodeFacts
-from lamplighter.lab import Lab
+from lamplighter.domain.gpu.offer import Offer
+from lamplighter.domain.gpu.sharing import mig_strategy, offer, unmet
+from lamplighter.domain.pool.nodes import NodeFacts
+from lamplighter.lab.model import Lab
 
 NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 

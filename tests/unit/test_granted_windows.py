@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from handlers.leases import STEPS
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.progress import Noted, Stage
-from lamplighter.domain.schedule import open_command
-from lamplighter.lab import Lab
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.schedules.schedule import open_command
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_granting import HOUR, ahead, forget
 from tests.unit.test_leases import asks, ledger, opened, planned, step

@@ -7,11 +7,11 @@ import boto3
 import pytest
 
 from lamplighter.domain import instant
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.commands import Decision
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.progress import Noted, Stage
-from lamplighter.domain.schedule import open_command
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import grant, zones
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.changes import Changes, Pause
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.curfew import Curfew
-from lamplighter.domain.grant import Answer
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.terms import Terms
+from lamplighter.domain import zones
+from lamplighter.domain.calendar.changes import Changes, Pause
+from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases import grant
+from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
 from tests.properties.test_admissions import TERMS
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.changes import Changes, Pause, Skip
-from lamplighter.domain.grant import Answer
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.calendar.changes import Changes, Pause, Skip
+from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.lease import LeaseState
 from tests.unit.test_grants import (
     EIGHT,
     HOUR,

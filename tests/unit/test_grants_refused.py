@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.commands import Command
-from lamplighter.domain.curfew import Curfew
-from lamplighter.domain.grant import Answer
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.budget import Budget
 from tests.unit.test_grants import (
     EIGHT,
     HOUR,

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action, Rule
-from lamplighter.domain.capacity import Group, Instance, Member, NodeGroup, Update
-from lamplighter.domain.failsafe import failsafe_schedules
-from lamplighter.domain.guard import sweep
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.incident import Incident, next_page, retry_after
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
+from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.guard.incident import Incident, next_page, retry_after
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.evidence import Group, Instance, Member, NodeGroup, Update
+from lamplighter.domain.schedules.failsafe import failsafe_schedules
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

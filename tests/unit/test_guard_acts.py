@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from moto.sns.models import sns_backends
 
-from handlers.guard_acts import act
-from handlers.guard_facts import gather
-from handlers.guard_watch import gather_lab
-from handlers.leases_changes import change
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.breach import Action, Breach, Rule
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.pool import Phase
+from lamplighter.application.guard.acts import act
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.watch import gather_lab
+from lamplighter.application.leases.changes import change
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.guard_orders import ENFORCE, WATCH, Answer, acknowledge, keep, mode
-from lamplighter.domain.pool import PoolState
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.guard.orders import ENFORCE, WATCH, Answer, acknowledge, keep, mode
+from lamplighter.domain.pool.pool import PoolState
 from tests.unit.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
 
 POOL = PoolState("gpu")

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from handlers.guard_facts import gather
-from handlers.guard_watch import LabFacts, gather_lab
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.pool import SeenGpus
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.watch import LabFacts, gather_lab
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.pool.pool import SeenGpus
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 

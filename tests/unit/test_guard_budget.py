@@ -5,20 +5,20 @@ from datetime import timedelta
 from decimal import Decimal
 
 from handlers.guard import sweep_all
-from handlers.guard_facts import gather
-from handlers.guard_watch import gather_lab
-from lamplighter.domain import money
-from lamplighter.domain.breach import Action, Rule, Said
-from lamplighter.domain.budget import Account, Budget
-from lamplighter.domain.charge import Charge
-from lamplighter.domain.guard import sweep
-from lamplighter.domain.guard_budget import Running, covered, overdrafts
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.overdraft import Overdraft
-from lamplighter.domain.terms import Terms
-from lamplighter.lab import Lab
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.watch import gather_lab
+from lamplighter.domain.guard.breach import Action, Rule, Said
+from lamplighter.domain.guard.budget import Running, covered, overdrafts
+from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money import money
+from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.overdraft import Overdraft
+from lamplighter.lab.model import Lab
 from tests.properties.test_admissions import TERMS
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.test_charges import started

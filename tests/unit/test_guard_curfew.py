@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, ROLE, LabOnMoto, lab_on_moto
 
 RAILS = ("curfew-gpu-eks", "curfew-gpu-group")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from handlers.guard_proof import end_drains, prove_zero
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.capacity import Activity, Group, Member
+from lamplighter.application.guard.proof import end_drains, prove_zero
+from lamplighter.domain.pool.evidence import Activity, Group, Member
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_guard_proof import IN_SERVICE, MINUTE, WAITS, draining, run

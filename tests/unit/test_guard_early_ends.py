@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action, Breach, Rule, Said
-from lamplighter.domain.guard import judge
-from lamplighter.domain.guard_budget import reached
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.guard_failsafe import failsafe
-from lamplighter.domain.guard_leases import idle, too_long
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.overdraft import Overdraft
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.budget import reached
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.leases import idle, too_long
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.overdraft import Overdraft
 from tests.unit.test_guard import EIGHT, MINUTE, lease, pool
 
 SECOND = timedelta(seconds=1)

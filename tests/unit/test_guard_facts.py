@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action, Breach, Rule, Said
-from lamplighter.domain.guard import judge
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.guard_nodes import strays, surplus
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.nodes import strays, surplus
 from tests.unit.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 SECOND = timedelta(seconds=1)

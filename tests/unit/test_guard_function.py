@@ -7,11 +7,11 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
-from handlers.guard_proof import end_drains, mark_leaked, prove_zero
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.capacity import Group, Member
-from lamplighter.domain.commands import Decision
+from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_zero
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.pool.evidence import Group, Member
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 

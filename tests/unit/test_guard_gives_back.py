@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from handlers.guard_loans import give_back_forgotten
-from handlers.guard_watch import Watch
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.lending import Before, FieldBefore, Loan
+from lamplighter.application.guard.overrides import give_back_forgotten
+from lamplighter.application.guard.watch import Watch
+from lamplighter.domain.gpu.overrides import Before, FieldBefore, Loan
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), 1 / 60

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action, Breach, Rule
-from lamplighter.domain.capacity import Instance
-from lamplighter.domain.guard import judge, sweep
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.guard_leak import leak
-from lamplighter.domain.incident import Incident
+from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import judge, sweep
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.leak import leak
+from lamplighter.domain.pool.evidence import Instance
 from tests.unit.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 SECOND = timedelta(seconds=1)

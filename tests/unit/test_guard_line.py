@@ -8,7 +8,7 @@ import boto3
 from handlers.guard import sweep_all
 from handlers.leases import STEPS
 from lamplighter.domain.slack.kept import Wish
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
 
 DAY = timedelta(hours=24)

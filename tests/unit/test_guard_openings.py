@@ -7,13 +7,13 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard_facts import gather
-from handlers.guard_watch import gather_lab
 from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.lease import LeaseState
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.watch import gather_lab
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 

@@ -9,11 +9,11 @@ import pytest
 from cli.arm import would_touch
 from cli.deployment import Deployment
 from handlers.guard import sweep_all
-from handlers.leases_changes import change
-from lamplighter.domain import closing
-from lamplighter.domain.commands import Command
-from lamplighter.domain.idleness import allowed
-from lamplighter.domain.lease import LeaseState
+from lamplighter.application.leases.changes import change
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases import closing
+from lamplighter.domain.leases.idleness import allowed
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import boto3
 
 from handlers.guard import sweep_all
-from handlers.guard_facts import gather
-from handlers.guard_watch import gather_lab
-from lamplighter.domain.guard_facts import PoolFacts
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.watch import gather_lab
+from lamplighter.domain.guard.facts import PoolFacts
 from tests.unit.lab_on_moto import LabOnMoto
 
 SECOND = 1 / 60

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from lamplighter.domain.breach import Action, Breach, Rule, Said
-from lamplighter.domain.capacity import Activity, Group, NodeGroup, Update
-from lamplighter.domain.guard import judge
-from lamplighter.domain.guard_experiments import experiments
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.guard_failsafe import failsafe
-from lamplighter.domain.guard_leak import leak
-from lamplighter.domain.guard_nodes import leases_past_their_end, raised_by, shortfall, strays, surplus
-from lamplighter.domain.guard_sizes import sizes
-from lamplighter.domain.incident import Incident
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.experiments import experiments
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.leak import leak
+from lamplighter.domain.guard.nodes import leases_past_their_end, raised_by, shortfall, strays, surplus
+from lamplighter.domain.guard.sizes import sizes
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.evidence import Activity, Group, NodeGroup, Update
 from tests.unit.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 ROLLING = Update("u", "VersionUpdate", "InProgress", EIGHT)

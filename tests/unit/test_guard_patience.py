@@ -5,15 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action, Breach, Rule, Said
-from lamplighter.domain.capacity import Update
-from lamplighter.domain.guard import judge
-from lamplighter.domain.guard_facts import PoolFacts, waited_for
-from lamplighter.domain.guard_nodes import leases_past_their_end, surplus
-from lamplighter.domain.guard_runs import closings, openings
-from lamplighter.domain.guard_sizes import sizes
-from lamplighter.domain.incident import Incident
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.facts import PoolFacts, waited_for
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.nodes import leases_past_their_end, surplus
+from lamplighter.domain.guard.runs import closings, openings
+from lamplighter.domain.guard.sizes import sizes
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.evidence import Update
 from tests.unit.test_guard import EIGHT, MINUTE, lease, pool
 
 SECOND = timedelta(seconds=1)

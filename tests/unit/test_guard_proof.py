@@ -7,11 +7,11 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard_proof import mark_leaked, prove_zero
 from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.domain import instant
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.capacity import Activity, Group, Member
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.pool.evidence import Activity, Group, Member
 from lamplighter.errors import TryLater
 from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
 

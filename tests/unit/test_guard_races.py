@@ -8,12 +8,12 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
-from handlers.leases_granting import admitted
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.aws.schedules import Schedules
-from lamplighter.domain.capacity import NodeGroup
-from lamplighter.domain.commands import Command
-from lamplighter.domain.schedule import Schedule
+from lamplighter.application.leases.granting import admitted
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.pool.evidence import NodeGroup
+from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, NODEGROUP, ROLE, Busy, LabOnMoto
 

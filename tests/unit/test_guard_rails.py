@@ -5,18 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action, Breach, Rule
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
-from lamplighter.domain.failsafe import failsafe_schedules, in_the_air, shot_in_the_air
-from lamplighter.domain.guard import judge
-from lamplighter.domain.guard_cluster import claims, unprotected
-from lamplighter.domain.guard_curfew import curfew
-from lamplighter.domain.guard_experiments import experiments
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.guard_failsafe import failsafe
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.schedule import Schedule
+from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.cluster import claims, unprotected
+from lamplighter.domain.guard.curfew import curfew
+from lamplighter.domain.guard.experiments import experiments
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.schedules.failsafe import failsafe_schedules, in_the_air, shot_in_the_air
+from lamplighter.domain.schedules.schedule import Schedule
 from tests.unit.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 SECOND = timedelta(seconds=1)

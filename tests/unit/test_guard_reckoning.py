@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import pytest
 
-from lamplighter.domain.budget import Account, Budget
-from lamplighter.domain.charge import Charge, charge, counted_from, counted_to, grants
-from lamplighter.domain.guard_budget import Running, covered, overdrafts
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.metering import Grant, Metered
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.overdraft import Overdraft
+from lamplighter.domain.guard.budget import Running, covered, overdrafts
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
+from lamplighter.domain.money.metering import Grant, Metered
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.overdraft import Overdraft
 from tests.unit.test_guard import EIGHT, MINUTE, lease
 from tests.unit.test_guard_budget import budget, running, terms
 

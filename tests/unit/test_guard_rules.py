@@ -6,14 +6,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.breach import Action, Rule, Said
-from lamplighter.domain.capacity import Activity, Group, NodeGroup, Update
-from lamplighter.domain.changes import clock_of
-from lamplighter.domain.guard import sweep
-from lamplighter.domain.guard_leases import early_end
-from lamplighter.domain.guard_nodes import raised_by
-from lamplighter.domain.incident import Incident, pages_again
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.guard.breach import Action, Rule, Said
+from lamplighter.domain.guard.guard import sweep
+from lamplighter.domain.guard.incident import Incident, pages_again
+from lamplighter.domain.guard.leases import early_end
+from lamplighter.domain.guard.nodes import raised_by
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.evidence import Activity, Group, NodeGroup, Update
 from tests.unit.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 HOUR = 60 * MINUTE

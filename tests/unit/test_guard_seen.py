@@ -7,14 +7,14 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard_facts import gather
-from handlers.guard_watch import gather_lab
 from lamplighter.adapters.aws.nodegroups import NodeGroups
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.capacity import NodeGroup, Update
-from lamplighter.domain.guard_facts import PoolFacts
-from lamplighter.domain.lease import LeaseState
-from lamplighter.lab import Lab
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.watch import gather_lab
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.evidence import NodeGroup, Update
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
 MINUTE = timedelta(minutes=1)

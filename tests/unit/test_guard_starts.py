@@ -1,9 +1,9 @@
 """The close that the guard starts: for what, until when, and once at a time."""
 
 from handlers.guard import sweep_all
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.breach import Action, Rule
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.guard.breach import Action, Rule
+from lamplighter.domain.leases.lease import LeaseState
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_guard_acts import does
 

@@ -8,8 +8,8 @@ import pytest
 
 from handlers import guard, leases
 from handlers.guard import sweep_all
-from handlers.leases_changes import change
-from lamplighter.domain.capacity import Member
+from lamplighter.application.leases.changes import change
+from lamplighter.domain.pool.evidence import Member
 from lamplighter.errors import BadInput, TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 from tests.unit.test_closing_steps import others_write_first

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from handlers.guard_trail import closing_since, incident, said_in
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.breach import Said
-from lamplighter.domain.incident import Incident
-from lamplighter.domain.pool import PoolState
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.application.guard.trail import closing_since, incident, said_in
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.guard.breach import Said
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.pool.pool import PoolState
 
 EIGHT, MINUTE = datetime(2026, 11, 20, 20, 0, tzinfo=UTC), timedelta(minutes=1)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.handing_on import MOST_EVENTS, next_run
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.leases.handing_on import MOST_EVENTS, next_run
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.aws.stepfunctions_limits import Limits
 from tests.world.functions import Trouble
 from tests.world.laws import Laws

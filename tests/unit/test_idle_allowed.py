@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.idleness import allowed
-from lamplighter.lab import Lab
+from lamplighter.domain.leases.idleness import allowed
+from lamplighter.lab.model import Lab
 from tests.unit.test_guard import lease
 
 WINDOW = {"days": ["tue"], "start": "20:00", "end": "23:00"}

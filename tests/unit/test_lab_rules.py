@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 from tests.unit.named_windows import unnamed
 
 TOLERANT = """\

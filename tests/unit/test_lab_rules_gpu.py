@@ -8,12 +8,12 @@ import pytest
 from cli.adopt import sharing_values
 from cli.check import notes
 from cli.check_gpus import overlapping
-from lamplighter.domain import gpu_sharing
-from lamplighter.domain.gpu_offer import Offer
-from lamplighter.domain.simulation import simulate
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.gpu import sharing as gpu_sharing
+from lamplighter.domain.gpu.offer import Offer
 from lamplighter.errors import BadInput
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 
 WINDOW = "{name: evening, days: daily, start: 20:00, end: 23:00, gpu: %s}"
 P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60}}\n"

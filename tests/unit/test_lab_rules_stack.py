@@ -6,9 +6,10 @@ import pytest
 
 from cli.adopt import sharing_values
 from cli.check import notes
-from lamplighter.domain import device_plugin, gpu_sharing
-from lamplighter.lab import GpuStack, Lab
-from lamplighter.labfile import parse
+from lamplighter.domain.gpu import device_plugin
+from lamplighter.domain.gpu import sharing as gpu_sharing
+from lamplighter.lab.model import GpuStack, Lab
+from lamplighter.lab.reading.file import parse
 
 CHART = "gpu_operator: {enabled: false}\ndevice_plugin: {enabled: true}\n"
 ROCKET = "pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\n"

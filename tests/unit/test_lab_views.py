@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.pool import Phase, PoolState, SeenGpus
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView
 from lamplighter.domain.zones import zone
 from tests.unit.test_grants import usd

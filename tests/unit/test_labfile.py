@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lamplighter.errors import BadInput
-from lamplighter.lab import Lab
-from lamplighter.labfile import Problem, load, parse, read
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import Problem, load, parse, read
 
 
 def lab(text: str) -> Lab:

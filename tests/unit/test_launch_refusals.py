@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.capacity import Activity, HealthIssue, NodeGroup
-from lamplighter.domain.shortage import Shortage, explain
+from lamplighter.domain.pool.evidence import Activity, HealthIssue, NodeGroup
+from lamplighter.domain.pool.shortage import Shortage, explain
 from tests.diagnosis_cases import one_missing
 from tests.snapshots import causes, refused_launch, told
 

@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 
 from lamplighter.domain import instant
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.lease_schedules import firing, held_back, opening_now, opens_at, wanted_schedules
-from lamplighter.domain.money import Money
-from lamplighter.domain.schedule import Doors, Schedule, close_command, names_of, open_command, warn_schedules
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.schedules.of_leases import firing, held_back, opening_now, opens_at, wanted_schedules
+from lamplighter.domain.schedules.schedule import (
+    Doors,
+    Schedule,
+    close_command,
+    names_of,
+    open_command,
+    warn_schedules,
+)
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

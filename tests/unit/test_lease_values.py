@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.node_time import NodeTime
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.node_time import NodeTime
 from tests.unit.test_grants import EIGHT, HOUR, MINUTE, SECOND, usd
 
 PLAIN = Lease(

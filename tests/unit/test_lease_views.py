@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.pool import PoolState
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import lease_view, told
 from lamplighter.domain.views.lease_view import Known, LeaseView, Standing, cost_so_far
 from lamplighter.domain.views.stages import Stage, StageState, StageView

@@ -10,22 +10,23 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from handlers.desk import Desk
 from handlers.leases import STEPS
 from handlers.nodegroups import release
 from handlers.notices import Voice, announce, warn
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import UPDATABLE, Schedules
-from lamplighter.domain import announcement_opening, instant
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.charge import Charge
+from lamplighter.application.leases.desk import Desk
+from lamplighter.domain import instant
 from lamplighter.domain.diagnosis.expected import expected
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.pool import PoolState
-from lamplighter.domain.schedule import close_command, open_command
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.notices import opening as announcement_opening
+from lamplighter.domain.pool.pool import PoolState
+from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
 
@@ -603,6 +604,6 @@ def voice(lab: LabOnMoto) -> Voice:
 
 
 def _any_entry() -> Any:
-    from lamplighter.domain.audit import Entry  # noqa: PLC0415
+    from lamplighter.domain.audit.entry import Entry  # noqa: PLC0415
 
     return Entry(EIGHT, "gpu", "metered", "test", "spent most of it", "to leave little")

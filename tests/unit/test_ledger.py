@@ -8,12 +8,12 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from lamplighter.adapters.aws.ledger import Conflict, Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.commands import Decision
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import Fence, Phase
+from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.pool import Fence, Phase
 from lamplighter.errors import OutsideFailed, Stale, TryLater
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -276,7 +276,7 @@ def test_a_write_beside_a_transaction_at_the_same_item_waits_for_it(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch, refusals: int, outcome: str
 ) -> None:
     paused: list[float] = []
-    monkeypatch.setattr("lamplighter.adapters.aws.ledger_table.sleep", paused.append)
+    monkeypatch.setattr("lamplighter.adapters.aws.ledger.table.sleep", paused.append)
     refused = 0
 
     def collide(params: object, **_more: object) -> None:

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Conflict, Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.charge import Charge
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.pool import DeployMark, Phase, SeenGpus
+from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.pool.pool import DeployMark, Phase, SeenGpus
 from tests.ledger_table import kept
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
 

@@ -8,10 +8,10 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws import ledger_items as items
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.progress import Noted, Stage
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.progress import Noted, Stage
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.test_ledger import EIGHT, MINUTE, entry, lease
 from tests.unit.test_ledger_history import RUN, SECOND, begin

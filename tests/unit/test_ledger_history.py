@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Conflict, Ledger
+from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
 from tests.ledger_table import keep_proof, kept
 from tests.unit.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.aws import ledger_items as items
-from lamplighter.adapters.aws import ledger_money
-from lamplighter.adapters.aws.ledger import Conflict, Ledger
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.budget import Account, Budget
-from lamplighter.domain.changes import Pause, Skip
-from lamplighter.domain.commands import Decision
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.pool import Phase, PoolState, SeenGpus
-from lamplighter.domain.progress import Noted, Stage
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger import money as ledger_money
+from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Pause, Skip
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from tests.ledger_table import kept
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import Phase
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import Stale
 from tests.ledger_table import keep_verdicts, kept
 from tests.unit import aws_calls

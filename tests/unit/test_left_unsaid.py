@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
-from lamplighter.domain.pool import DeployMark, Phase, PoolState
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool.pool import DeployMark, Phase, PoolState
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

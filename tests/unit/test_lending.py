@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import JsonValue
 
-from lamplighter.domain.lending import (
+from lamplighter.domain.gpu.overrides import (
     Before,
     FieldBefore,
     Loan,

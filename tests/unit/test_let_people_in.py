@@ -12,8 +12,8 @@ import pytest
 from cli import deployment, orders
 from cli.deployment import Deployment
 from docs.generate import ROOT
-from lamplighter.domain.asked import PATHS
-from lamplighter.lab import Lab
+from lamplighter.domain.commands.asked import PATHS
+from lamplighter.lab.model import Lab
 from tests.programs import lamplighter
 from tests.unit import aws_calls, lab_address
 from tests.unit.aws_says import Says

@@ -4,14 +4,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.changes import Pause, Skip
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.live import Deployed, live
-from lamplighter.domain.money import Money
-from lamplighter.domain.simulation import Simulation, simulate
-from lamplighter.domain.terms import terms
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.changes import Pause, Skip
+from lamplighter.domain.calendar.live import Deployed, live
+from lamplighter.domain.calendar.simulation import Simulation, simulate
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import terms
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.budget import Budget
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.live import Deployed, live
-from lamplighter.domain.money import Money
-from lamplighter.domain.simulation import Simulation
-from lamplighter.domain.terms import terms
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.calendar.live import Deployed, live
+from lamplighter.domain.calendar.simulation import Simulation
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import terms
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab
 from tests.unit.test_live import ALICES, EIGHT, HOUR, LAB
 
 SECOND = timedelta(seconds=1)

@@ -5,12 +5,12 @@ from datetime import date, timedelta
 
 import pytest
 
-from lamplighter.domain.calendar import Code, SkippedWindow
-from lamplighter.domain.changes import Pause, Skip
-from lamplighter.domain.course_calendar import Event
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.planner import Beside
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.changes import Pause, Skip
+from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
+from lamplighter.domain.calendar.planner import Beside
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.lab.model import Lab
 from tests.unit.test_live import ALICES, EIGHT, HOUR
 from tests.unit.test_live_edges import EMPTY, EVENING, PLAIN, played, seen
 from tests.unit.test_standing import Lectures

@@ -8,7 +8,7 @@ import pytest
 from cli import meant
 from cli.deployment import Deployment
 from lamplighter.errors import BadInput, Refused
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto
 

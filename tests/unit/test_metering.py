@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.capacity import Activity, Instance
-from lamplighter.domain.metering import Grant, Run, meter, runs
+from lamplighter.domain.money.metering import Grant, Run, meter, runs
+from lamplighter.domain.pool.evidence import Activity, Instance
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -9,7 +9,7 @@ import pytest
 from botocore.stub import Stubber
 
 from lamplighter.adapters.aws.nodegroups import NodeGroups
-from lamplighter.domain.capacity import HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, Update
 from lamplighter.errors import OutsideFailed, TryLater
 
 MADE = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from handlers.nodegroups import await_nodes, scale
-from handlers.sizes import Direction, Order, write
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.pool import DeployMark
+from lamplighter.application.capacity.sizes import Direction, Order, write
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 

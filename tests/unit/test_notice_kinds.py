@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.notice_kinds import (
+from lamplighter.domain.notices.kinds import (
     IN_CHANNEL,
     KINDS,
     NAMES,

@@ -10,12 +10,13 @@ import pytest
 
 from handlers.notices import Voice, tell, warn
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import letter, notice_kinds
-from lamplighter.domain.announcement import Announcement
-from lamplighter.domain.notice_kinds import KINDS, NOTICES, pings
-from lamplighter.domain.schedule import close_command
+from lamplighter.domain.notices import kinds as notice_kinds
+from lamplighter.domain.notices import notification as letter
+from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.kinds import KINDS, NOTICES, pings
+from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.world.world import World
 

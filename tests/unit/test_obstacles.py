@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.adoption import About, Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
-from lamplighter.domain.announcement import Announcement, of_change, of_extending, of_warning
-from lamplighter.domain.at_stake import AtStake
-from lamplighter.domain.commands import Verb
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.leases.at_stake import AtStake
+from lamplighter.domain.notices.announcement import Announcement, of_change, of_extending, of_warning
+from lamplighter.domain.pool.adoption import About, Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
 from tests.unit.test_grants import HOUR, MINUTE, SECOND, lease
 
 CLUSTER = FoundCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))

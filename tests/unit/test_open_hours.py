@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import FIRST_DATE, LAST_DATE
-from lamplighter.domain.course_calendar import Event
-from lamplighter.domain.timetable import Timetable
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.occurrences import FIRST_DATE, LAST_DATE
+from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.lab.model import Lab
 from tests.unit.test_standing import Lectures
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

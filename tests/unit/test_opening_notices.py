@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.announcement import Announcement
-from lamplighter.domain.announcement_opening import of_opening
+from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.opening import of_opening
 from tests.unit.test_grants import lease
 
 UTC = ZoneInfo("Etc/UTC")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.announcement_opening import is_proven, of_replacing
+from lamplighter.domain.notices.opening import is_proven, of_replacing
 from tests.unit.test_opening_notices import N1, N2, READY, UNTIL, opened, said
 
 

@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.meant import lease_meant, pool_meant, window_meant
-from lamplighter.domain.money import Money
-from lamplighter.domain.orders import closing, extending, opening, order, workflow
-from lamplighter.domain.target import Target
-from lamplighter.domain.why import Explanation, explain
-from lamplighter.domain.words import OpenWords
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.why import Explanation, explain
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.commands.meant import lease_meant, pool_meant, window_meant
+from lamplighter.domain.commands.orders import closing, extending, opening, order, workflow
+from lamplighter.domain.commands.words import OpenWords
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.target import Target
 from lamplighter.errors import BadInput, Refused
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

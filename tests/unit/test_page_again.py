@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action, Rule, Said
-from lamplighter.domain.incident import Incident, next_page, pages_again, retry_after
+from lamplighter.domain.guard.breach import Action, Rule, Said
+from lamplighter.domain.guard.incident import Incident, next_page, pages_again, retry_after
 from tests.unit.test_guard import EIGHT, MINUTE
 
 HOUR = 60 * MINUTE

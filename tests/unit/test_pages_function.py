@@ -16,9 +16,9 @@ from handlers.pages import Easel, draw
 from lamplighter import clock
 from lamplighter.adapters.aws.page_store import LAB as LAB_PAGE
 from lamplighter.adapters.aws.page_store import PageStore, receipt_key
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import BadInput
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, REGION, LabOnMoto, lab_on_moto
 from tests.unit.test_status import Stopped
 

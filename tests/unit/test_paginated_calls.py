@@ -27,7 +27,7 @@ BY_HAND = {
         "describe_scaling_activities",
     ): "the newest come first",
     ("lambdas/lamplighter/adapters/diagnosis/aws.py", "describe_scaling_activities"): "the newest come first",
-    ("lambdas/lamplighter/adapters/aws/ledger_table.py", "query"): "LastEvaluatedKey is followed",
+    ("lambdas/lamplighter/adapters/aws/ledger/table.py", "query"): "LastEvaluatedKey is followed",
     (
         "lambdas/lamplighter/adapters/aws/workflows.py",
         "get_execution_history",

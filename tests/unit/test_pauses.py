@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.changes import Changes, Pause, Skip, clock_of, paused_at, said, said_because
+from lamplighter.domain.calendar.changes import Changes, Pause, Skip, clock_of, paused_at, said, said_because
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.changes import Pause, clock_of
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pausing import Pausing, pause, resume
+from lamplighter.domain.calendar.changes import Pause, clock_of
+from lamplighter.domain.calendar.pausing import Pausing, pause, resume
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.zones import zone
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

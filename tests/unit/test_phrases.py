@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from lamplighter.data.texts import ENGLISH, Texts
-from lamplighter.domain import phrases
+from lamplighter.domain.notices import phrases
 from lamplighter.domain.zones import zone
 from tests.unit.test_target import ALICES, LEASE
 

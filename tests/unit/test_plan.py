@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import Code, SkippedWindow
-from lamplighter.domain.changes import Pause, Skip
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.planner import Beside, Calendar, Plan, calendar, plan
-from lamplighter.domain.price import Price, Source
-from lamplighter.domain.schedule import Doors, Start, closing, open_command, opening
-from lamplighter.domain.terms import terms
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.changes import Pause, Skip
+from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
+from lamplighter.domain.calendar.planner import Beside, Calendar, Plan, calendar, plan
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import terms
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.price import Price, Source
+from lamplighter.domain.schedules.schedule import Doors, Start, closing, open_command, opening
+from lamplighter.lab.model import Lab
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)

@@ -12,10 +12,10 @@ from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.domain import instant
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.schedule import open_command
-from lamplighter.domain.schedule_drift import Listed
-from lamplighter.lab import Lab
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.schedules.drift import Listed
+from lamplighter.domain.schedules.schedule import open_command
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
 # Eight in the evening (UTC) of Friday 2026-11-20; the evening window opens an hour later.

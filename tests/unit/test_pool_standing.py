@@ -8,18 +8,18 @@ import pytest
 
 from lamplighter.data import prices
 from lamplighter.data import standing as shipped
-from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.changes import Skip
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
-from lamplighter.domain.pool import DeployMark
-from lamplighter.domain.readiness import Stack, not_ready_because
-from lamplighter.domain.shares import Claim, shares
-from lamplighter.domain.standing import Standing, Unmet, standing
-from lamplighter.domain.target import Target
-from lamplighter.domain.unguarded import unguarded
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.gpu.readiness import Stack, not_ready_because
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.shares import Claim, shares
+from lamplighter.domain.money.unguarded import unguarded
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool.pool import DeployMark
+from lamplighter.domain.pool.standing import Standing, Unmet, standing
+from lamplighter.domain.pool.target import Target
+from lamplighter.lab.model import Lab
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

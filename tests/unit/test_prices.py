@@ -10,14 +10,14 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from handlers.leases_granting import admitted
-from handlers.prices import known, refresh
 from lamplighter.adapters.aws.price_list import PriceList
-from lamplighter.domain.commands import Command
-from lamplighter.domain.money import Money
-from lamplighter.domain.price import Price, Source, best
+from lamplighter.application.capacity.prices import known, refresh
+from lamplighter.application.leases.granting import admitted
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.price import Price, Source, best
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 FILTERS = {

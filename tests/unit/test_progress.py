@@ -6,9 +6,9 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.pool import SeenGpus
-from lamplighter.domain.progress import Noted, Stage, share
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.leases.progress import Noted, Stage, share
+from lamplighter.domain.pool.pool import SeenGpus
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.proof import Proof, carried_over, latest_by_node, together
+from lamplighter.domain.checks.gpu_proof import Proof, carried_over, latest_by_node, together
 
 EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
 BORN = {"node-a": EIGHT - timedelta(minutes=5), "node-b": EIGHT - timedelta(minutes=5)}

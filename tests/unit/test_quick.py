@@ -24,7 +24,7 @@ def graph() -> Graph:
     ("changed", "first"),
     [
         ("tests/unit/test_words.py", "test_words.py"),
-        ("lambdas/lamplighter/domain/guard.py", "test_guard.py"),
+        ("lambdas/lamplighter/domain/guard/guard.py", "test_guard.py"),
         # A verb is loaded by its name, which no import shows.
         ("cli/status.py", "test_status.py"),
         ("README.md", "test_docs_links.py"),

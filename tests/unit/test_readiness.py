@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.nodes import NodeFacts, PodFacts, Taint
-from lamplighter.domain.readiness import Stack, not_ready_because
+from lamplighter.domain.gpu.readiness import Stack, not_ready_because
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 LABELS = {

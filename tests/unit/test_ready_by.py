@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.calendar import expand
-from lamplighter.domain.early_opening import Stay, fitted
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.planner import Beside, calendar
-from lamplighter.domain.simulation import simulate
-from lamplighter.domain.terms import terms
-from lamplighter.domain.warm_up import (
+from lamplighter.domain.calendar.early_opening import Stay, fitted
+from lamplighter.domain.calendar.occurrences import expand
+from lamplighter.domain.calendar.planner import Beside, calendar
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import terms
+from lamplighter.domain.leases.warm_up import (
     BEFORE_ANY,
     LONGEST,
     LOOKED_AT,
@@ -25,7 +24,8 @@ from lamplighter.domain.warm_up import (
     lead,
     measured,
 )
-from lamplighter.lab import Lab
+from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 

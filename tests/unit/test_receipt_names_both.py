@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from cli import receipt
-from lamplighter.domain import receipt as document
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money import receipt as document
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import receipt_page

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.gpus import gpu_type
-from lamplighter.domain.money import Money
-from lamplighter.domain.progress import Noted, Stage
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.gpu.instance_types import gpu_type
+from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
 from lamplighter.domain.views.receipt_view import Bandwidth, Bar, Beside, ReceiptView, ZeroView

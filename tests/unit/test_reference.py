@@ -7,15 +7,15 @@ from typing import get_args
 
 import jsonschema  # type: ignore[import-untyped]
 
-from lamplighter import lab_names
 from lamplighter.data import prices
-from lamplighter.lab import Lab
-from lamplighter.lab_keys import bare, fields
-from lamplighter.lab_schema import schema
-from lamplighter.lab_sentences import RIGHT
-from lamplighter.lab_types import Part
-from lamplighter.lab_yaml import read
-from lamplighter.labfile import load
+from lamplighter.lab import names as lab_names
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import load
+from lamplighter.lab.reading.keys import bare, fields
+from lamplighter.lab.reading.messages import RIGHT
+from lamplighter.lab.reading.schema import schema
+from lamplighter.lab.reading.yaml import read
+from lamplighter.lab.types import Part
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,13 +7,13 @@ import boto3
 import pytest
 from moto.backends import get_backend
 
-from handlers import nodegroups_missing
-from handlers.capacity import Seen
 from handlers.nodegroups import release
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.capacity import Group, Instance, Member
-from lamplighter.domain.commands import Command
-from lamplighter.domain.lease import Lease
+from lamplighter.application.capacity import missing as nodegroups_missing
+from lamplighter.application.capacity.capacity import Seen
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.pool.evidence import Group, Instance, Member
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto

@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from handlers.nodegroups import replace
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto

@@ -3,9 +3,9 @@
 import pytest
 
 from lamplighter.data.texts import languages
-from lamplighter.domain.notice_kinds import NOTICES, ROUTED
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.domain.notices.kinds import NOTICES, ROUTED
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 
 
 def said(notify: str, more: str = "") -> list[str]:

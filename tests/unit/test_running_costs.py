@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import boto3
 
-from handlers.guard_money import count
-from handlers.guard_overdrafts import overdrafts
-from handlers.metering import nodes_lives
 from lamplighter.adapters.aws.autoscaling import AutoScaling
-from lamplighter.domain.capacity import Activity
-from lamplighter.domain.charge import Charge
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.overdraft import Overdraft
+from lamplighter.application.capacity.metering import nodes_lives
+from lamplighter.application.guard.money import count
+from lamplighter.application.guard.overdrafts import overdrafts
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.charge import Charge
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.overdraft import Overdraft
+from lamplighter.domain.pool.evidence import Activity
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 from tests.unit.test_charges import budget, cost, started, sweep
 from tests.unit.test_closing_steps import of

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from handlers.nodegroups import scale
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.progress import Noted, Stage
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.errors import TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, Busy, LabOnMoto
 from tests.unit.test_granting import forget

@@ -10,8 +10,8 @@ import pytest
 from botocore.stub import Stubber
 
 from lamplighter.adapters.aws.schedules import Schedules
-from lamplighter.domain.schedule import Schedule
-from lamplighter.domain.schedule_drift import Listed
+from lamplighter.domain.schedules.drift import Listed
+from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed
 
 ROLE, LETTERS = "arn:aws:iam::111122223333:role/schedules", "arn:aws:sqs:ap-northeast-2:111122223333:letters"

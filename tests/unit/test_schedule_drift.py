@@ -10,15 +10,15 @@ import boto3
 import pytest
 
 from handlers.guard import sweep_all
-from handlers.guard_watch import Watch
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.schedule import Doors
-from lamplighter.domain.schedule_drift import Drift, Listed, drift
-from lamplighter.lab import Lab
+from lamplighter.application.guard.watch import Watch
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.schedules.drift import Drift, Listed, drift
+from lamplighter.domain.schedules.schedule import Doors
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
 DOORS = Doors("open", "close", "notices")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lamplighter.domain.gpu_offer import Offer
+from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.views.seats import Seats, seats
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.test_grants import lease
 
 LEASE = lease()

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from handlers.leases import STEPS
-from handlers.sizes import Direction, Order, write
+from lamplighter.application.capacity.sizes import Direction, Order, write
 from lamplighter.domain import instant
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import Phase
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.pool import Phase
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.test_charges import cost, started
 

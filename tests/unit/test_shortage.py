@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.capacity import Activity, HealthIssue, NodeGroup, Update
-from lamplighter.domain.shortage import Shortage, explain
+from lamplighter.domain.pool.evidence import Activity, HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.shortage import Shortage, explain
 
 ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 NO_CAPACITY = (

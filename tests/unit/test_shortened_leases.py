@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain.budget import Account
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.extension import Extension
-from lamplighter.domain.following import curfewed, follow, shortened
-from lamplighter.domain.holds import freed, retaken
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.extension import Extension
+from lamplighter.domain.leases.following import curfewed, follow, shortened
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.budget import Account
+from lamplighter.domain.money.holds import freed, retaken
 from tests.unit.test_extensions import CURFEW_AT_TEN, MINE, MONEY, asked, order
 from tests.unit.test_grants import EIGHT, HOUR, MINUTE, POOL, SECOND, lease, usd
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.shrink import Node, choose
+from lamplighter.domain.pool.shrink import Node, choose
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 

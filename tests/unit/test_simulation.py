@@ -4,9 +4,9 @@ from datetime import datetime
 
 import pytest
 
-from lamplighter.domain.simulation import Simulation, simulate
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.domain.calendar.simulation import Simulation, simulate
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 
 
 def play(text: str, begin: str, end: str) -> Simulation:

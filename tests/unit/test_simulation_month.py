@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from cli.simulation_month import MOST_MONTHS, months
-from lamplighter.domain.simulation import simulate
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.lab.model import Lab
 
 
 def drawn(start: str, end: str, *windows: dict[str, Any], **more: Any) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.money import Money
-from lamplighter.domain.simulation import Simulation, reckoned, simulate
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.simulation import Simulation, reckoned, simulate
+from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab
 
 DAY = datetime(2026, 3, 3, tzinfo=UTC)
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)

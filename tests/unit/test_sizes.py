@@ -6,8 +6,8 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.sizes import Direction, Order, write
-from lamplighter.domain.pool import DeployMark
+from lamplighter.application.capacity.sizes import Direction, Order, write
+from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, Busy, LabOnMoto

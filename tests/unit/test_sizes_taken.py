@@ -3,7 +3,7 @@
 import boto3
 import pytest
 
-from handlers.sizes import Direction, write
+from lamplighter.application.capacity.sizes import Direction, write
 from lamplighter.errors import BadInput
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto

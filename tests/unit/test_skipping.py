@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.changes import Skip, clock_of
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.course_calendar import Event
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.skipping import Skipping, skip, unskip
+from lamplighter.domain.calendar.changes import Skip, clock_of
+from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.skipping import Skipping, skip, unskip
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.zones import zone
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.test_standing import Lectures
 
 # A Friday evening; the window opens an hour later, and on the next day.

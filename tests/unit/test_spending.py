@@ -7,16 +7,16 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain import spending, statement
-from lamplighter.domain.budget import Account, Budget
-from lamplighter.domain.calendar import Code
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.occupancy import crowded_at, others, taken_at
-from lamplighter.domain.outlook import Refusal, refusals
-from lamplighter.domain.statement import BY_PEOPLE, Ahead, Row
-from lamplighter.domain.terms import Terms
+from lamplighter.domain.calendar.occurrences import Code
+from lamplighter.domain.calendar.outlook import Refusal, refusals
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money import spending, statement
+from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.statement import BY_PEOPLE, Ahead, Row
 from lamplighter.domain.zones import zone
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.progress import Noted, Stage
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.views.stages import StageState, StageView, bar, stages
 from tests.unit.test_views import EIGHT, EVENING, MINUTE, WHOLE, noted
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.changes import Skip
-from lamplighter.domain.course_calendar import Event
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.standing import Standing, standings
-from lamplighter.domain.timetable import Timetable
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.standing import Standing, standings
+from lamplighter.lab.model import Lab
 
 OPENS = datetime(2026, 12, 1, 11, tzinfo=UTC)
 IN_IT = OPENS + timedelta(minutes=30)

@@ -12,7 +12,7 @@ from cli.cost_account import Account
 from cli.cost_tables import summary
 from cli.deployment import AwsClock, Deployment
 from lamplighter.domain.views.lab_view import PoolView
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
 
 

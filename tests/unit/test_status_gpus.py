@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from cli import status, status_gpus
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.proof import Proof
-from lamplighter.lab import Lab
+from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.lab.model import Lab
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
 from tests.unit.test_status import deployed

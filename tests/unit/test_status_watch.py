@@ -11,10 +11,10 @@ from cli import status, status_watch
 from cli.deployment import Deployment
 from cli.drawn import pool_panel
 from cli.main import main
-from lamplighter.domain.progress import Stage
+from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.errors import BadInput, OutsideFailed
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
 from tests.unit.test_status import Stopped
 

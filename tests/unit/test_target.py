@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain.curfew import Curfew
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.target import Target, begun, due, target_at
-from lamplighter.domain.terms import Terms
+from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.target import Target, begun, due, target_at
 from lamplighter.domain.zones import zone
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

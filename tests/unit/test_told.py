@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import findings_told
-from lamplighter.domain.after_verdict import Decision, Node, Then, decide
-from lamplighter.domain.at_stake import AtStake
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.findings_told import Told, entries, findings, of_receipt, sentences, standing
-from lamplighter.lab_checks import OnFailure
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.after_verdict import Decision, Node, Then, decide
+from lamplighter.domain.leases.at_stake import AtStake
+from lamplighter.domain.notices import findings as findings_told
+from lamplighter.domain.notices.findings import Told, entries, findings, of_receipt, sentences, standing
+from lamplighter.lab.checks import OnFailure
 from tests.unit.test_grants import EIGHT, MINUTE, lease
 
 

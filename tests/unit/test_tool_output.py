@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.tool_output import Line, decoded, lines
+from lamplighter.domain.checks.verdicts.tool_output import Line, decoded, lines
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.trail import of_closing, of_opening
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.trail import of_closing, of_opening
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LEASE = Lease(

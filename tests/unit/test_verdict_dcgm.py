@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from lamplighter.domain.gpus import gpu_type
-from lamplighter.domain.verdict import Outcome, Verdict
-from lamplighter.domain.verdict_dcgm import dcgm
+from lamplighter.domain.checks.verdicts.dcgm import dcgm
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
+from lamplighter.domain.gpu.instance_types import gpu_type
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lamplighter.domain.verdict import Outcome
-from lamplighter.domain.verdict_nccl import nccl
+from lamplighter.domain.checks.verdicts.nccl import nccl
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from tests import gpu_outputs as said
 from tests.unit.test_verdict_sentences import A10G, row
 

@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain.gpus import GpuType
-from lamplighter.domain.verdict import Outcome, Verdict
-from lamplighter.domain.verdict_nvidia_smi import nvidia_smi
-from lamplighter.domain.verdict_of import verdict_of
+from lamplighter.domain.checks.verdicts.nvidia_smi import nvidia_smi
+from lamplighter.domain.checks.verdicts.of import verdict_of
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
+from lamplighter.domain.gpu.instance_types import GpuType
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN

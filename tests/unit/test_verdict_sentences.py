@@ -4,10 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from lamplighter.domain.gpus import GpuType
-from lamplighter.domain.verdict import Measurement, Outcome, Verdict, ended_badly
-from lamplighter.domain.verdict_nccl import nccl
-from lamplighter.domain.verdict_torch import torch_collective
+from lamplighter.domain.checks.verdicts.nccl import nccl
+from lamplighter.domain.checks.verdicts.torch import torch_collective
+from lamplighter.domain.checks.verdicts.verdict import Measurement, Outcome, Verdict, ended_badly
+from lamplighter.domain.gpu.instance_types import GpuType
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN

@@ -9,11 +9,11 @@ from importlib.resources import files
 
 import pytest
 
-from lamplighter.domain.gpus import GpuType
-from lamplighter.domain.verdict import Outcome, Verdict
-from lamplighter.domain.verdict_of import verdict_of
-from lamplighter.domain.verdict_torch import torch_collective
-from lamplighter.domain.verdict_vector_add import vector_add
+from lamplighter.domain.checks.verdicts.of import verdict_of
+from lamplighter.domain.checks.verdicts.torch import torch_collective
+from lamplighter.domain.checks.verdicts.vector_add import vector_add
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
+from lamplighter.domain.gpu.instance_types import GpuType
 from tests import gpu_outputs as said
 
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN

@@ -9,21 +9,21 @@ from pathlib import Path
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import Reading, read_lab, read_lease, read_receipt
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.changes import Skip
-from lamplighter.domain.commands import Decision
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import SeenGpus
-from lamplighter.domain.price import Price, Source
-from lamplighter.domain.progress import Stage
-from lamplighter.domain.proof import Proof
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.price import Price, Source
+from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.views.lab_view import LabView, WindowState
 from lamplighter.domain.views.lease_view import Standing
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
 

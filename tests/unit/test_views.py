@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.cluster_settings import LATE
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.counted import counted
+from lamplighter.application.cluster.settings import LATE
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.diagnosis.stages import Stage as Normal
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.node_time import NodeTime
-from lamplighter.domain.pool import Phase, PoolState, SeenGpus
-from lamplighter.domain.progress import Noted, Progress, Stage
-from lamplighter.domain.target import Target
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import Noted, Progress, Stage
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.notices.counted import counted
+from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views import lease_view
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import Known, LeaseView, Standing

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.wall_clock import opening
+from lamplighter.domain.calendar.wall_clock import opening
 from lamplighter.domain.zones import EPOCH, zone
 
 SPRING, AUTUMN = date(2026, 3, 29), date(2026, 10, 25)

@@ -11,19 +11,19 @@ import pytest
 
 from handlers.notices import Voice, warn
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain import extension
-from lamplighter.domain.announcement import of_closing, of_warning
-from lamplighter.domain.announcement_opening import of_opening
-from lamplighter.domain.at_stake import AtStake
-from lamplighter.domain.changes import clock_of
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.schedule import Doors, close_command, open_schedule, warn_schedules
-from lamplighter.domain.terms import terms
+from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.leases import extension
+from lamplighter.domain.leases.at_stake import AtStake
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import terms
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.notices.announcement import of_closing, of_warning
+from lamplighter.domain.notices.opening import of_opening
+from lamplighter.domain.schedules.schedule import Doors, close_command, open_schedule, warn_schedules
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab import Lab
-from lamplighter.lab_channels import Slack
-from lamplighter.labfile import parse
+from lamplighter.lab.channels import Slack
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 from tests.unit.lab_on_moto import lab_on_moto
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.calendar import PlannedWindow
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.why import explain
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.why import explain
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.admission import Admission, admit
-from lamplighter.domain.calendar import Code, PlannedWindow, SkippedWindow
-from lamplighter.domain.capacity import Activity, Group, Instance, Member, Update
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.occurrences import Code, PlannedWindow, SkippedWindow
+from lamplighter.domain.calendar.placement import Admission, admit
+from lamplighter.domain.pool.evidence import Activity, Group, Instance, Member, Update
+from lamplighter.lab.model import Lab
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 DAY = date(2026, 11, 20)

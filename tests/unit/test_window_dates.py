@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.calendar import Code, Expansion, SkippedWindow, expand
+from lamplighter.domain.calendar.occurrences import Code, Expansion, SkippedWindow, expand
 from tests.unit.test_expansion import DAILY, DAY, EIGHT, SECOND, SPRING, TEN, lab, planned
 
 

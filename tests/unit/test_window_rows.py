@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar import Code, SkippedWindow
-from lamplighter.domain.changes import Skip
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.planner import Calendar
+from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
+from lamplighter.domain.calendar.planner import Calendar
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.views.lab_view import WindowState, WindowView
 from lamplighter.domain.views.windows_view import windows
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.test_grants import EIGHT, HOUR, lease
 
 # Eight is five in the morning of the 21st in Seoul.

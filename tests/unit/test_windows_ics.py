@@ -6,8 +6,8 @@ from typing import Any
 import icalendar
 
 from cli.windows_ics import document
-from lamplighter.domain.simulation import simulate
-from lamplighter.lab import Lab
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.lab.model import Lab
 
 NOW = datetime(2026, 3, 1, 9, 30, 15, 999, tzinfo=UTC)
 

@@ -13,10 +13,10 @@ import pytest
 from cli import deployment
 from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.changes import Skip
-from lamplighter.domain.commands import Decision
-from lamplighter.lab import Lab
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.commands.command import Decision
+from lamplighter.lab.model import Lab
 from tests.programs import lamplighter
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 from tests.unit.test_course_calendar import calendar

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.domain.words import (
+from lamplighter.domain.commands.words import (
     OpenWords,
     date_and_reason,
     duration,

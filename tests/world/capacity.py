@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.world import authority
 from tests.world.agenda import Agenda
 from tests.world.machines import COUNTED, HOOK, ZONE, Group, Machines

@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from handlers.environment import lab
-from handlers.slack_answering import answer
-from handlers.slack_patience import Patience
-from handlers.slack_visit import Office
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.domain import orders
+from lamplighter.application.environment import lab
+from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.visit import Office
+from lamplighter.domain.commands import orders
 from lamplighter.domain.slack.person import Person
 from lamplighter.domain.slack.request import Press
 from tests.world.people import lease_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.experiments.policy import MANAGER
 from lamplighter.domain.experiments.run import ExperimentRun
 from tests.world.kubernetes import QUICK_RUNS

@@ -7,7 +7,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from lamplighter.domain.drain import LEAVING
+from lamplighter.domain.pool.drain import LEAVING
 from tests.world.chat import LONGEST, MOST, TEACHER, written
 from tests.world.laws_of_money import LawsOfMoney
 from tests.world.machines import Group, Machine

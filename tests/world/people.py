@@ -8,8 +8,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from lamplighter.domain import asked
-from lamplighter.domain.commands import Verb
+from lamplighter.domain.commands import asked
+from lamplighter.domain.commands.command import Verb
 
 if TYPE_CHECKING:
     from tests.world.world import World

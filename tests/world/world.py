@@ -25,9 +25,9 @@ from botocore.hooks import HierarchicalEmitter
 from botocore.model import ServiceId
 
 import lamplighter.clock
-from lamplighter.adapters.aws import ledger_table
-from lamplighter.domain import notice_kinds
-from lamplighter.lab import Lab
+from lamplighter.adapters.aws.ledger import table as ledger_table
+from lamplighter.domain.notices import kinds as notice_kinds
+from lamplighter.lab.model import Lab
 from tests.world.agenda import Agenda
 from tests.world.capacity import AutoScaling, Ec2, Eks
 from tests.world.cloudformation import CloudFormation

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from lamplighter.domain.proof import Proof
+from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.views.lab_view import LabView, PastLease
 from lamplighter.pages.drawing import Paper, drawn_for_all, words_at
 from lamplighter.pages.frame import badge, section

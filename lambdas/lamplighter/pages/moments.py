@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.views.told import OPENED
 from lamplighter.pages.html import Html, el
 from lamplighter.pages.wording import Wording

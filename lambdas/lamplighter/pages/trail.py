@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.pages.frame import section
 from lamplighter.pages.html import Html, el
 from lamplighter.pages.tables import body, cell, group, row, table

@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 from lamplighter.data.texts import DEFAULT, Texts, languages
 from lamplighter.domain import zones
 from lamplighter.domain.instant import told_by, written
-from lamplighter.domain.money import Money
+from lamplighter.domain.money.money import Money
 from lamplighter.pages.html import Html, el
 
 if TYPE_CHECKING:
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 MINUTE = timedelta(minutes=1)
 SHORT_LENGTH = timedelta(minutes=10)

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from handlers.cluster_apply import apply_gpu_settings
-from handlers.cluster_at_stake import at_stake
-from handlers.cluster_drain import drain
-from handlers.cluster_run import Run
-from handlers.cluster_settings import await_gpus
-from handlers.cluster_validate import validate
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.drain import PATIENCE
+from lamplighter.application.cluster.apply import apply_gpu_settings
+from lamplighter.application.cluster.at_stake import at_stake
+from lamplighter.application.cluster.drain import drain
+from lamplighter.application.cluster.run import Run
+from lamplighter.application.cluster.settings import await_gpus
+from lamplighter.application.cluster.validate import validate
+from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.progress import Stage
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.drain import PATIENCE
 from lamplighter.errors import OutsideFailed, TryLater
-from lamplighter.lab import Lab as LabFile
+from lamplighter.lab.model import Lab as LabFile
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import POLICY, await_true
 

@@ -9,16 +9,16 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from handlers.cluster_apply import apply_gpu_settings
-from handlers.cluster_lending import give_back_settings
-from handlers.cluster_run import Run
-from handlers.cluster_settings import await_gpus
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.application.cluster.apply import apply_gpu_settings
+from lamplighter.application.cluster.overrides import give_back_settings
+from lamplighter.application.cluster.run import Run
+from lamplighter.application.cluster.settings import await_gpus
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.lab import Lab as LabFile
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab as LabFile
 from tests.local.cluster.lab import POLICY, await_true
 from tests.local.cluster.test_cluster_steps import poll
 
@@ -63,7 +63,7 @@ class Told(Run):
 @pytest.fixture(scope="module", autouse=True)
 def operator(lab, helm, charts) -> Iterator[None]:
     """The operator with the sharings of the lab, as our template installs it."""
-    from lamplighter.domain.gpu_sharing import chart_values  # noqa: PLC0415
+    from lamplighter.domain.gpu.sharing import chart_values  # noqa: PLC0415
 
     def upgrade(values: dict[str, Any]) -> None:
         done = helm(

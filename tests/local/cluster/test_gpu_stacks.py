@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from handlers.cluster_apply import apply_gpu_settings
-from handlers.cluster_judge import PLUGINS
-from handlers.cluster_run import Run
-from handlers.cluster_settings import await_gpus
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain import device_plugin
+from lamplighter.application.cluster.apply import apply_gpu_settings
+from lamplighter.application.cluster.judge import PLUGINS
+from lamplighter.application.cluster.run import Run
+from lamplighter.application.cluster.settings import await_gpus
+from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.progress import Stage
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.money.money import Money
 from lamplighter.errors import TryLater
-from lamplighter.lab import Lab as LabFile
+from lamplighter.lab.model import Lab as LabFile
 from local.fleet.machine import Machine
 from tests.local.cluster.lab import Lab, await_true
 

@@ -4,9 +4,9 @@ from contextlib import suppress
 
 import pytest
 
-from handlers.cluster_validate import clean_up, validate
+from lamplighter.application.cluster.validate import clean_up, validate
 from lamplighter.errors import TryLater
-from lamplighter.lab import Lab as LabFile
+from lamplighter.lab.model import Lab as LabFile
 from tests.local.cluster.functions import may
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.test_cluster_steps import Told, connection, judge, lease, run_for

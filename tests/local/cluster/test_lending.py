@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.adapters.kubernetes import lending
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain.lending import Before
+from lamplighter.domain.gpu.overrides import Before
 from lamplighter.errors import TryLater
 from tests.local.cluster.lab import POLICY, WAIT_SECONDS
 

@@ -4,10 +4,10 @@ import pytest
 
 from lamplighter.adapters.kubernetes.nodes import node_facts
 from lamplighter.adapters.kubernetes.pods import pod_facts
-from lamplighter.domain import checks
-from lamplighter.domain.checks_manifests import Errand, pod
-from lamplighter.domain.gpus import gpu_type
-from lamplighter.domain.readiness import VALIDATOR_LABEL, Stack, not_ready_because
+from lamplighter.domain.checks import ladder as checks
+from lamplighter.domain.checks.manifests import Errand, pod
+from lamplighter.domain.gpu.instance_types import gpu_type
+from lamplighter.domain.gpu.readiness import VALIDATOR_LABEL, Stack, not_ready_because
 from tests.local.cluster.lab import await_true
 
 ERRAND = Errand("lease-1", "gpu", "2026-11-20T10:00:00Z")

@@ -14,7 +14,7 @@ from typing import Any
 
 import boto3
 
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from local.aws.refusals import FunctionCall, Refusal
 from local.cloud import Cloud
 from local.demo.observations import Sample

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.money import period_of
-from lamplighter.lab import Lab
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.money.money import period_of
+from lamplighter.lab.model import Lab
 from local.demo.observations import LIVE, Sample
 from local.kubernetes.api import KubernetesApi
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.commands import Command, Decision, Verb
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Decision, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.demo import laws
 from local.demo.observations import Sample
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 

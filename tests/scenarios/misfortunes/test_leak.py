@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.breach import Action
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.guard.breach import Action
+from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 
-from lamplighter.domain.commands import Verb
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 

@@ -15,16 +15,16 @@ from urllib.parse import urlencode
 import pytest
 
 from handlers.slack import Door, Letter
-from handlers.slack_answering import answer
-from handlers.slack_patience import Patience
-from handlers.slack_visit import Office
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
-from lamplighter.domain.commands import Command, Decision, Verb
+from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.visit import Office
+from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.instant import clock_time
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.schedule import Start
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.schedules.schedule import Start
 from lamplighter.domain.slack import signature
 from lamplighter.domain.slack.person import Person
 from lamplighter.domain.slack.understood import ends

@@ -17,17 +17,17 @@ import pytest
 from botocore.exceptions import ClientError
 
 from handlers.board import show
-from handlers.board_desk import Board
-from lamplighter.adapters.aws import ledger_items as items
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.adapters.aws.ledger_slack import LedgerSlack
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.ledger.slack import LedgerSlack
 from lamplighter.adapters.slack.web_api import MessageGone
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
+from lamplighter.application.board.desk import Board
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.message import Message
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 from tests.block_kit import faults
 from tests.stopped_clock import stop_at
 from tests.world.dynamodb import DynamoDB

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.commands import Command, Decision, Verb
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.commands.command import Command, Decision, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack.answers import (
     Answer,
     Voice,

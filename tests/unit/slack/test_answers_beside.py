@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.slack.answers import HELP, help_text, just_use_it, may_not, sure
 from lamplighter.domain.slack.roles import No
 from tests.unit.slack.recording import EIGHT

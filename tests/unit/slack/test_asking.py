@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.adapters.slack.reply import NoLonger
-from lamplighter.domain.commands import Decision
+from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.slack.kept import Ask, Reply
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, STUDENT, LabInSlack, evening, lab_in_slack

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.progress import Stage
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.money.money import Money
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, LabInSlack, evening, lab_in_slack
 
 ID = "evening-2026-11-20"

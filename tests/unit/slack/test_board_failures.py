@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from handlers.board import show
 from lamplighter.adapters.slack.web_api import Unanswered
-from lamplighter.domain.commands import Decision
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.progress import Stage
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.slack.kept import Reply
 from lamplighter.domain.slack.message import Message
 from lamplighter.errors import OutsideFailed, TryLater

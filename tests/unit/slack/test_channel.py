@@ -9,14 +9,14 @@ import boto3
 import pytest
 
 from handlers.board import show
-from handlers.board_desk import Board
 from handlers.leases import STEPS
 from handlers.planner import Office, plan_all
-from lamplighter.adapters.aws.ledger_slack import LedgerSlack
+from lamplighter.adapters.aws.ledger.slack import LedgerSlack
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.domain.schedule import open_command
+from lamplighter.application.board.desk import Board
+from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
 from tests.unit.slack.recording import CHANNEL, INSTRUCTOR, RecordingSlack, event
 

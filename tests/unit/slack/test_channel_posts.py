@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.pool import PoolState
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack.channel import TELLS_BACK, calendar_posts, is_news, outlook, pool_posts
 from lamplighter.domain.slack.post import Post, key_of
 from tests.unit.slack.recording import evening

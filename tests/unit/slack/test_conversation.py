@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamplighter import clock
-from lamplighter.domain.commands import Verb
+from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.slack.person import Person
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.knocking import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.adapters.aws.ledger import Conflict, Ledger
+from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.slack.kept import Ask, Reply, Shown, Wish
 from lamplighter.domain.slack.person import Person
 from tests.ledger_table import kept

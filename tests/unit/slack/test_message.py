@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import SeenGpus
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.slack.look import Look
 from lamplighter.domain.slack.message import Beside, Message, message
-from lamplighter.domain.verdict import Outcome
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 

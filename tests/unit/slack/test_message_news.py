@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.money import Money
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.message import Beside
 from lamplighter.domain.views.lease_view import Standing
 from tests.unit.slack.test_message import LOOK, MINUTE, OPEN, shown

@@ -8,9 +8,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from handlers import environment, slack, slack_visit
+from handlers import slack
 from lamplighter.adapters.slack import secret
-from lamplighter.lab import Lab
+from lamplighter.application import environment
+from lamplighter.application.slack import visit as slack_visit
+from lamplighter.lab.model import Lab
 from tests import ledger_table
 
 SETTINGS = {

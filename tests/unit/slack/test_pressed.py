@@ -3,9 +3,9 @@
 import pytest
 
 from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.commands.words import OpenWords
 from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.domain.slack.understand import ELSEWHERE, NotUnderstood, Place, Understood, Word, pressed
-from lamplighter.domain.words import OpenWords
 from lamplighter.errors import BadInput
 from tests.unit.slack.test_understand import MINUTE, NOW, TWO, read
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lamplighter.domain.money import Money
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.message import Beside, receipt_lines
 from lamplighter.domain.slack.thread import Told, posts
 from lamplighter.domain.views import receipt_view

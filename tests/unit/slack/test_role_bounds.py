@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.allowance import Allowance
+from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.slack import roles
 from lamplighter.domain.slack.person import Person
 from lamplighter.domain.slack.roles import No, Wanted
 from lamplighter.domain.slack.understand import Word
-from lamplighter.lab_channels import Role
+from lamplighter.lab.channels import Role
 from tests.unit.slack.test_roles import HOUR, MINJI, lease
 
 MINE = lease(MINJI.written)

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack import roles
 from lamplighter.domain.slack.person import Person, id_in
 from lamplighter.domain.slack.roles import Wanted, groups_named, owns
 from lamplighter.domain.slack.understand import Word
-from lamplighter.lab_channels import Role
+from lamplighter.lab.channels import Role
 
 HOUR = timedelta(hours=1)
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from tests.unit.slack.knocking import Knocks, knocks, running
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, evening
 

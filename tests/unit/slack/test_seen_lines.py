@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.lease import LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import PoolState, SeenGpus
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.pool import PoolState, SeenGpus
+from lamplighter.domain.pool.target import NOTHING
 from lamplighter.domain.slack import seeing
 from lamplighter.domain.slack.answers import Voice
 from lamplighter.domain.slack.times import Times
-from lamplighter.domain.target import NOTHING
 from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView, WindowState, WindowView
 from lamplighter.domain.views.lease_view import Standing
 from tests.unit.slack.recording import evening

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.why import Explanation
+from lamplighter.domain.pool.target import NOTHING
 from lamplighter.domain.slack import seeing
-from lamplighter.domain.target import NOTHING
-from lamplighter.domain.why import Explanation
 from tests.unit.slack.test_message import EIGHT, MINUTE, OPEN
 from tests.unit.slack.test_seen_lines import BUDGET, LAB, POOL, VOICE, usd
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.pool import PoolState, SeenGpus
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.pool.pool import PoolState, SeenGpus
 from lamplighter.domain.slack.kept import Wish
 from lamplighter.domain.slack.message import Beside
 from lamplighter.domain.slack.post import MOST_MENTIONED, mentioned
@@ -15,7 +15,7 @@ from lamplighter.domain.slack.thread import Told, posts
 from lamplighter.domain.slack.waiting import Round, look_after, offer_message
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.stages import Stage, StageState, StageView
-from lamplighter.lab_channels import Role, Slack
+from lamplighter.lab.channels import Role, Slack
 from tests.unit.slack.test_message import EIGHT, LOOK, MINUTE, OPEN
 from tests.unit.slack.test_waiting import wish
 from tests.unit.test_guard import lease as leased

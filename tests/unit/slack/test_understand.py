@@ -5,10 +5,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from lamplighter.domain.commands.words import OpenWords
 from lamplighter.domain.slack import buttons, understand
 from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.domain.slack.understand import NotUnderstood, Place, Understood, Word
-from lamplighter.domain.words import OpenWords
 from lamplighter.errors import BadInput
 
 NOW = datetime(2026, 12, 1, 10, 0, tzinfo=UTC)  # a Tuesday, 19:00 in Seoul

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.data.texts import ENGLISH
-from lamplighter.domain.commands import Command, Verb
+from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.slack.times import Times
 from lamplighter.domain.slack.understood import ends, extended, sentence
 from tests.unit.slack.recording import EIGHT, MINUTE, evening

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from lamplighter.domain.gpu_offer import Offer
-from lamplighter.domain.gpu_sharing import offer
+from lamplighter.domain.gpu.offer import Offer
+from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.slack.using import pod_snippet, resource
-from lamplighter.lab import Lab
-from lamplighter.labfile import parse
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.file import parse
 
 SLICED = "gpu: {mig: all-1g.5gb}\npools: {gpu: {instance_type: p4d.24xlarge, price_per_hour: '32'}}"
 

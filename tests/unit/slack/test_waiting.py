@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.adapters.slack.web_api import Declined
-from lamplighter.domain.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, Wish
 from lamplighter.domain.slack.waiting import look_after
 from lamplighter.errors import OutsideFailed

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.kubernetes import authority
-from lamplighter.domain.adoption import FoundCluster, FoundGroup
+from lamplighter.domain.pool.adoption import FoundCluster, FoundGroup
 from lamplighter.errors import BadInput, OutsideFailed
 
 if TYPE_CHECKING:

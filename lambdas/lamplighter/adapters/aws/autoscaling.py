@@ -6,7 +6,7 @@ The second rail: it works while EKS is stuck in an update. Never raises a size o
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.capacity import Activity, Group, Member
+from lamplighter.domain.pool.evidence import Activity, Group, Member
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.capacity import Instance
+from lamplighter.domain.pool.evidence import Instance
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -1,15 +1,15 @@
 """What is known of prices now, by pool: from the lab, the ledger's copy of AWS's list, and the table shipped with us.
 
-Whoever reads a whole lab asks here; which source wins is domain/price.py's.
+Whoever reads a whole lab asks here; which source wins is domain/money/price.py's.
 """
 
 from collections.abc import Mapping
 
-from lamplighter.adapters.aws.ledger import Ledger
-from lamplighter.domain.price import Price, known_price
-from lamplighter.domain.terms import Terms, terms
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.leases.terms import Terms, terms
+from lamplighter.domain.money.price import Price, known_price
 from lamplighter.errors import BadInput
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 
 def known_prices(lab: Lab, ledger: Ledger) -> dict[str, Price | None]:

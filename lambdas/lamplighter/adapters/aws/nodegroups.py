@@ -6,7 +6,7 @@ Writes whole targets only, and always with a minimum of 0; which target is right
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.capacity import HealthIssue, NodeGroup, Update
+from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, Update
 from lamplighter.errors import TryLater
 
 if TYPE_CHECKING:

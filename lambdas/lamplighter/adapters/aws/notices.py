@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from lamplighter.adapters.aws.calls import client, outside
-from lamplighter.domain.letter import Letter
+from lamplighter.domain.notices.notification import Letter
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:

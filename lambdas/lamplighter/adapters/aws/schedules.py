@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.schedule import Schedule
+from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_scheduler.type_defs import CreateScheduleInputTypeDef, GetScheduleOutputTypeDef
 
-    from lamplighter.domain.schedule_drift import Listed
+    from lamplighter.domain.schedules.drift import Listed
 
 RETRY_ATTEMPTS = 20
 UPDATABLE = frozenset(
@@ -103,7 +103,7 @@ class Schedules:
 
     def listed(self) -> "list[Listed]":
         """Every schedule of the group as one listing shows it: a call for each hundred, and none for any."""
-        from lamplighter.domain.schedule_drift import Listed  # noqa: PLC0415 -- the planner and the guard alone list
+        from lamplighter.domain.schedules.drift import Listed  # noqa: PLC0415 -- the planner and the guard alone list
 
         found: list[Listed] = []
         with outside("scheduler:ListSchedules", self.group):

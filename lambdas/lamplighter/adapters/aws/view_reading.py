@@ -10,28 +10,28 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
-from lamplighter.adapters.aws.ledger import Ledger
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.calendars.kept import beside, kept_courses, warm_up
 from lamplighter.domain import instant, zones
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.changes import Pause, Skip, paused_at
-from lamplighter.domain.gpus import gpu_type
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money, Period, period_of
-from lamplighter.domain.pool import PoolState
-from lamplighter.domain.price import Price
-from lamplighter.domain.standing import standing
-from lamplighter.domain.terms import Terms
-from lamplighter.domain.timetable import OpenWindows, Timetable
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
+from lamplighter.domain.calendar.timetable import OpenWindows, Timetable
+from lamplighter.domain.gpu.instance_types import gpu_type
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.money import Money, Period, period_of
+from lamplighter.domain.money.price import Price
+from lamplighter.domain.pool.pool import PoolState
+from lamplighter.domain.pool.standing import standing
 from lamplighter.domain.views import lease_view, receipt_view
 from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView
 from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.seats import seats
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 if TYPE_CHECKING:
-    from lamplighter.domain.planner import Calendar
+    from lamplighter.domain.calendar.planner import Calendar
 
 AHEAD = timedelta(days=14)
 """So far the lab's view looks ahead."""
@@ -147,7 +147,7 @@ class Reading:
     @cached_property
     def whole(self) -> LabView:
         """The whole lab."""
-        from lamplighter.domain import planner  # noqa: PLC0415 -- one lease or pool needs no calendar ahead
+        from lamplighter.domain.calendar import planner  # noqa: PLC0415 -- one lease or pool needs no calendar ahead
         from lamplighter.domain.views import windows_view  # noqa: PLC0415
 
         calendar = planner.calendar(
@@ -232,7 +232,7 @@ class Reading:
         return lease_view.of(lease, known, self._now)
 
     def _ladder(self, lease: Lease) -> timedelta:
-        from lamplighter.domain.checks import budget_seconds  # noqa: PLC0415 -- only while it warms up
+        from lamplighter.domain.checks.ladder import budget_seconds  # noqa: PLC0415 -- only while it warms up
 
         return timedelta(seconds=budget_seconds(self._lab.checks_for(lease.window)))
 
@@ -264,7 +264,7 @@ class Reading:
         return period_of(self._now, budget.period, zones.zone(self._lab.time_zone))
 
     def _budget(self, calendar: "Calendar") -> BudgetView:
-        from lamplighter.domain import statement  # noqa: PLC0415
+        from lamplighter.domain.money import statement  # noqa: PLC0415
 
         stated = self._lab.guard.budget
         nothing = Money.zero(stated.currency)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.schedule import Start
+from lamplighter.domain.schedules.schedule import Start
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient

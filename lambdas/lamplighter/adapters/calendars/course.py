@@ -16,12 +16,12 @@ from lamplighter.adapters.calendars.revisions import is_cancelled
 from lamplighter.adapters.calendars.series import ENDS_FIRST, Series
 from lamplighter.adapters.calendars.text import Component, Parsed, parse, title_of
 from lamplighter.domain import zones
-from lamplighter.domain.course_calendar import Event
-from lamplighter.domain.wall_clock import opening
+from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.wall_clock import opening
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 _AROUND = timedelta(days=2)
 _DAY = 86_400

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.domain.warm_up import READ, measured
+from lamplighter.domain.leases.warm_up import READ, measured
 
 if TYPE_CHECKING:
-    from lamplighter.adapters.aws.ledger import Ledger
-    from lamplighter.domain.course_calendar import Course
-    from lamplighter.domain.lease import Lease
-    from lamplighter.domain.planner import Beside
-    from lamplighter.lab import Lab
+    from lamplighter.adapters.aws.ledger.ledger import Ledger
+    from lamplighter.domain.calendar.course import Course
+    from lamplighter.domain.calendar.planner import Beside
+    from lamplighter.domain.leases.lease import Lease
+    from lamplighter.lab.model import Lab
 
 
 def beside(lab: "Lab", ledger: "Ledger", known: "Mapping[str, Sequence[Lease]]") -> "Beside":
     """All that the calendar of a deployed lab depends on, with the leases there are, by pool."""
-    from lamplighter.domain.planner import Beside  # noqa: PLC0415 -- the calendar brings pydantic: not at import
+    from lamplighter.domain.calendar.planner import Beside  # noqa: PLC0415 -- the calendar brings pydantic: not at import
 
     return Beside(kept_courses(lab, ledger), early_warm_ups(lab, ledger), known)
 

@@ -16,16 +16,16 @@ from lamplighter.adapters.doctor.capacity import Quotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
 from lamplighter.data.instance_types import QUOTA_CODES
-from lamplighter.domain.adoption import FoundCluster
 from lamplighter.domain.doctor.facts import Caller, Facts, Group, Inside, NotLetIn, SlackSecret
 from lamplighter.domain.doctor.line import Unread
+from lamplighter.domain.pool.adoption import FoundCluster
 from lamplighter.errors import LamplighterError
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 if TYPE_CHECKING:
-    from lamplighter.adapters.aws.ledger import Ledger
-    from lamplighter.domain.course_calendar import Course
-    from lamplighter.domain.price import Price
+    from lamplighter.adapters.aws.ledger.ledger import Ledger
+    from lamplighter.domain.calendar.course import Course
+    from lamplighter.domain.money.price import Price
 
 T = TypeVar("T")
 NOBODY = Unread("AWS was not asked, since it has no credentials of yours that it takes")

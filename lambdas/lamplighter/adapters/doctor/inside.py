@@ -4,8 +4,8 @@ import re
 
 from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, among
 from lamplighter.adapters.kubernetes.connection import Connection, Object, connect
-from lamplighter.domain.adoption import Autoscalers
 from lamplighter.domain.doctor.facts import Inside
+from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.errors import OutsideFailed
 
 PATIENCE_SECONDS = 4.0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from lamplighter.adapters.kubernetes.connection import Connection, Object
-from lamplighter.domain.adoption import Autoscalers
+from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.errors import OutsideFailed
 
 DEPLOYMENTS = "/apis/apps/v1/deployments"

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, TOO_MANY, Connection
-from lamplighter.domain.nodes import PodFacts
+from lamplighter.domain.pool.nodes import PodFacts
 
 
 class Eviction(StrEnum):

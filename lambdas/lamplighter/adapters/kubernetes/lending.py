@@ -7,8 +7,7 @@ them, then letting go. Tried with Helm 4: without the giving back its next upgra
 from collections.abc import Callable
 
 from lamplighter.adapters.kubernetes.connection import CONFLICT, MERGE_PATCH, NOT_FOUND, Connection, Object
-from lamplighter.domain.json_value import JsonValue
-from lamplighter.domain.lending import (
+from lamplighter.domain.gpu.overrides import (
     APPLY,
     HELM,
     Before,
@@ -20,6 +19,7 @@ from lamplighter.domain.lending import (
     owners,
     restored,
 )
+from lamplighter.domain.json_value import JsonValue
 from lamplighter.errors import Refused, TryLater
 
 APPLY_PATCH = "application/apply-patch+yaml"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
-from lamplighter.domain.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, Taint
+from lamplighter.domain.pool.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, Taint
 
 NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 OURS = "lamplighter/"

@@ -4,8 +4,8 @@ from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import CONFLICT, NOT_FOUND, Connection, Object
 from lamplighter.adapters.kubernetes.nodes import OURS, instant
-from lamplighter.domain.checks_budget import pulled_in
-from lamplighter.domain.nodes import GPU_RESOURCES, PodFacts
+from lamplighter.domain.checks.time_limit import pulled_in
+from lamplighter.domain.pool.nodes import GPU_RESOURCES, PodFacts
 
 # A check prints a few hundred bytes, dcgmi some hundred kilobytes; what is longer is no output of ours.
 LOG_BYTES = 4 * 1024 * 1024

@@ -14,7 +14,7 @@ from lamplighter.domain.diagnosis.document import Doc, at, condition, docs, inst
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
-from lamplighter.domain.launch_refusal import NEVER_JOINED, health_refusal, refusal
+from lamplighter.domain.pool.launch_refusal import NEVER_JOINED, health_refusal, refusal
 
 _KARPENTER = re.compile(
     r"InsufficientCapacityError|NodeClaim|creating instance|fleet error|LaunchFailed", re.IGNORECASE

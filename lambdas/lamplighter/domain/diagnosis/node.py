@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cached_property
 
 from lamplighter.domain.diagnosis.document import Doc, condition, doc, docs, instant, number, text
-from lamplighter.domain.nodes import GPU_RESOURCES
+from lamplighter.domain.pool.nodes import GPU_RESOURCES
 
 SHARED = "nvidia.com/gpu.shared"
 

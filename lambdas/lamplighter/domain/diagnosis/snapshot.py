@@ -13,7 +13,7 @@ from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, n
 from lamplighter.domain.diagnosis.events import Event, events_by_object
 from lamplighter.domain.diagnosis.node import Node
 from lamplighter.domain.diagnosis.pod import Pod, guessed, is_operand, is_operator
-from lamplighter.domain.gpus import gpu_type
+from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.errors import BadInput
 
 NODEGROUP_LABELS = ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool", "alpha.eksctl.io/nodegroup-name")

@@ -11,7 +11,7 @@ from lamplighter.domain.diagnosis.pod import Pod, is_operand, is_plugin
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.diagnosis.stages import Stage
 from lamplighter.domain.diagnosis.symptoms import NVML_MISSING
-from lamplighter.domain.gpu_image import may_have_driver
+from lamplighter.domain.gpu.image import may_have_driver
 
 _NEEDED = re.compile(
     r"nvidia-container-toolkit|nvidia-driver-daemonset|node-feature-discovery-worker|nfd-worker"

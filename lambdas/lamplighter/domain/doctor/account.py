@@ -6,7 +6,7 @@ from datetime import datetime
 from lamplighter.data.quotas import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT
 from lamplighter.domain.doctor.facts import Facts, NotLetIn
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 NEEDED_BOOTSTRAP = 6
 """What the templates ask for; a test compares it with theirs."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from lamplighter.data import instance_types
-from lamplighter.domain.counted import counted
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
-from lamplighter.lab import Lab
+from lamplighter.domain.notices.counted import counted
+from lamplighter.lab.model import Lab
 
 FAMILIES = {"g_and_vt_vcpus": "G and VT", "p_vcpus": "P"}
 

@@ -9,7 +9,7 @@ from lamplighter.data.quotas import NEW_ACCOUNT
 from lamplighter.domain.doctor import account, capacity, cluster, house, pools
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Line
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 Judge: TypeAlias = Callable[[Facts, Lab, datetime], Iterator[Judgement]]
 

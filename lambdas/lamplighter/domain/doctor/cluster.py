@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from lamplighter.data import lifecycle, versions
-from lamplighter.domain.adoption import About, FoundCluster, of_autoscalers, of_cluster
 from lamplighter.domain.doctor.facts import Facts, Group, Inside
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
-from lamplighter.lab import Lab
+from lamplighter.domain.pool.adoption import About, FoundCluster, of_autoscalers, of_cluster
+from lamplighter.lab.model import Lab
 
 AHEAD = timedelta(days=90)
 """How long before an end of support it is said: a quarter has a quiet week."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.adoption import Autoscalers, FoundCluster, FoundGroup
-from lamplighter.domain.course_calendar import Course
+from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.doctor.line import Unread
-from lamplighter.domain.price import Price
-from lamplighter.lab import Lab
+from lamplighter.domain.money.price import Price
+from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
+from lamplighter.lab.model import Lab
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, time, timedelta
 
 from lamplighter.data import lifecycle
 from lamplighter.domain import zones
-from lamplighter.domain.calendar import PlannedWindow, expand
-from lamplighter.domain.course_calendar import Course
+from lamplighter.domain.calendar.course import Course
+from lamplighter.domain.calendar.occurrences import PlannedWindow, expand
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
-from lamplighter.lab import Lab
-from lamplighter.lab_windows import Window
+from lamplighter.lab.model import Lab
+from lamplighter.lab.windows import Window
 
 AHEAD = timedelta(days=180)
 """How long before a runtime is deprecated it is said: moving on takes a release of ours."""

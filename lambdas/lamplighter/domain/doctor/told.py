@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from lamplighter.data.texts import ENGLISH, Texts
-from lamplighter.domain.announcement import Announcement, notice
 from lamplighter.domain.doctor.line import Line, Outcome
+from lamplighter.domain.notices.announcement import Announcement, notice
 
 
 def of_visit(lines: Sequence[Line], texts: Texts = ENGLISH) -> Announcement:

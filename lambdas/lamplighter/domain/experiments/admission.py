@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lamplighter.domain import instant
-from lamplighter.domain.commands import Command
-from lamplighter.domain.counted import counted, write_duration
+from lamplighter.domain.commands.command import Command
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment, Touches
 from lamplighter.domain.experiments.run import MARGIN, ExperimentRun, Phase
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.notices.counted import counted, write_duration
 
 if TYPE_CHECKING:
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 PROOF = timedelta(minutes=10)
 """How long a restored run may still be at its proof before another may begin."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import ENGLISH, Texts
-from lamplighter.domain.announcement import Announcement, notice
 from lamplighter.domain.experiments.report import conclusion
 from lamplighter.domain.experiments.run import ExperimentRun
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.phrases import called, clock_and_date
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.notices.announcement import Announcement, notice
+from lamplighter.domain.notices.phrases import called, clock_and_date
 
 
 def of_change(

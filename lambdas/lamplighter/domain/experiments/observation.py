@@ -1,6 +1,6 @@
 """What was seen of an experiment, held against what it was expected to show: the diagnosis has the word.
 
-Owns when the symptom counts as seen; looking is handlers/experiments_observe.py's.
+Owns when the symptom counts as seen; looking is lamplighter/application/experiments/observe.py's.
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain import instant
-from lamplighter.domain.counted import write_duration
 from lamplighter.domain.experiments.admission import Answer
 from lamplighter.domain.experiments.catalogue import Experiment
 from lamplighter.domain.experiments.run import MARGIN
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.notices.counted import write_duration
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Self
 
 from lamplighter.domain import instant
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.lease import Lease
 
 MARGIN = timedelta(minutes=10)
 """Before the end of its lease everything must be as it was; the last schedules fire then."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from lamplighter.data.texts import Texts
-from lamplighter.domain.commands import Command, Decision, Verb
-from lamplighter.domain.lease import Lease, LeaseState
+from lamplighter.domain.commands.command import Command, Decision, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
 from lamplighter.domain.slack.buttons import Action, Carried

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain import instant
-from lamplighter.domain.changes import clock_of
-from lamplighter.domain.money import Money
+from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.blocks import Marked, plain
 from lamplighter.domain.slack.person import id_in
 

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.instant import written
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import Marked, joined, mention
 from lamplighter.domain.slack.message import Message
 from lamplighter.domain.slack.person import id_in
-from lamplighter.lab_channels import Slack
+from lamplighter.lab.channels import Slack
 
 MOST_MENTIONED = 8
 

@@ -11,14 +11,14 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from lamplighter.data.texts import Texts
-from lamplighter.domain.allowance import Allowance
-from lamplighter.domain.counted import write_duration
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.notices.counted import write_duration
 from lamplighter.domain.slack.person import Person, id_in
 from lamplighter.domain.slack.understand import Word
 
 if TYPE_CHECKING:
-    from lamplighter.lab_channels import Role
+    from lamplighter.lab.channels import Role
 
 _ACTIONS: Mapping[Word, str] = {
     Word.OPEN: "open",

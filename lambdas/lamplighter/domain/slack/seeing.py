@@ -6,15 +6,15 @@ pinged because somebody else looks.
 
 from collections.abc import Sequence
 
-from lamplighter.domain.changes import Pause
-from lamplighter.domain.lease import OVER, Lease
+from lamplighter.domain.audit.why import Explanation
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.answers import Answer, Voice
 from lamplighter.domain.slack.blocks import Marked, plain
 from lamplighter.domain.slack.look import named
 from lamplighter.domain.views.lab_view import LabView, PoolView, WindowView
 from lamplighter.domain.views.lease_view import LeaseView, Standing
-from lamplighter.domain.why import Explanation
 
 MOST_ROWS = 20
 TRAIL_ROWS = 6

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from lamplighter.domain import notice_kinds
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.findings_told import KIND as FINDING
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.instant import written
-from lamplighter.domain.pool import PoolState
+from lamplighter.domain.notices import kinds as notice_kinds
+from lamplighter.domain.notices.findings import KIND as FINDING
+from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import bold, joined, plain
 from lamplighter.domain.slack.look import Look

@@ -13,9 +13,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import ENGLISH, Texts
-from lamplighter.domain.slack import tidy
-from lamplighter.domain.slack.buttons import Action, Carried
-from lamplighter.domain.words import (
+from lamplighter.domain.commands.words import (
     CLAUSES,
     OpenWords,
     date_and_reason,
@@ -25,6 +23,8 @@ from lamplighter.domain.words import (
     pause_words,
     reason,
 )
+from lamplighter.domain.slack import tidy
+from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.errors import BadInput
 
 

@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 
 from lamplighter.data.texts import Texts
-from lamplighter.domain.commands import Command, Verb
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.phrases import called
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.notices.phrases import called
 from lamplighter.domain.slack.times import Times
 
 

@@ -6,11 +6,11 @@ The taints and the node group are the pool's, the resource is what its GPUs are 
 import json
 from typing import TYPE_CHECKING
 
-from lamplighter.domain.gpu_offer import Offer
-from lamplighter.domain.gpu_sharing import GPU, mig_strategy
+from lamplighter.domain.gpu.offer import Offer
+from lamplighter.domain.gpu.sharing import GPU, mig_strategy
 
 if TYPE_CHECKING:
-    from lamplighter.lab import Lab
+    from lamplighter.lab.model import Lab
 
 NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 """EKS puts it on every node of a managed group."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import Button, plain
 from lamplighter.domain.slack.buttons import Action, Carried

@@ -8,15 +8,15 @@ from datetime import datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from lamplighter.domain.changes import Pause
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.checks.gpu_proof import Proof
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.instant import written
-from lamplighter.domain.money import Money
-from lamplighter.domain.pool import Phase, PoolState, SeenGpus
-from lamplighter.domain.proof import Proof
-from lamplighter.domain.standing import Unmet
-from lamplighter.domain.statement import Row
-from lamplighter.domain.target import Target
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.statement import Row
+from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from lamplighter.domain.pool.standing import Unmet
+from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.told import Finding

@@ -9,19 +9,19 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.gpu_proof import together
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money, cost
-from lamplighter.domain.pool import PoolState
-from lamplighter.domain.progress import Progress
-from lamplighter.domain.proof import together
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import Progress
+from lamplighter.domain.leases.warm_up import BEFORE_ANY, gpus_expected
+from lamplighter.domain.money.money import Money, cost
+from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import told
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.stages import StageView, bar, stages
 from lamplighter.domain.views.told import Finding, VerdictRow
-from lamplighter.domain.warm_up import BEFORE_ANY, gpus_expected
 
 Document = Mapping[str, object]
 

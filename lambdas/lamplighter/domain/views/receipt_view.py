@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
 from lamplighter.domain import instant
-from lamplighter.domain.audit import Entry
-from lamplighter.domain.gpus import gpu_type
-from lamplighter.domain.money import Money
-from lamplighter.domain.progress import Progress, Stage
-from lamplighter.domain.proof import BANDWIDTH, Proof, together
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.gpu_proof import BANDWIDTH, Proof, together
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.gpu.instance_types import gpu_type
+from lamplighter.domain.leases.progress import Progress, Stage
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.told import Finding, VerdictRow
 
 Document = Mapping[str, object]

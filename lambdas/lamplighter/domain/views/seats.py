@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lamplighter.data import instance_types
-from lamplighter.domain.gpu_offer import Offer
-from lamplighter.domain.gpu_sharing import offer
-from lamplighter.domain.lease import Lease
-from lamplighter.lab import Lab
+from lamplighter.domain.gpu.offer import Offer
+from lamplighter.domain.gpu.sharing import offer
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.lab.model import Lab
 
 
 @dataclass(frozen=True, slots=True)

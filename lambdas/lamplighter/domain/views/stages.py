@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from lamplighter.domain.counted import counted
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease
-from lamplighter.domain.progress import Noted, Progress, Stage
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.progress import Noted, Progress, Stage
+from lamplighter.domain.notices.counted import counted
 
 __all__ = ["Stage", "StageState", "StageView", "bar", "stages"]
 

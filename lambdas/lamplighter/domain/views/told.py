@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from lamplighter.domain import findings_told
-from lamplighter.domain.audit import Entry
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.instant import written
-from lamplighter.domain.lease import Lease
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.notices import findings as findings_told
 
 OPENED = frozenset({"open", "degraded", "failed"})
 """The notices that say what came of an opening."""

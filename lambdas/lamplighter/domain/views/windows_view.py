@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from lamplighter.domain import instant
-from lamplighter.domain.changes import Skip
-from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.money import Money
-from lamplighter.domain.planner import Calendar
-from lamplighter.domain.proof import together
-from lamplighter.domain.verdict import Outcome
+from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.calendar.planner import Calendar
+from lamplighter.domain.checks.gpu_proof import together
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.lab_view import PastLease, WindowState, WindowView
 from lamplighter.domain.zones import zone
-from lamplighter.lab import Lab
+from lamplighter.lab.model import Lab
 
 
 def windows(  # noqa: PLR0917

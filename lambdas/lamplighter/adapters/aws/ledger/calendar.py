@@ -1,0 +1,206 @@
+"""What people changed about the calendar, as the ledger keeps it: skips, pauses, the mark of a last close.
+
+Each change is written with the decision and the audit entries about it, or not at all; what is decided
+is the domain's.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.changes import LedgerChanges
+from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Pause, Skip
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import GRANTED, LeaseState
+
+KEEP_PAST = timedelta(days=45)
+_NOBODY_HAS_IT = "attribute_not_exists(pk) OR #state = :planned"
+
+
+class LedgerCalendar(LedgerChanges):
+    """The calendar's half of the ledger of one lab."""
+
+    def skips(self) -> list[Skip]:
+        """What people took out of the calendar, by window and date."""
+        found = self._table.query(items.LAB, items.SKIP, items.SKIP + "\U0010ffff")
+        return [_skip(items.values(item)) for item in found]
+
+    def skipped(self, window: str, on: str) -> Skip | None:
+        """The skip of one date of a window, or None."""
+        found = self._table.get(items.LAB, f"{items.SKIP}{window}#{on}")
+        return None if found is None else _skip(items.values(found))
+
+    def skip(
+        self, skip: Skip, lease: tuple[str, str], decided_for: str, decision: Decision, why: Entry
+    ) -> None:
+        """Take a date out of the calendar; its planned lease (pool, id) goes with it.
+
+        The decision is found under `decided_for`, the pool that the command named.
+
+        Conflict when that lease has been granted meanwhile, or the date was skipped before.
+        """
+        pool, lease_id = lease
+        until = datetime.combine(date.fromisoformat(skip.date), datetime.min.time(), skip.at.tzinfo)
+        kept: dict[str, Any] = {
+            "window": skip.window,
+            "date": skip.date,
+            "by": skip.by,
+            "why": skip.because,
+            "at": instant.written(skip.at),
+        }
+        item = items.item(items.LAB, f"{items.SKIP}{skip.window}#{skip.date}", kept, until=until + KEEP_PAST)
+        self._table.transact(
+            [
+                self._table.put_in_transaction(item, "attribute_not_exists(pk)"),
+                self._table.delete_in_transaction(
+                    items.pool_key(pool),
+                    items.LEASE + lease_id,
+                    _NOBODY_HAS_IT,
+                    planned=LeaseState.PLANNED.value,
+                ),
+                self._decided(decided_for, decision),
+                self._entry(why),
+            ]
+        )
+
+    def unskip(self, skip: Skip, decided_for: str, decision: Decision, why: Entry) -> None:
+        """Put a date back into the calendar; Conflict when somebody did so before."""
+        self._table.transact(
+            [
+                self._table.delete_in_transaction(
+                    items.LAB, f"{items.SKIP}{skip.window}#{skip.date}", "attribute_exists(pk)"
+                ),
+                self._decided(decided_for, decision),
+                self._entry(why),
+            ]
+        )
+
+    def pauses(self) -> list[Pause]:
+        """What keeps pools from opening: a person's pause, a destroy that began; past ones too."""
+        found = self._table.query(items.LAB, items.PAUSE, items.PAUSE + "\U0010ffff")
+        return [_pause(str(item["sk"]["S"]), items.values(item)) for item in found]
+
+    def skips_and_pauses(self) -> tuple[list[Skip], list[Pause]]:
+        """All of both in one read: between them in the lab's partition lie a few small items of other kinds."""
+        found = list(self._table.query(items.LAB, items.PAUSE, items.SKIP + "\U0010ffff"))
+        keyed = [(str(item["sk"]["S"]), item) for item in found]
+        return (
+            [_skip(items.values(item)) for key, item in keyed if key.startswith(items.SKIP)],
+            [_pause(key, items.values(item)) for key, item in keyed if key.startswith(items.PAUSE)],
+        )
+
+    def pause(self, pause: Pause, pool: str, decision: Decision, why: Sequence[Entry]) -> None:
+        """From here nothing opens; an earlier pause of a person's is replaced."""
+        self._table.transact(
+            [
+                self._table.put_in_transaction(_pause_item(items.BY_PEOPLE, pause)),
+                self._decided(pool, decision),
+                *map(self._entry, why),
+            ]
+        )
+
+    def resume(self, ended: Sequence[Pause], pool: str, decision: Decision, why: Sequence[Entry]) -> None:
+        """End these pauses; Conflict when one is not there any more, or is another one by now."""
+        self._table.transact(
+            [
+                *(
+                    self._table.delete_in_transaction(
+                        items.LAB,
+                        items.BY_DESTROY if pause.closing else items.BY_PEOPLE,
+                        "#at = :at",
+                        at=instant.written(pause.at),
+                    )
+                    for pause in ended
+                ),
+                self._decided(pool, decision),
+                *map(self._entry, why),
+            ]
+        )
+
+    def begin_last_close(self, by: str, at: datetime) -> None:
+        """The lab is being destroyed: nothing opens any more, until it is deployed again."""
+        self._table.put(_pause_item(items.BY_DESTROY, Pause(by, at, closing=True)))
+
+    def last_close_failed(self, by: str, at: datetime) -> None:
+        """The lab is still there: nothing opens until it is deployed, or somebody resumes it."""
+        self._table.put(_pause_item(items.BY_DESTROY, Pause(by, at, closing=True, failed=True)))
+
+    def end_last_close(self) -> None:
+        """The lab is deployed (again): what a destroy before it kept closed may open."""
+        self._table.delete(items.LAB, items.BY_DESTROY)
+
+    def opened_by(self, pool: str, lease_id: str, run: str) -> None:
+        """Another run opens a lease that was granted before: late, after a pause or a lost schedule."""
+        with suppress(Conflict):  # nobody opens it any more, or its nodes are ordered
+            self._table.update(
+                items.pool_key(pool),
+                items.LEASE + lease_id,
+                "SET #run = :run",
+                "#state = :admitted",
+                run=run,
+                admitted=LeaseState.ADMITTED.value,
+            )
+
+    def carried_on_by(self, pool: str, lease_id: str, run: str) -> None:
+        """The run that opens a lease has handed it on to this one, which the guard looks at from here on."""
+        with suppress(Conflict):  # it is being closed
+            self._table.update(
+                items.pool_key(pool),
+                items.LEASE + lease_id,
+                "SET #run = :run",
+                "#state IN (:admitted, :opening, :open)",
+                run=run,
+                **{state.value: state.value for state in GRANTED},
+            )
+
+    def planned_at(self) -> datetime | None:
+        """When the planner last began to look at the schedules, or None."""
+        found = self._table.get(items.LAB, items.PLANNED)
+        return None if found is None else instant.read(str(items.values(found)["at"]))
+
+    def note_planned(self, at: datetime) -> None:
+        """The planner looked at every schedule from `at` on and put right what was wrong."""
+        self._table.put(items.item(items.LAB, items.PLANNED, {"at": instant.written(at)}))
+
+
+def _skip(kept: dict[str, items.Value]) -> Skip:
+    return Skip(
+        window=str(kept["window"]),
+        date=str(kept["date"]),
+        by=str(kept["by"]),
+        at=instant.read(str(kept["at"])),
+        because=_text(kept.get("why")),
+    )
+
+
+def _pause(sort_key: str, kept: dict[str, items.Value]) -> Pause:
+    until = _text(kept.get("until"))
+    return Pause(
+        by=str(kept["by"]),
+        at=instant.read(str(kept["at"])),
+        until=instant.read(until) if until else None,
+        because=_text(kept.get("why")),
+        closing=sort_key == items.BY_DESTROY,
+        failed=kept.get("failed") is True,
+    )
+
+
+def _pause_item(sort_key: str, pause: Pause) -> items.Item:
+    kept: dict[str, Any] = {
+        "by": pause.by,
+        "at": instant.written(pause.at),
+        "until": instant.written(pause.until) if pause.until else None,
+        "ends": items.milliseconds(pause.until) if pause.until else None,
+        "why": pause.because,
+        "failed": True if pause.failed else None,
+    }
+    return items.item(items.LAB, sort_key, kept, until=pause.until + KEEP_PAST if pause.until else None)
+
+
+def _text(value: items.Value) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,219 @@
+"""What is written together or not at all: granting, extending, closing and settling a lease.
+
+Each change moves the pool's generation or the budget's version on the condition that nobody else did;
+Conflict means: look again. Deciding is the domain's, the order of steps the handlers'.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger import money as ledger_money
+from lamplighter.adapters.aws.ledger.conditions import nobody_forbids
+from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import GRANTED, Lease, LeaseState
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.pool import Fence, Phase, PoolState
+
+_SAME_GENERATION = (
+    "(#generation = :generation OR (attribute_not_exists(#generation) AND :generation = :zero))"
+)
+
+
+class LedgerChanges(LedgerReads):
+    """The transactions of the ledger."""
+
+    def grant(
+        self,
+        lease: Lease,
+        decision: Decision,
+        *,
+        pool: PoolState,
+        budget: Budget,
+        fence: Fence,
+        why: Entry,
+        also: Sequence[Entry] = (),
+    ) -> Lease:
+        """Admit a lease as decided on `pool` and `budget` as they were read; Conflict when either moved.
+
+        Conflict also where somebody paused the lab or skipped the window since. `also` are more entries of the trail.
+        """
+        granted = replace(lease, generation=pool.generation + 1)
+        self._table.transact(
+            [
+                self._table.put_in_transaction(
+                    items.lease_item(granted),
+                    "attribute_not_exists(pk) OR #state = :planned",
+                    planned=LeaseState.PLANNED.value,
+                ),
+                self._next_generation(pool, fence, Phase.OPENING),
+                self._budget(budget.holding(lease.hold, lease.owner)),
+                self._decided(lease.pool, decision),
+                *map(self._entry, (why, *also)),
+                *nobody_forbids(self._table, granted, why.at),
+            ]
+        )
+        return granted
+
+    def extend(
+        self,
+        before: Lease,
+        after: Lease,
+        decision: Decision,
+        *,
+        pool: PoolState,
+        budget: Budget,
+        fence: Fence,
+        why: Entry,
+    ) -> Lease:
+        """Move a lease's end as decided; Conflict when lease, pool or budget moved since they were read."""
+        extended = replace(after, generation=pool.generation + 1)
+        self._table.transact(
+            [
+                self._changed(before, extended),
+                self._next_generation(pool, fence, pool.phase),
+                self._budget(budget.holding(after.hold - before.hold, after.owner)),
+                self._decided(after.pool, decision),
+                self._entry(why),
+            ]
+        )
+        return extended
+
+    def begin_closing(self, leases: Sequence[Lease], pool: PoolState, now: datetime, why: Entry) -> None:
+        """From here these leases justify nothing; their end is now at the latest.
+
+        A lease that is being closed already is left as it is. Needs no fence: closing is always safe.
+        """
+        closing = [lease for lease in leases if lease.granted]
+        if not closing:
+            return
+        writes = [
+            self._table.update_in_transaction(
+                items.pool_key(lease.pool),
+                items.LEASE + lease.id,
+                "SET #state = :closing, #closes = :closes",
+                "#state IN (:admitted, :opening, :open) AND #generation = :generation",
+                closing=LeaseState.CLOSING.value,
+                closes=_end(lease, now),
+                generation=lease.generation,
+                **_GRANTED,
+            )
+            for lease in closing
+        ]
+        self._table.transact([*writes, self._next_generation(pool, None, Phase.CLOSING), self._entry(why)])
+
+    def settle(self, settled: Lease, budget: Budget, why: Entry) -> None:
+        """Close a lease for good: its hold goes back, its cost is spent; `budget` as it was read.
+
+        Its overrun is spent already. Conflict when the lease is not being closed any more, more of its
+        overrun was counted meanwhile, or the budget moved.
+        """
+        cost = settled.cost or Money.zero(settled.hold.currency)
+        overrun = settled.overrun
+        closed = replace(settled, state=LeaseState.CLOSED)
+        self._table.transact(
+            [
+                self._table.put_in_transaction(
+                    items.lease_item(closed),
+                    "#state = :closing AND "
+                    + ("#overrun = :overrun" if overrun else "attribute_not_exists(#overrun)"),
+                    closing=LeaseState.CLOSING.value,
+                    **({"overrun": overrun.to_json()} if overrun else {}),
+                ),
+                self._budget(
+                    budget.freeing(settled.hold, settled.owner).paying(
+                        cost - overrun.cost if overrun else cost, settled.owner
+                    )
+                ),
+                self._entry(why),
+            ]
+        )
+
+    def rehold(self, before: Lease, after: Lease, *, pool: PoolState, budget: Budget, why: Entry) -> None:
+        """Change what is held for a lease whose nodes are missing; other nodes move the generation.
+
+        Conflict when the lease, the budget or the pool moved since they were read.
+        """
+        moved = after.wanted != before.wanted
+        if moved:
+            after = replace(after, generation=pool.generation + 1)
+        self._table.transact(
+            [
+                self._changed(before, after),
+                self._budget(budget.freeing(before.hold, before.owner).holding(after.hold, after.owner)),
+                *([self._next_generation(pool, None, pool.phase)] if moved else []),
+                self._entry(why),
+            ]
+        )
+
+    def _changed(self, before: Lease, after: Lease) -> Any:  # noqa: ANN401
+        """What was agreed about a granted lease; how far it has come is written meanwhile, and stays."""
+        return self._table.update_in_transaction(
+            items.pool_key(before.pool),
+            items.LEASE + before.id,
+            "SET #nodes = :nodes, #closes = :closes, #hold = :hold, #missing = :missing, #generation = :next, "
+            "#asked_until = :asked_until, #wanted_before = :wanted_before",
+            "#generation = :generation AND #missing = :missing_before "
+            "AND #state IN (:admitted, :opening, :open)",
+            nodes=after.nodes,
+            closes=instant.written(after.closes),
+            hold=after.hold.to_json(),
+            missing=after.missing,
+            wanted_before=after.to_json()["wanted_before"],
+            asked_until=instant.written(after.asked_until) if after.asked_until else None,
+            next=after.generation,
+            generation=before.generation,
+            missing_before=before.missing,
+            **_GRANTED,
+        )
+
+    def _next_generation(self, pool: PoolState, fence: Fence | None, phase: Phase) -> Any:  # noqa: ANN401
+        condition, given = _SAME_GENERATION, {"generation": pool.generation, "zero": 0}
+        if fence is not None:
+            condition += " AND #fence = :fence"
+            given["fence"] = fence.number
+        return self._table.update_in_transaction(
+            items.pool_key(pool.name),
+            items.STATE,
+            "SET #generation = :next, #phase = :phase, #schema = :schema",
+            condition,
+            next=pool.generation + 1,
+            phase=phase.value,
+            schema=items.SCHEMA,
+            **given,
+        )
+
+    def _budget(self, budget: Budget) -> Any:  # noqa: ANN401
+        item = ledger_money.as_item(replace(budget, version=budget.version + 1))
+        return self._table.put_in_transaction(
+            item,
+            "#version = :version OR (attribute_not_exists(pk) AND :version = :zero)",
+            version=budget.version,
+            zero=0,
+        )
+
+    def _decided(self, pool: str, decision: Decision) -> Any:  # noqa: ANN401
+        said: Any = decision.to_json()
+        item = items.item(
+            items.pool_key(pool),
+            items.COMMAND + decision.command,
+            said,
+            until=decision.at + items.KEEP_COMMANDS,
+        )
+        return self._table.put_in_transaction(item, "attribute_not_exists(pk)")
+
+    def _entry(self, entry: Entry) -> Any:  # noqa: ANN401
+        return self._table.put_in_transaction(items.audit_item(entry))
+
+
+_GRANTED = {state.value: state.value for state in GRANTED}
+
+
+def _end(lease: Lease, now: datetime) -> str:
+    return instant.written(min(lease.closes, now.replace(microsecond=0)))

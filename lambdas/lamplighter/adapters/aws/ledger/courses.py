@@ -1,0 +1,62 @@
+"""The copies of course calendars at an address, in the ledger: one item a window, packed.
+
+What is kept and when it is read again is domain.course_copy's.
+"""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.domain import instant
+
+if TYPE_CHECKING:
+    from lamplighter.domain.calendar.course_copy import CourseCopy
+
+COURSE = "COURSE#"
+
+
+class LedgerCourses(LedgerReads):
+    """The course calendars' part of the ledger of one lab."""
+
+    def course_copies(self) -> "dict[str, CourseCopy]":
+        """The last good copy of every calendar at an address, by window."""
+        found = self._table.query(items.LAB, COURSE, COURSE + "\U0010ffff")
+        return {str(said["window"]): _copy(said) for said in map(items.values, found)}
+
+    def keep_course_copy(self, window: str, copy: "CourseCopy") -> None:
+        """Keep what was read of a window's calendar, or that it could not be read."""
+        import base64  # noqa: PLC0415 -- few labs follow a calendar
+        import zlib  # noqa: PLC0415
+
+        packed = (
+            None if copy.text is None else base64.b64encode(zlib.compress(copy.text.encode(), 9)).decode()
+        )
+        said: dict[str, items.Value] = {
+            "window": window,
+            "address": copy.address,
+            "tried": instant.written(copy.tried),
+            "text": packed,
+            "read": None if copy.read is None else instant.written(copy.read),
+            "problem": copy.problem,
+        }
+        self._table.put(items.item(items.LAB, COURSE + window, said))
+
+    def forget_course_copy(self, window: str) -> None:
+        """Drop the copy of a window that follows no calendar any more."""
+        self._table.delete(items.LAB, COURSE + window)
+
+
+def _copy(said: dict[str, items.Value]) -> "CourseCopy":
+    import base64  # noqa: PLC0415
+    import zlib  # noqa: PLC0415
+
+    from lamplighter.domain.calendar.course_copy import CourseCopy  # noqa: PLC0415
+
+    text, read, problem = said.get("text"), said.get("read"), said.get("problem")
+    return CourseCopy(
+        address=str(said["address"]),
+        tried=instant.read(str(said["tried"])),
+        text=None if text is None else zlib.decompress(base64.b64decode(str(text))).decode(),
+        read=None if read is None else instant.read(str(read)),
+        problem=None if problem is None else str(problem),
+    )

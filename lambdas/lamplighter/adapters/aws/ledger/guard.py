@@ -1,0 +1,155 @@
+"""What the guard remembers of a pool from one sweep to the next, and what people said to it.
+
+Leaks, how long a pool is over or idle, watch and enforce, silenced pages, leases to keep. Each write is
+conditional, so that sweeps and people may cross each other.
+"""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.changes import LedgerChanges
+from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import GRANTED, Lease
+from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+
+GPUS_SEEN_AGAIN = timedelta(minutes=1)
+
+
+class LedgerGuard(LedgerChanges):
+    """The guard's part of the ledger."""
+
+    def mark_leaked(self, pool: str, since: datetime, why: str) -> bool:
+        """The pool should be at zero and is not; True the first time, so that it is said once."""
+        try:
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #phase = :leaked, #leaked_since = :since, #leaked_because = :why REMOVE #acked_until",
+                "attribute_not_exists(#leaked_since)",
+                leaked=Phase.LEAKED.value,
+                since=items.milliseconds(since),
+                why=why,
+            )
+        except Conflict:
+            return False
+        return True
+
+    def clear_leaked(self, pool: str, phase: Phase = Phase.CLOSED) -> bool:
+        """The pool is at zero after all, or leased again; True when it was leaked."""
+        try:
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #phase = :phase REMOVE #leaked_since, #leaked_because, #acked_until",
+                "attribute_exists(#leaked_since)",
+                phase=phase.value,
+            )
+        except Conflict:
+            return False
+        return True
+
+    def note_over(self, pool: str, since: datetime) -> None:
+        """From here the pool should be at zero and is not; the first such instant stands."""
+        with suppress(Conflict):
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #over_since = :since",
+                "attribute_not_exists(#over_since)",
+                since=items.milliseconds(since),
+            )
+
+    def note_not_over(self, pool: str) -> None:
+        """The pool is at zero, or leased again."""
+        self._table.update(items.pool_key(pool), items.STATE, "REMOVE #over_since")
+
+    def note_idle(self, pool: str, since: datetime, now: datetime) -> None:
+        """No pod holds a GPU of the pool, since then and now; a later look that was quicker stands."""
+        with suppress(Conflict):
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #idle_since = :since, #looked_at = :now",
+                "attribute_not_exists(#looked_at) OR #looked_at < :now",
+                since=items.milliseconds(since),
+                now=items.milliseconds(now),
+            )
+
+    def note_busy(self, pool: str, now: datetime) -> None:
+        """A pod holds a GPU of the pool, or no node is there that could be idle."""
+        with suppress(Conflict):
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #looked_at = :now REMOVE #idle_since",
+                "attribute_not_exists(#looked_at) OR #looked_at < :now",
+                now=items.milliseconds(now),
+            )
+
+    def note_gpus(self, pool: str, seen: SeenGpus, before: SeenGpus | None) -> None:
+        """What a sweep saw of the pool's GPUs; what says the same within a minute is not written."""
+        same = before is not None and (before.in_use, before.of) == (seen.in_use, seen.of)
+        if same and before is not None and seen.at - before.at < GPUS_SEEN_AGAIN:
+            return
+        with suppress(Conflict):
+            self._table.update(
+                items.pool_key(pool),
+                items.STATE,
+                "SET #gpus_in_use = :in_use, #gpus_seen = :of, #gpus_seen_at = :at",
+                "attribute_not_exists(#gpus_seen_at) OR #gpus_seen_at < :at",
+                in_use=seen.in_use,
+                of=seen.of,
+                at=items.milliseconds(seen.at),
+            )
+
+    def note_stirred(self, pool: str, at: datetime) -> None:
+        """Nothing moved and Slack is to hear of something all the same: whoever listens to the ledger looks again."""
+        self._table.update(
+            items.pool_key(pool), items.STATE, "SET #stirred_at = :at", at=items.milliseconds(at)
+        )
+
+    def change_mode(self, pool: str, mode: str, decision: Decision, why: Entry) -> None:
+        """`watch` or `enforce`, by a person's word, with the answer to the command and who said so."""
+        change = self._table.update_in_transaction(
+            items.pool_key(pool), items.STATE, "SET #mode = :mode", mode=mode
+        )
+        self._table.transact([change, self._decided(pool, decision), self._entry(why)])
+
+    def acknowledge(self, pool: PoolState, until: datetime, decision: Decision, why: Entry) -> None:
+        """Nobody is paged about this leak until then; Conflict when it is another leak, or none, by now."""
+        silence = self._table.update_in_transaction(
+            items.pool_key(pool.name),
+            items.STATE,
+            "SET #acked_until = :until",
+            "#leaked_since = :since",
+            until=items.milliseconds(until),
+            since=items.milliseconds(pool.leaked_since) if pool.leaked_since else 0,
+        )
+        self._table.transact([silence, self._decided(pool.name, decision), self._entry(why)])
+
+    def keep(self, lease: Lease, pool: PoolState, decision: Decision, why: Entry) -> None:
+        """Keep a lease though it is idle: what was about to close it for that is stale.
+
+        Conflict when lease or pool moved since they were read.
+        """
+        kept = self._table.update_in_transaction(
+            items.pool_key(lease.pool),
+            items.LEASE + lease.id,
+            "SET #kept = :by, #generation = :next",
+            "#state IN (:admitted, :opening, :open) AND #generation = :generation",
+            by=why.who,
+            next=pool.generation + 1,
+            generation=lease.generation,
+            **{state.value: state.value for state in GRANTED},
+        )
+        self._table.transact(
+            [
+                kept,
+                self._next_generation(pool, None, pool.phase),
+                self._decided(lease.pool, decision),
+                self._entry(why),
+            ]
+        )

@@ -1,0 +1,213 @@
+"""The shape of the ledger's items: keys, the schema number, and values to and from DynamoDB's form.
+
+Owns names and encodings; which items are read and written together is the ledger's.
+"""
+
+import itertools
+import json
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import WHOLE_LAB
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from lamplighter.errors import OutsideFailed
+
+SCHEMA = 1
+Value: TypeAlias = str | int | bool | Mapping[str, "Value"] | list["Value"] | None
+Item: TypeAlias = dict[str, Any]
+"""DynamoDB's own form: attribute name -> {type: value}."""
+
+STATE = "STATE"
+LEASE = "LEASE#"
+COMMAND = "COMMAND#"
+RECEIPT = "RECEIPT#"
+AUDIT = "AUDIT#"
+VERDICTS = "VERDICTS#"
+SETTINGS = "SETTINGS#"
+LAB = "LAB"
+DOCUMENT = "DOCUMENT"
+BUDGET = "BUDGET#"
+SKIP = "SKIP#"
+PAUSE = "PAUSE#"
+BY_PEOPLE, BY_DESTROY = f"{PAUSE}PEOPLE", f"{PAUSE}DESTROY"
+PLANNED = "PLANNED"
+
+# What is over is kept long enough for questions and gone before reads grow: receipts stay for ever.
+KEEP_CLOSED = timedelta(days=45)
+KEEP_COMMANDS = timedelta(days=45)
+KEEP_AUDIT = timedelta(days=400)
+
+
+def pool_key(pool: str) -> str:
+    """The partition of a pool: it and its leases are read and written together.
+
+    What was decided for the whole lab stands in the lab's own.
+    """
+    if pool == WHOLE_LAB:
+        return LAB
+    return f"POOL#{pool}"
+
+
+def key(pk: str, sk: str) -> Item:
+    """A primary key in DynamoDB's form."""
+    return {"pk": {"S": pk}, "sk": {"S": sk}}
+
+
+def encoded(value: Value) -> Item:
+    """One value in DynamoDB's form. Floats have none: money is text, durations are whole seconds."""
+    if value is None:
+        return {"NULL": True}
+    if isinstance(value, bool):
+        return {"BOOL": value}
+    if isinstance(value, str):
+        return {"S": value}
+    if isinstance(value, int):
+        return {"N": str(value)}
+    if isinstance(value, Mapping):
+        return {"M": {name: encoded(inner) for name, inner in value.items()}}
+    return {"L": [encoded(inner) for inner in value]}
+
+
+def decoded(attribute: Mapping[str, Any]) -> Value:
+    """The value behind DynamoDB's form."""
+    [(kind, value)] = attribute.items()
+    match kind:
+        case "S":
+            return str(value)
+        case "BOOL":
+            return bool(value)
+        case "N":
+            number = Decimal(value)
+            return int(number)
+        case "M":
+            return {name: decoded(inner) for name, inner in value.items()}
+        case "L":
+            return [decoded(inner) for inner in value]
+        case _:
+            return None
+
+
+def item(pk: str, sk: str, values: Mapping[str, Value], until: datetime | None = None) -> Item:
+    """A whole item with its key and schema number; values that are None are left out."""
+    made = key(pk, sk) | {"schema": {"N": str(SCHEMA)}}
+    made |= {name: encoded(value) for name, value in values.items() if value is not None}
+    if until is not None:
+        made["ttl"] = {"N": str(int(until.timestamp()))}
+    return made
+
+
+def values(found: Mapping[str, Any]) -> dict[str, Value]:
+    """What an item says, by name."""
+    return {name: decoded(attribute) for name, attribute in found.items()}
+
+
+def milliseconds(at: datetime) -> int:
+    """An instant as a number that DynamoDB can compare."""
+    return round(at.timestamp() * 1000)
+
+
+def at_milliseconds(value: Value) -> datetime | None:
+    """The instant behind such a number."""
+    return datetime.fromtimestamp(value / 1000, UTC) if isinstance(value, int) else None
+
+
+def sortable(at: datetime) -> str:
+    """An instant whose texts sort as the instants do."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def lease(found: Mapping[str, Any]) -> Lease:
+    """Reads what lease_item wrote; OutsideFailed for an item that is none of ours, or of a release to come."""
+    try:
+        return Lease.from_json(values(found))
+    except (KeyError, TypeError, ValueError) as error:
+        where = f"{found['pk']['S']}/{found['sk']['S']}"
+        raise OutsideFailed(f"the ledger's item {where} cannot be read: {error}") from error
+
+
+def lease_item(lease: Lease) -> Item:
+    """A lease as its item; a closed one is dropped after a while."""
+    over = lease.closed + KEEP_CLOSED if lease.closed else None
+    said: dict[str, Any] = lease.to_json()
+    return item(pool_key(lease.pool), LEASE + lease.id, said, until=over)
+
+
+def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
+    """A pool's state from its item, or that of a pool nobody touched."""
+    said = values(found or {})
+    unbilled = _text(said.get("unbilled"))
+    return PoolState(
+        name=name,
+        generation=_number(said.get("generation")),
+        phase=Phase(str(said.get("phase", Phase.CLOSED))),
+        fence=_number(said.get("fence")),
+        holder=_text(said.get("holder")),
+        held_until=at_milliseconds(said.get("held_until")),
+        failsafe_at=at_milliseconds(said.get("failsafe_at")),
+        mode=_text(said.get("mode")),
+        leaked_since=at_milliseconds(said.get("leaked_since")),
+        leaked_because=_text(said.get("leaked_because")),
+        acked_until=at_milliseconds(said.get("acked_until")),
+        over_since=at_milliseconds(said.get("over_since")),
+        idle_since=at_milliseconds(said.get("idle_since")),
+        looked_at=at_milliseconds(said.get("looked_at")),
+        seen_gpus=_seen_gpus(said),
+        metered_until=at_milliseconds(said.get("metered_until")),
+        unbilled=NodeTime.from_json(json.loads(unbilled)) if unbilled else None,
+    )
+
+
+def _seen_gpus(said: Mapping[str, Value]) -> SeenGpus | None:
+    at = at_milliseconds(said.get("gpus_seen_at"))
+    return SeenGpus(_number(said.get("gpus_in_use")), _number(said.get("gpus_seen")), at) if at else None
+
+
+_written = itertools.count()
+
+
+def audit_item(entry: Entry) -> Item:
+    """An audit entry; those of one instant sort as they were written, and none replaces another."""
+    number = f"{next(_written):06}{secrets.token_hex(2)}"
+    said: dict[str, Value] = {
+        "at": milliseconds(entry.at),
+        "kind": entry.kind,
+        "who": entry.who,
+        "what": entry.what,
+        "why": entry.why,
+        "lease": entry.lease,
+        "nodes": entry.nodes,
+        "details": json.dumps(dict(entry.details)) if entry.details else None,
+    }
+    sort_key = f"{AUDIT}{sortable(entry.at)}#{number}"
+    return item(pool_key(entry.pool), sort_key, said, until=entry.at + KEEP_AUDIT)
+
+
+def audit_entry(pool: str, found: Mapping[str, Any]) -> Entry:
+    """The entry behind an item."""
+    said = values(found)
+    nodes = said.get("nodes")
+    return Entry(
+        at=at_milliseconds(said["at"]) or datetime.fromtimestamp(0, UTC),
+        pool=pool,
+        kind=str(said["kind"]),
+        who=str(said["who"]),
+        what=str(said["what"]),
+        why=str(said["why"]),
+        lease=_text(said.get("lease")),
+        nodes=nodes if isinstance(nodes, int) else None,
+        details=json.loads(str(said.get("details", "{}"))),
+    )
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text(value: Value) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,103 @@
+"""Answers that are owed: what the lab decided on a command from Slack, to whoever gave it; and asks, for approval.
+
+An answer goes to the response_url while that is good, else to its asker alone in the channel. It is taken from
+the ledger before it is sent, so that the door and the board never both send it; where Slack refuses it is owed
+again.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.slack.reply import NoLonger
+from lamplighter.adapters.slack.web_api import Declined
+from lamplighter.application.logs import logger
+from lamplighter.domain.commands.command import Command, Decision
+from lamplighter.domain.slack import answers, asking
+from lamplighter.domain.slack.blocks import Marked
+from lamplighter.domain.slack.kept import Ask, Reply
+from lamplighter.domain.slack.message import Message
+from lamplighter.domain.slack.times import Times
+from lamplighter.errors import LamplighterError
+
+if TYPE_CHECKING:
+    from lamplighter.application.board.desk import Board
+
+
+def answer(command_id: str, board: "Board") -> None:
+    """Tell whoever gave a command what was decided on it, if that is still owed."""
+    owed = board.conversation.owed(command_id)
+    if owed is None:
+        return
+    decision = board.ledger.command(owed.pool, command_id)
+    if decision is None or not board.conversation.answered(command_id):
+        return
+    if board.now() >= owed.until:
+        logger().warning("an answer came too late for Slack", extra={"command": command_id})
+        return
+    try:
+        _send_to(owed.url, owed.channel, owed.user, _said(owed, decision, board), board)
+    except LamplighterError:
+        board.conversation.owe(owed)
+        raise
+
+
+def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
+    look = board.look(owed.zone)
+    voice = answers.Voice(look.texts, Times(look.zone, look.now))
+    named = decision.lease or decision.about
+    lease = board.ledger.lease(owed.pool, named) if named else None
+    if owed.ordered is not None:
+        command = Command.from_json(owed.ordered)
+        return answers.decided(decision, command, lease, owed.understood, voice).to_json()
+    outcome = look.texts.say(f"slack.outcome.{decision.outcome}")
+    text = look.texts.say("slack.outcome", outcome=outcome, reason=voice.times.retold(decision.reason))
+    return answers.plainly(text, voice.understood(owed.understood)).to_json()
+
+
+def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object], board: "Board") -> None:
+    if url:
+        try:
+            board.answer(url, {**said, "replace_original": False})
+        except NoLonger as over:
+            logger().warning("%s", over)
+        else:
+            return
+    blocks = said.get("blocks")
+    text = Marked(str(said.get("text") or ""))
+    message = Message(text, blocks if isinstance(blocks, list) else ())
+    try:
+        board.api.whisper(channel, user, message)
+    except Declined as refused:
+        # The app is not in that channel: nobody can be told there, and the lab's own message says it too.
+        logger().warning("%s", refused)
+
+
+def show_ask(ask_id: str, board: "Board") -> None:
+    """Post what somebody asks for, where whoever may approve it sees it; and what became of it, in place."""
+    ask = board.conversation.ask(ask_id)
+    if ask is None or (board.channel is None and not ask.channel):
+        return
+    wall = board.wall(ask.pool, f"ask-{ask.id}", board.channel or ask.channel, ask.until)
+    before, look = wall.shown.ts, board.look(ask.zone)
+    wall.display(asking.ask_message(ask, board.look()), thread=_thread(ask, board))
+    if wall.shown.ts and wall.shown.ts != before:
+        board.conversation.show_ask(ask.id, wall.shown.ts)
+    if ask.state != "asked":
+        wall.tells(f"told-{ask.state}", lambda: _tell(ask, asking.settled(ask, look), board))
+
+
+def _thread(ask: Ask, board: "Board") -> str | None:
+    """The thread of the lease that it is about, or that runs on the pool; with none, the channel itself."""
+    now, asked_for = board.now(), ask.command.get("lease")
+    leases = [lease for lease in board.ledger.leases(ask.pool) if lease.in_force(now)]
+    for lease in sorted(leases, key=lambda each: each.id != asked_for):
+        shown = board.conversation.shown(ask.pool, lease.id)
+        if shown is not None and shown.ts and shown.channel == board.channel:
+            return shown.ts
+    return None
+
+
+def _tell(ask: Ask, message: Message, board: "Board") -> None:
+    """The asker hears what became of it, and nobody else is pinged for it."""
+    said = {"response_type": "ephemeral", **message.to_json()}
+    _send_to(ask.url, ask.channel, ask.user, said, board)

@@ -1,0 +1,89 @@
+"""What the board works with: the lab, its ledger, Slack, and how things are said there."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from lamplighter import clock
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.ledger.slack import LedgerSlack
+from lamplighter.adapters.slack import reply
+from lamplighter.application.board.posting import Speaks, Wall
+from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
+from lamplighter.data.texts import Texts
+from lamplighter.domain import zones
+from lamplighter.domain.slack.look import Look
+from lamplighter.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lamplighter.lab.model import Lab
+
+Page = Callable[[str, str], str | None]
+"""Where a receipt can be looked at, by pool and lease; None where nobody keeps pages."""
+
+
+@dataclass
+class Board:
+    """One lab's board in Slack."""
+
+    deployed: "Lab"
+    ledger: Ledger
+    conversation: LedgerSlack
+    api: Speaks
+    page: Page = lambda _pool, _lease: None
+    answer: "Callable[[str, Mapping[str, object]], None]" = reply.send
+    """Answers at a response_url."""
+
+    @cached_property
+    def lab(self) -> "Lab":
+        """The lab, with what adopted pools leave out as it was read last."""
+        return as_kept(self.deployed, self.ledger)
+
+    @property
+    def channel(self) -> str | None:
+        """Where the lab speaks; None where it has no channel."""
+        return self.lab.slack.channel if self.lab.slack else None
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return clock.now()
+
+    def look(self, zone: str | None = None) -> Look:
+        """How things are shown at this moment: by the clock of a zone, where it is known, or the lab's own."""
+        command = self.lab.slack.command if self.lab.slack else "gpu"
+        there = zones.zone(self.lab.time_zone)
+        if zone:
+            with suppress(BadInput):
+                there = zones.zone(zone)
+        return Look(Texts(self.lab.notify.language), there, self.now(), command)
+
+    def wall(self, pool: str, thing: str, channel: str, until: datetime) -> Wall:
+        """The message and the posts of one thing."""
+        return Wall.of(self.api, self.conversation, pool, thing, channel, self.now(), until)
+
+
+@cache
+def board() -> Board:
+    """The board of the lab that this function belongs to."""
+    from lamplighter.adapters.slack.secret import SlackSecret  # noqa: PLC0415
+    from lamplighter.adapters.slack.web_api import WebApi  # noqa: PLC0415
+
+    table = ENVIRONMENT.ledger_table
+    return Board(
+        lab(),
+        Ledger(table),
+        LedgerSlack(table),
+        WebApi(SlackSecret(ENVIRONMENT.slack_secret)),
+        page=_page,
+    )
+
+
+def _page(pool: str, lease: str) -> str | None:
+    from lamplighter.adapters.aws.page_store import PageStore, receipt_key  # noqa: PLC0415 -- once a lease
+
+    return PageStore(ENVIRONMENT.pages_bucket).link(receipt_key({"pool": pool, "lease": lease}))

@@ -1,0 +1,108 @@
+"""The board's messages: every lease that runs, closes or is just over; what is told without one is board_channel.py's.
+
+All of a pool is looked at again whenever anything of it moves, so that no event has to be the right one.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.ledger.items import KEEP_CLOSED
+from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.adapters.aws.view_reading import Reading, receipt_of
+from lamplighter.application.board.posting import Wall
+from lamplighter.domain.gpu.sharing import offer
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.slack import message, post, thread, using
+from lamplighter.domain.slack.message import Beside
+from lamplighter.domain.slack.thread import Told
+from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.receipt_view import ReceiptView
+
+if TYPE_CHECKING:
+    from lamplighter.application.board.desk import Board
+
+LOOKS = 3
+LATELY = timedelta(minutes=30)
+"""So long after its end a lease is still looked at: its receipt comes last."""
+JUST_OVER = timedelta(minutes=15)
+"""One that nobody saw running gets a message all the same, so that its receipt is told."""
+TRAIL = timedelta(hours=1)
+"""What happened before a lease opened that is its own."""
+
+
+def look_after(pool: str, board: "Board") -> None:
+    """Bring every lease's message up to date, and say what is to be said beside it."""
+    if board.channel is None or pool not in board.lab.pools:
+        return
+    for lease in _shown(board.ledger.leases(pool), board.now()):
+        _several_looks(pool, lease.id, board)
+
+
+def _several_looks(pool: str, lease_id: str, board: "Board") -> None:
+    for look in range(LOOKS):
+        try:
+            _lease(pool, lease_id, board, anyway=look > 0)
+        except Conflict:
+            if look == LOOKS - 1:
+                raise
+        else:
+            return
+
+
+def _shown(leases: Iterable[Lease], now: datetime) -> list[Lease]:
+    """Those that are shown: granted, being closed, just over; and windows that were refused their time."""
+    return [
+        lease
+        for lease in leases
+        if lease.granted
+        or lease.state is LeaseState.CLOSING
+        or (lease.state is LeaseState.CLOSED and now - (lease.closed or lease.closes) < LATELY)
+        or (lease.state is LeaseState.REFUSED and lease.window is not None and now < lease.closes)
+    ]
+
+
+def _lease(pool: str, lease_id: str, board: "Board", *, anyway: bool) -> None:
+    """One lease: its message first, since what is told of it goes to that message's thread."""
+    now, look = board.now(), board.look()
+    view = Reading(board.ledger, board.lab, now).lease(pool, lease_id)
+    if view is None:
+        return
+    wall = board.wall(pool, lease_id, board.channel or "", view.closes + KEEP_CLOSED)
+    beside = _beside(view, board)
+    if _has_message(view, wall, now):
+        wall.display(message.message(view, beside, look), anyway=anyway)
+    slack = board.lab.slack
+    told = Told(
+        trail=board.ledger.audit(pool, view.opens - TRAIL) if view.standing is not Standing.PLANNED else (),
+        pool=board.ledger.pool(pool),
+        mentioned=post.mentioned([view.owner, view.by], slack, pool),
+    )
+    for each in thread.posts(view, told, beside, look):
+        wall.says(each)
+
+
+def _has_message(view: LeaseView, wall: Wall, now: datetime) -> bool:
+    if wall.shown.ts or view.in_force or view.standing is Standing.CLOSING:
+        return True
+    return view.standing is Standing.CLOSED and now - (view.closed or view.closes) < JUST_OVER
+
+
+def _beside(view: LeaseView, board: "Board") -> Beside:
+    lab, receipt = board.lab, _receipt(view, board)
+    seen = board.ledger.pool(view.pool).seen_gpus
+    shall = view.seats.offer if view.seats else offer(lab, view.pool, view.window)
+    return Beside(
+        how_to_use=lab.pools[view.pool].how_to_use,
+        snippet=using.pod_snippet(lab, view.pool, shall, view.window),
+        seen=seen if seen is not None and view.in_force and seen.at >= view.opens else None,
+        receipt=receipt,
+        page=board.page(view.pool, view.id) if receipt else None,
+    )
+
+
+def _receipt(view: LeaseView, board: "Board") -> ReceiptView | None:
+    if view.standing is not Standing.CLOSED:
+        return None
+    found = board.ledger.receipt(view.pool, view.id, view.closed or view.closes)
+    return None if found is None else receipt_of(board.ledger, board.lab, found)

@@ -1,0 +1,177 @@
+"""What the node-group steps and the guard work with: one lab, its ledger and its AWS, read together.
+
+Owns how a pool is read and how a target is written; when, and which, is decided by the steps.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from lamplighter import clock
+from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.application import environment
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.pool.evidence import Group, Instance, NodeGroup
+from lamplighter.domain.pool.target import Target, begun, target_at
+from lamplighter.errors import BadInput
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One pool as AWS showed it, the group read before the instances."""
+
+    nodegroup: NodeGroup | None
+    group: Group | None
+    instances: tuple[Instance, ...]
+
+    @property
+    def alive(self) -> tuple[Instance, ...]:
+        return tuple(instance for instance in self.instances if instance.alive)
+
+    @property
+    def existing(self) -> tuple[Instance, ...]:
+        return tuple(instance for instance in self.instances if instance.exists)
+
+
+@dataclass
+class Capacity:
+    """A lab's pools: what is granted, what runs, and the one way to write a size."""
+
+    lab: "Lab"
+    ledger: Ledger
+    nodegroups: NodeGroups
+    autoscaling: AutoScaling
+    instances: Instances
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return clock.now()
+
+    def nodegroup(self, pool: str) -> NodeGroup:
+        """The pool's node group; BadInput when it is not there."""
+        name = self.lab.nodegroup_name(pool)
+        found = self.nodegroups.read(name)
+        if found is None:
+            raise BadInput(
+                f"pool {pool}: node group {name} is not in cluster {self.lab.cluster_name}; was it deleted?"
+            )
+        return found
+
+    def group_of(self, nodegroup: NodeGroup) -> Group | None:
+        """The Auto Scaling group behind it: the one EKS names, else the one with EKS's tags."""
+        named = self.autoscaling.group(nodegroup.group) if nodegroup.group else None
+        return named or self.autoscaling.group_of(nodegroup.cluster, nodegroup.name)
+
+    def see(self, pool: str) -> Seen:
+        """The pool's node group, its group and every instance with its tags."""
+        name = self.lab.nodegroup_name(pool)
+        nodegroup = self.nodegroups.read(name)
+        group = (
+            self.group_of(nodegroup) if nodegroup else self.autoscaling.group_of(self.lab.cluster_name, name)
+        )
+        return Seen(nodegroup, group, self.instances.of_nodegroup(self.lab.cluster_name, name))
+
+    def max_nodes(self, pool: str, nodegroup: NodeGroup | None) -> int:
+        """The lab's bound; an adopted pool that states none has its node group's."""
+        stated = self.lab.pools[pool].max_nodes
+        return stated or (nodegroup.maximum if nodegroup else 0)
+
+    def as_found(self, pool: str, lab: "Lab | None" = None) -> "Lab":
+        """The lab with what an adopted pool leaves out as AWS has it now, or had when it was last read.
+
+        BadInput where there is no node group and never was.
+        """
+        from lamplighter.domain.pool.adopted import as_found  # noqa: PLC0415 -- brings the lab's model
+
+        lab = lab or self.lab
+        if not lab.pools[pool].unstated:
+            return lab
+        group = self.nodegroups.read(lab.nodegroup_name(pool))
+        if group is None:
+            kept = environment.as_kept(lab, self.ledger)
+            if kept.pools[pool].unstated:
+                self.nodegroup(pool)  # says that it is not there
+            return kept
+        types = group.instance_types
+        named = types[0] if types else group.template and self.instances.template_type(*group.template)
+        return as_found(lab, pool, group, named or None)
+
+    def target(self, pool: str, nodegroup: NodeGroup | None, opening: str | None = None) -> Target:
+        """What the pool's leases justify now; with `opening` only that one and those that have begun."""
+        now = self.now()
+        leases = self.ledger.leases(pool)
+        leases = begun(leases, opening) if opening else without_held_back(leases, self.ledger, now)
+        return target_at(leases, now, self.max_nodes(pool, nodegroup))
+
+
+def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> list[Lease]:
+    """The leases without those that a pause keeps from opening; the pauses are asked for only where any waits."""
+    if not any(
+        lease.state is LeaseState.ADMITTED and lease.ordered is None and lease.in_force(at)
+        for lease in leases
+    ):
+        return list(leases)
+    from lamplighter.domain.schedules.of_leases import held_back  # noqa: PLC0415 -- seldom
+
+    held = held_back(leases, ledger.pauses(), at)
+    return [lease for lease in leases if lease.id not in held]
+
+
+Step = Callable[[Mapping[str, object], Capacity], dict[str, object]]
+
+
+@cache
+def deployed() -> Capacity:
+    """The lab that this function belongs to, from its environment."""
+    lab = environment.lab()
+    return Capacity(
+        lab=lab,
+        ledger=Ledger(environment.ENVIRONMENT.ledger_table),
+        nodegroups=NodeGroups(lab.cluster_name),
+        autoscaling=AutoScaling(),
+        instances=Instances(),
+    )
+
+
+def step_of(event: Mapping[str, object], steps: Mapping[str, Step]) -> tuple[Step, Mapping[str, object]]:
+    """The step that an event names and the run it is for; BadInput when there is no such step."""
+    step, run = event.get("step"), event.get("run")
+    if not isinstance(step, str) or step not in steps:
+        raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(steps)}")
+    if not isinstance(run, Mapping):
+        raise BadInput(f"run: step {step} needs the run it is for")
+    return steps[step], run
+
+
+def pool_of(run: Mapping[str, object], lab: "Lab") -> str:
+    """The pool that a run is about; BadInput when the lab has none of that name."""
+    command = run.get("command")
+    pool = command.get("pool") if isinstance(command, Mapping) else None
+    if pool not in lab.pools:
+        raise BadInput(
+            f"command.pool: the lab {lab.name} has no pool {pool!r}, it has {', '.join(lab.pools)}"
+        )
+    return str(pool)
+
+
+def result(run: Mapping[str, object], step: str) -> Mapping[str, object]:
+    """What an earlier step of the run returned; empty when it did not run."""
+    results = run.get("results")
+    found = results.get(step) if isinstance(results, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def drained(run: Mapping[str, object], step: str = "Drain") -> tuple[str, ...]:
+    """The very instances that the run's Drain, or another step that empties nodes, has emptied."""
+    nodes = result(run, step).get("nodes")
+    if not isinstance(nodes, Sequence):
+        return ()
+    return tuple(str(node["instance"]) for node in nodes if isinstance(node, Mapping) and "instance" in node)

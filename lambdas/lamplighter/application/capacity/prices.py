@@ -1,0 +1,56 @@
+"""What a pool's nodes cost, as it is known best; and asking AWS's price list for it once a day.
+
+A price list that cannot be read changes nothing: the last price it gave is used, and its age is shown.
+"""
+
+import logging
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.money.price import Price, Source, known_price
+from lamplighter.errors import LamplighterError
+
+if TYPE_CHECKING:
+    from lamplighter.adapters.aws.price_list import PriceList
+    from lamplighter.lab.model import Lab
+
+_logger = logging.getLogger(__name__)
+
+
+def known(lab: "Lab", pool: str, ledger: Ledger) -> Price | None:
+    """The price of a node that counts now, or None; the lab is as AWS completes it."""
+    return known_price(lab, pool, ledger.price(lab.region, lab.pools[pool].instance_type))
+
+
+def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now: datetime) -> bool:
+    """Ask the price list for a pool's price where the lab states none and the kept one is a day old.
+
+    False when it did not answer: it is not worth another wait in the same run.
+    """
+    from lamplighter.adapters.aws.price_list import CURRENCY  # noqa: PLC0415 -- the planner alone asks
+
+    currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
+    if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
+        return True
+    kept = ledger.price(lab.region, kind)
+    if kept is not None and not kept.is_due(now):
+        return True
+    before = known(lab, pool, ledger)
+    try:
+        found = price_list.on_demand(lab.region, kind)
+    except LamplighterError as error:
+        _logger.warning("the price of %s stays as it was: %s", kind, error)
+        return False
+    if found is None:
+        _logger.warning("the price list has no %s in %s", kind, lab.region)
+        return True
+    price = Price(found, currency, Source.PRICE_LIST, now)
+    ledger.keep_price(lab.region, kind, price)
+    if before is None or before.per_hour != found:
+        was = f", {before.per_hour:f} before" if before else ""
+        what = f"a node of pool {pool} costs {found:f} {currency} an hour{was}"
+        why = f"AWS's price list says so for {kind} in {lab.region}; leases granted before keep their price"
+        ledger.append_audit(Entry(now, pool, "priced", "planner", what, why))
+    return True

@@ -1,0 +1,32 @@
+"""Step AtStake: which nodes will go when a lease ends, and whose work is on them. Looks, and touches nothing."""
+
+from lamplighter.adapters.kubernetes import nodes, pods
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.application.cluster.drain import going
+from lamplighter.application.cluster.run import Run
+from lamplighter.domain.checks.ladder import NAMESPACE
+from lamplighter.domain.leases.at_stake import AtStake
+from lamplighter.domain.pool.drain import emptying
+from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.errors import BadInput
+from lamplighter.lab.model import Lab
+
+
+def at_stake(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
+    """What the end of the run's lease takes away, as it looks now. BadInput where there is no such lease."""
+    lease = next((each for each in run.leases() if each.id == run.lease), None)
+    if lease is None:
+        raise BadInput(f"command.lease: the lease {run.lease} is not in the ledger")
+    here = nodes.pool_nodes(connection, lab.nodegroup_name(run.pool))
+    leaving = going(run, lab, connection, here, lease.closes)
+    work: list[PodFacts] = []
+    for node in leaving:
+        work += [
+            pod for pod in emptying(pods.on_node(connection, node.name)).evict if pod.namespace != NAMESPACE
+        ]
+    work.sort(key=lambda pod: (pod.gpus == 0, pod.called))
+    return AtStake(
+        nodes=tuple(node.name for node in leaving),
+        pods=tuple(pod.called for pod in work),
+        staying=len(here) - len(leaving),
+    ).to_json()

@@ -1,0 +1,93 @@
+"""What follows the verdicts of a ladder, and emptying the nodes that are replaced.
+
+Decides nothing: who holds GPUs is looked up, domain.after_verdict says what follows, the node-group step replaces.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from lamplighter import clock
+from lamplighter.adapters.kubernetes import evictions, nodes, pods
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.adapters.kubernetes.evictions import Eviction
+from lamplighter.application.cluster.run import Run
+from lamplighter.domain import instant
+from lamplighter.domain.checks import after_verdict
+from lamplighter.domain.checks import ladder as checks
+from lamplighter.domain.checks.after_verdict import Decision, Node
+from lamplighter.domain.checks.gpu_proof import carried_over
+from lamplighter.domain.checks.placement import GpuNode
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.pool.drain import FORCED_GRACE_SECONDS, LEAVING, PATIENCE, emptying
+from lamplighter.errors import TryLater
+from lamplighter.lab.checks import Checks
+from lamplighter.lab.model import Lab
+
+FORCED_NAMED = 50
+"""So many pods are named that had to be forced: a run's state has room for no more."""
+PROOFS = 20
+"""So many of a pool's last proofs are looked at for what is known of a busy node."""
+
+
+def known_before(
+    rows: list[dict[str, object]], gpu_nodes: Sequence[GpuNode], run: Run
+) -> list[Mapping[str, object]]:
+    """The verdicts; where people's work kept a check from running, the last one of that node, with its age."""
+    if not any(row.get("busy") for row in rows):
+        return [*rows]
+    born = {each.name: each.facts.created for each in gpu_nodes}
+    return carried_over(rows, run.books().proofs(run.pool, PROOFS), born, clock.now())
+
+
+def what_follows(
+    rows: Sequence[Mapping[str, object]],
+    gpu_nodes: Sequence[GpuNode],
+    settings: Checks,
+    run: Run,
+    connection: Connection,
+) -> Decision:
+    """What the lab does about these verdicts."""
+    if settings.on_failure != "replace" or run.lease is None:
+        return after_verdict.decide(rows, (), settings.on_failure)
+    failed = {row.get("node") for row in rows if row.get("verdict") == Outcome.FAILED}
+    judged = [
+        Node(each.name, each.facts.instance, _used(connection, each.name))
+        for each in gpu_nodes
+        if each.name in failed
+    ]
+    lease = run.books().lease(run.pool, run.lease)
+    once = 0 if lease is None or lease.replaced else lease.nodes
+    return after_verdict.decide(rows, judged, settings.on_failure, replaceable=once)
+
+
+def _used(connection: Connection, node: str) -> bool:
+    here = pods.on_node(connection, node)
+    return any(pod.gpus and not pod.finished and pod.namespace != checks.NAMESPACE for pod in here)
+
+
+def empty(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
+    """Step Empty: the failed nodes that Validate named take no more pods, and have none of people's any more.
+
+    Raises TryLater while pods may still end by themselves; after that they are deleted, as Drain does. Nothing
+    happens where the lease is over.
+    """
+    if over := run.over():
+        return {"nodes": [], "over": True, "reason": over}
+    named = {str(each.get("name")) for each in run.found("Validate", "replace")}
+    here = [node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool)) if node.name in named]
+    now, waiting, forced = clock.now(), list[str](), list[str]()
+    for node in here:
+        began = instant.read(node.annotations[LEAVING]) if LEAVING in node.annotations else now
+        if not node.cordoned or LEAVING not in node.annotations:
+            nodes.cordon(connection, node.name, {LEAVING: instant.written(now)})
+        work = emptying(pods.on_node(connection, node.name))
+        left = [pod for pod in work.evict if evictions.evict(connection, pod) is not Eviction.GONE]
+        if now < began + PATIENCE:
+            waiting += [pod.called for pod in (*left, *work.ending)]
+            continue
+        for pod in (*left, *work.ending):
+            pods.delete(connection, pod.namespace, pod.name, grace_seconds=FORCED_GRACE_SECONDS)
+            forced.append(pod.called)
+    if waiting:
+        raise TryLater(f"waiting for {len(waiting)} pods to end: {', '.join(waiting[:5])}")
+    rows = [{"name": node.name, "instance": node.instance} for node in here]
+    return {"nodes": rows, "forced": forced[:FORCED_NAMED], "over": False}

@@ -1,0 +1,155 @@
+"""What the checks of a ladder say: each ended check's output judged, and what the nodes say by themselves.
+
+Reads logs and events; which checks there were and how they ended is the step's.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from lamplighter import clock
+from lamplighter.adapters.kubernetes import pods
+from lamplighter.adapters.kubernetes.connection import Connection, Forbidden
+from lamplighter.application.cluster.run import Run
+from lamplighter.domain.checks import node as checks_node
+from lamplighter.domain.checks.course import Ending
+from lamplighter.domain.checks.placement import GpuNode, NotJudged, fetches
+from lamplighter.domain.checks.time_limit import pull_of, ran_for
+from lamplighter.domain.checks.verdicts import verdict
+from lamplighter.domain.checks.verdicts.verdict import Verdict
+from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.lab.model import Lab
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+#: The device plugin's pods, by a label, and the container that prints: the operator's, the chart's by itself.
+#: Beside it may stand one that watches the node's labels; the chart's feature discovery has the same labels.
+PLUGINS = (
+    ("app", "nvidia-device-plugin-daemonset", "nvidia-device-plugin"),
+    ("app.kubernetes.io/name", "nvidia-device-plugin", "nvidia-device-plugin-ctr"),
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One check's verdict on one node; how long it ran and how long its image was pulled, in seconds.
+
+    `busy`: it was not tried, since people's work holds the node's GPUs.
+    """
+
+    check: str
+    node: str
+    verdict: Verdict
+    seconds: float | None = None
+    pull_seconds: float | None = None
+    busy: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "check": self.check,
+            "node": self.node,
+            **self.verdict.to_json(),
+            "seconds": self.seconds,
+            "pull_seconds": self.pull_seconds,
+            **({"busy": True} if self.busy else {}),
+        }
+
+
+@dataclass(frozen=True)
+class Endings:
+    """What has come of a ladder: how each seat ended, its pods by seat, and seconds of pulling by pod."""
+
+    endings: Sequence[Ending]
+    pods: Mapping[str, Sequence[PodFacts]]
+    pulled: Mapping[str, float]
+
+    def in_order(self) -> list[Ending]:
+        return sorted(self.endings, key=lambda ending: (ending.seat.check.stage, ending.seat.turn))
+
+
+def verdicts(
+    run: Run, lab: Lab, connection: Connection, nodes: Sequence[GpuNode], come: Endings
+) -> tuple[list[Judged], list[NotJudged]]:
+    """One for each check and node, in the ladder's order; and the checks that say nothing here."""
+    found: list[Judged] = []
+    silent: dict[tuple[str, str], NotJudged] = {}
+    discovery = lab.discovers(run.pool)
+
+    def say(check: str, node: GpuNode, said: Verdict | str) -> None:
+        if isinstance(said, str):
+            silent[check, said] = NotJudged(check, said)
+        else:
+            found.append(Judged(check, node.name, said))
+
+    for node in nodes:
+        say("allocatable", node, checks_node.allocatable(node.facts, node.kind, node.slices, node.replicas))
+        say("labels", node, checks_node.labels(node.facts, node.kind, discovery=discovery))
+    pulls = _pulls(come, run.lease or run.pool)
+    for ending in come.in_order():
+        found += _judged(connection, ending, {node.name: node for node in nodes}, pulls)
+    for node in nodes:
+        printed = _plugin_log(connection, node)
+        say("xid", node, checks_node.xid(node.facts, printed, connection.server_time or clock.now()))
+    return found, list(silent.values())
+
+
+def _judged(
+    connection: Connection,
+    ending: Ending,
+    nodes: Mapping[str, GpuNode],
+    pulls: Mapping[tuple[str, str], float],
+) -> list[Judged]:
+    seat = ending.seat
+    decided = _verdict(connection, ending, nodes[seat.nodes[0]])
+    rows = []
+    for name in seat.judged:
+        others = [other for other in seat.nodes if other != name]
+        said = decided
+        if others:
+            said = Verdict(
+                decided.outcome,
+                f"with {', '.join(others)}: {decided.reason}",
+                {**decided.measurements, "with": others},
+            )
+        seconds = max((ran_for(pod).total_seconds() for pod in ending.pods), default=None)
+        pulled = pulls.get((seat.name, name))
+        rows.append(Judged(seat.check.name, name, said, seconds, pulled, ending.busy))
+    return rows
+
+
+def _verdict(connection: Connection, ending: Ending, node: GpuNode) -> Verdict:
+    check = ending.seat.check
+    if ending.why is not None:
+        return verdict.not_proven(f"{check.name}: {ending.why}")
+    shown = min(ending.pods, key=lambda pod: pod.labels.get(INDEX, "0"))
+    printed = pods.log(connection, shown)
+    if printed is None or shown.exit_code is None:
+        return verdict.not_proven(f"what {check.name} printed on {shown.node} cannot be read")
+    taking_part = check.gpus(node.facts, node.kind) if check.nodes == 1 else check.nodes
+    return check.judge(printed, shown.exit_code, taking_part, node.kind)
+
+
+def _pulls(come: Endings, lease: str) -> dict[tuple[str, str], float]:
+    """Seconds of pulling by seat and node; what a pod brought beforehand is the first check's that needs it."""
+    brought = fetches([ending.seat for ending in come.endings], lease)
+    found: dict[tuple[str, str], float] = {}
+    for ending in come.in_order():
+        for node in ending.seat.nodes:
+            mine = [pod for pod in ending.pods if pod.node == node]
+            mine += come.pods.get(brought.pop((node, ending.seat.check.image), ""), ())
+            total = sum((pull_of(pod, come.pulled) for pod in mine), timedelta())
+            found[ending.seat.name, node] = round(total.total_seconds(), 3)
+    return found
+
+
+def _plugin_log(connection: Connection, node: GpuNode) -> str | None:
+    """What the device plugin printed on the node; None where there is none or it cannot be read."""
+    try:
+        for pod in pods.on_node(connection, node.name):
+            for key, value, container in PLUGINS:
+                printed = pods.log(connection, pod, container) if pod.labels.get(key) == value else None
+                if printed is not None:
+                    return printed
+    except Forbidden:
+        # Without the right to read it nothing is known of XIDs, and everything else still is.
+        return None
+    return None

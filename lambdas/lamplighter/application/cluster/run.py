@@ -1,0 +1,116 @@
+"""What a workflow hands to the cluster steps, read once: the pool, the lease, what earlier steps found.
+
+Owns how a run is read and when it is over; the steps decide everything else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lamplighter import clock
+from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain import instant
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.progress import Stage
+from lamplighter.errors import BadInput
+from lamplighter.lab.model import Lab
+
+Document = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a workflow, as far as it has come."""
+
+    pool: str
+    lease: str | None
+    results: Document
+    worker_ledger: Ledger | None = field(default=None, kw_only=True)
+    """With the one client of the worker; left out, each look into the ledger makes one of its own."""
+
+    @classmethod
+    def read(cls, run: Document, ledger: Ledger | None = None) -> "Run":
+        """From the workflow's state. Raises BadInput where it names no pool."""
+        command = _document(run.get("command"))
+        results = _document(run.get("results"))
+        admitted = _document(_document(results.get("Admit")).get("lease")) or _document(run.get("lease"))
+        pool = admitted.get("pool") or command.get("pool")
+        if not pool:
+            raise BadInput("command.pool: no pool is named, name the pool that this run is about")
+        lease = admitted.get("id") or command.get("lease")
+        return cls(str(pool), str(lease) if lease else None, results, worker_ledger=ledger)
+
+    @property
+    def window(self) -> str | None:
+        """The window whose lease was admitted; None for a lease of nobody's plan."""
+        named = _document(self.result("Admit").get("lease")).get("window")
+        return str(named) if named else None
+
+    def result(self, step: str) -> Document:
+        """What an earlier step returned; empty where it did not run."""
+        return _document(self.results.get(step))
+
+    def found(self, step: str, key: str) -> list[Document]:
+        """A list of documents that an earlier step returned."""
+        rows = self.result(step).get(key)
+        return [_document(row) for row in rows] if isinstance(rows, Sequence) else []
+
+    def judged(self) -> set[str]:
+        """The nodes that an earlier round of this run judged."""
+        earlier, lease = self.result("Validate"), self.lease or self.pool
+        at = earlier.get("at")
+        rows = self.books().rows(self.pool, lease, instant.read(str(at))) if at else []
+        return {str(row.get("node")) for row in (*rows, *self.found("Validate", "verdicts"))}
+
+    def leases(self) -> list[Lease]:
+        """Every lease of the pool, as the ledger has them now."""
+        return self.books().leases(self.pool)
+
+    def leases_of(self, pool: str) -> list[Lease]:
+        """Every lease of any pool, as the ledger has them now."""
+        return self.leases() if pool == self.pool else self.books().leases(pool)
+
+    def books(self) -> Ledger:
+        """The ledger itself."""
+        return self.worker_ledger or Ledger(ENVIRONMENT.ledger_table)
+
+    def begin(self, stage: Stage, of: int) -> None:
+        """A stage of the warm-up begins, for people to see; in a later round it has begun already."""
+        if self.lease is not None:
+            self.books().begin_stage(self.pool, self.lease, stage, of, clock.now())
+
+    def note(self, stage: Stage, done: int, of: int) -> None:
+        """So much of a stage is done; of nothing there is nothing to note."""
+        if self.lease is not None and of:
+            self.books().note_progress(self.pool, self.lease, stage, done, of, clock.now())
+
+    def pauses(self) -> list[Pause]:
+        """What keeps leases from opening."""
+        return self.books().pauses()
+
+    def staying(self, lab: Lab) -> frozenset[str]:
+        """The instances that are in the pool's group and do not leave it."""
+        group = AutoScaling().group_of(lab.cluster_name, lab.nodegroup_name(self.pool))
+        return frozenset(member.instance for member in group.staying) if group else frozenset()
+
+    def over(self) -> str | None:
+        """Why the lease justifies nothing any more; None while it is in force."""
+        now = clock.now()
+        mine = next((lease for lease in self.leases() if lease.id == self.lease), None)
+        if mine is None:
+            return f"the lease {self.lease} is not in the ledger"
+        if mine.in_force(now):
+            return None
+        return f"the lease {mine.id} is {mine.state}, it ended at {instant.clock_time(mine.closes)}"
+
+
+def _document(found: object) -> Document:
+    return found if isinstance(found, Mapping) else {}
+
+
+def latest(instants: Sequence[object]) -> datetime | None:
+    """The latest of some written instants; None where there is none."""
+    return max((instant.read(str(each)) for each in instants if each), default=None)

@@ -1,0 +1,188 @@
+"""Step Validate: climbs the ladder of checks on every ready node, and leaves nothing of it behind.
+
+Looks, asks domain.checks_course what is due, and does it: creates pods and Jobs, waits, and at the end judges
+what they printed (cluster_judge) and removes them.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from lamplighter import clock
+from lamplighter.adapters.kubernetes import jobs, nodes, pods
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.application.cluster.consequence import known_before, what_follows
+from lamplighter.application.cluster.judge import Endings, Judged, verdicts
+from lamplighter.application.cluster.run import Run
+from lamplighter.domain import instant
+from lamplighter.domain.checks import ladder as checks
+from lamplighter.domain.checks import manifests as checks_manifests
+from lamplighter.domain.checks.course import Course, Ending, Moves
+from lamplighter.domain.checks.gpu_proof import together
+from lamplighter.domain.checks.manifests import AHEAD, Errand
+from lamplighter.domain.checks.placement import GpuNode, Seat, seats
+from lamplighter.domain.checks.room import room
+from lamplighter.domain.checks.verdicts import verdict
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.gpu.instance_types import gpu_type
+from lamplighter.domain.gpu.offer import Offer
+from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
+from lamplighter.errors import TryLater
+from lamplighter.lab.checks import Checks
+from lamplighter.lab.model import Lab
+
+NOT_JUDGED = 20
+"""So many checks that say nothing on these nodes are named."""
+
+
+def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
+    """The verdicts of the ladder on all nodes. Raises TryLater while one still runs and has time left.
+
+    Gives `{"verdict", "ladder", "at", "counts": {verdict: how many}, "not_judged": [{check, why}], "then",
+    "because", "replace": [{name, instance}]}`. What was said of each node goes to the ledger, by lease and `at`:
+    `{check, node, verdict, reason, measurements, seconds, pull_seconds}`.
+    """
+    lease = run.lease or run.pool
+    if over := run.over():
+        clean_up(connection, lease)
+        return {"verdict": Outcome.NOT_PROVEN, "over": True, "reason": over}
+    settings = lab.checks_for(run.window)
+    gpu_nodes, unknown = _nodes(run, lab, settings, connection)
+    due, not_judged = seats(checks.ladder(settings), gpu_nodes, lease)
+    by_name = {node.name: node for node in gpu_nodes}
+    running = _running(connection, lease)
+    pulled = pods.pull_seconds(connection, checks.NAMESPACE) if running else {}
+    course = Course(
+        due=due,
+        nodes=by_name,
+        pods=running,
+        pulled=pulled,
+        budget=timedelta(seconds=checks.budget_seconds(settings)),
+        lease=lease,
+        now=clock.now(),
+    )
+    moves = course.moves()
+    run.note(Stage.CHECKS, len(moves.endings), len(due))
+    errand = Errand(lease, run.pool, instant.written(clock.now()))
+    refused = _start(connection, moves, by_name, errand)
+    if moves.waiting or len(refused) < len(moves.start):
+        raise TryLater("; ".join(moves.waiting[:5]) or "checks have just been asked for")
+    run.note(Stage.CHECKS, len(due), len(due))
+    judged, silent = verdicts(
+        run, lab, connection, gpu_nodes, Endings([*moves.endings, *refused], running, pulled)
+    )
+    rows = known_before([each.to_json() for each in (*unknown, *judged)], gpu_nodes, run)
+    at = instant.written(clock.now())
+    # Before the pods go: what cannot be kept now is judged again.
+    run.books().keep_rows(run.pool, lease, instant.read(at), rows)
+    clean_up(connection, lease, pool=run.pool, in_force=_in_force(run))
+    return {
+        "verdict": together(rows),
+        "ladder": settings.ladder,
+        "at": at,
+        "counts": Counter(str(row.get("verdict")) for row in rows),
+        "not_judged": [each.to_json() for each in (*not_judged, *silent)][:NOT_JUDGED],
+        **what_follows(rows, gpu_nodes, settings, run, connection).to_json(),
+    }
+
+
+def clean_up(connection: Connection, lease: str, *, pool: str = "", in_force: Iterable[str] = ()) -> None:
+    """Nothing of this lease's checks is left, nor, in `pool`, of leases that are not in force any more."""
+    staying = {*in_force}
+
+    def goes(labels: Mapping[str, str]) -> bool:
+        owner = labels.get(checks.LEASE_LABEL)
+        return owner == lease or (labels.get(checks.POOL_LABEL) == pool and owner not in staying)
+
+    # Jobs first: each would make its pods anew.
+    for path, labels in jobs.labels(connection, checks.CHECK_LABEL, checks.NAMESPACE).items():
+        if goes(labels):
+            jobs.delete(connection, path)
+    for pod in pods.labelled(connection, checks.CHECK_LABEL, checks.NAMESPACE):
+        if goes(pod.labels):
+            pods.delete(connection, pod.namespace, pod.name)
+
+
+def _nodes(
+    run: Run, lab: Lab, settings: Checks, connection: Connection
+) -> tuple[list[GpuNode], list[Judged]]:
+    """The ready nodes with what their types have; and a verdict for each that cannot be judged."""
+    ready = {str(each.get("name")) for each in run.found("AwaitGpus", "nodes")}
+    here = [node for node in nodes.pool_nodes(connection, lab.nodegroup_name(run.pool)) if node.name in ready]
+    unknown = [
+        _unproven(str(each.get("name")), str(each.get("why"))) for each in run.found("AwaitGpus", "not_ready")
+    ]
+    unknown += [_unproven(name, "the node is gone") for name in sorted(ready - {node.name for node in here})]
+    offer = run.result("ApplyGpuSettings").get("offer")
+    shall = Offer.from_json(offer) if isinstance(offer, Mapping) else Offer()
+    judged = run.judged()
+    found = []
+    for node in here:
+        instance_type = node.instance_type or lab.pools[run.pool].instance_type
+        kind = gpu_type(instance_type)
+        if kind is None:
+            unknown.append(_unproven(node.name, f"the instance type {instance_type} is not known"))
+        else:
+            kind = kind.with_floor(settings.threshold(instance_type))
+            found.append(GpuNode(_uncharged(node, judged), kind, shall.slices, shall.replicas))
+    return found, unknown
+
+
+def _uncharged(node: NodeFacts, judged: Collection[str]) -> NodeFacts:
+    """A node that an earlier round judged was charged with its setting up then: it has the whole budget now."""
+    return replace(node, ready_since=None) if node.name in judged else node
+
+
+def _unproven(node: str, why: str) -> Judged:
+    return Judged("ready", node, verdict.not_proven(why))
+
+
+def _running(connection: Connection, lease: str) -> dict[str, list[PodFacts]]:
+    """The pods of this lease's checks, by seat; not those that brought images before there was anything to check."""
+    found: dict[str, list[PodFacts]] = {}
+    for pod in pods.labelled(connection, f"{checks.LEASE_LABEL}={lease}", checks.NAMESPACE):
+        if pod.labels.get(checks.CHECK_LABEL) != AHEAD:
+            found.setdefault(pod.labels.get(checks.SEAT_LABEL, pod.name), []).append(pod)
+    return found
+
+
+def _start(
+    connection: Connection, moves: Moves, by_name: Mapping[str, GpuNode], errand: Errand
+) -> list[Ending]:
+    """Create what is due; gives the seats for which there is no room and will be none."""
+    wanted = {node for seat in moves.start for node in seat.nodes}
+    others = {name: pods.on_node(connection, name) for name in sorted(wanted)}
+    refused = []
+    for seat in moves.start:
+        where = [by_name[name] for name in seat.nodes]
+        found = [room(seat.check, node, others[node.name], connection.server_time) for node in where]
+        if taken := next((each for each in found if each.taken), None):
+            refused.append(Ending(seat, (), taken.why, busy=taken.used))
+        elif busy := next((each for each in found if each.why), None):
+            moves.waiting.append(f"{seat.check.name}: {busy.why}")
+        else:
+            _create(connection, seat, where, errand)
+    if len(refused) < len(moves.start) or moves.waiting:
+        for node, image, name in moves.fetch:
+            pods.create(connection, checks_manifests.fetch(image, errand, name, by_name[node].facts))
+    return refused
+
+
+def _create(connection: Connection, seat: Seat, where: Sequence[GpuNode], errand: Errand) -> None:
+    first = where[0]
+    if len(where) == 1:
+        pods.create(connection, checks_manifests.pod(seat.check, errand, seat.name, first.facts, first.kind))
+        return
+    facts = [node.facts for node in where]
+    jobs.create(
+        connection,
+        checks_manifests.job(seat.check, errand, seat.name, facts),
+        checks_manifests.service(seat.check, errand, seat.name),
+    )
+
+
+def _in_force(run: Run) -> list[str]:
+    now = clock.now()
+    return [lease.id for lease in run.leases() if lease.in_force(now)]

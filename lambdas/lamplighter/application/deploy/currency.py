@@ -1,0 +1,63 @@
+"""A deploy that changes the currency of the budget: refused while anything of the period is in another one.
+
+Amounts of two currencies are never reckoned together, so such a lab could neither grant nor settle.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from lamplighter import clock
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain import zones
+from lamplighter.domain.instant import clock_time
+from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
+from lamplighter.domain.money.money import period_of
+from lamplighter.errors import Refused
+
+KEY = "guard.budget.currency"
+COUNTED_WITHIN = timedelta(minutes=30)
+"""The guard counts what ran a quarter of an hour later, in a sweep of every five minutes."""
+
+
+def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
+    """Refused, by name, while the present period or a lease has money in another currency than the first asks for.
+
+    `asked` are `Currency`, `Period` and `TimeZone` as the lab has them now, and as it had them before.
+    """
+    ledger, now, currency = Ledger(ENVIRONMENT.ledger_table), clock.now(), asked[0]["Currency"]
+    for each in asked:
+        zone = zones.zone(each["TimeZone"])
+        period = period_of(now, each["Period"], zone)
+        if now - period.begins < COUNTED_WITHIN:
+            before = period_of(period.begins - timedelta(seconds=1), each["Period"], zone)
+            last = ledger.budget(before.key, currency).used
+            if last.currency != currency:
+                raise Refused(
+                    f"{KEY}: is {currency}, and the last minutes of the {each['Period']} {before.key} are still "
+                    f"counted in {last.currency}; deploy the change after {clock_time(period.begins + COUNTED_WITHIN)}"
+                )
+        used = ledger.budget(period.key, currency).used
+        if used.currency != currency:
+            raise Refused(
+                f"{KEY}: is {currency}, and {used} of the {each['Period']} {period.key} is held or spent; "
+                f"deploy the change after {clock_time(period.ends)}"
+            )
+    for pool in pools:
+        unbilled = ledger.pool(pool).unbilled
+        if unbilled is not None and unbilled.cost.currency != currency:
+            raise Refused(
+                f"{KEY}: is {currency}, and {unbilled.cost} that pool {pool} ran without a lease is on no receipt yet; "
+                f"deploy the change after the next lease there was closed"
+            )
+        for lease in ledger.leases(pool):
+            if _counts(lease) and lease.hold.currency != currency:
+                raise Refused(
+                    f"{KEY}: is {currency}, and {lease.called()} ({lease.id}) on pool {pool} is paid for in "
+                    f"{lease.hold.currency} until {clock_time(lease.closes)}; deploy the change after that"
+                )
+
+
+def _counts(lease: Lease) -> bool:
+    """What is only planned is planned anew in the lab's currency."""
+    return lease.state not in OVER and lease.state is not LeaseState.PLANNED

@@ -1,0 +1,59 @@
+"""The first step of a deploy of the cluster: refuse before anything is changed what would be refused halfway.
+
+Halfway is too late: a control plane that has a newer version cannot go back to the one before.
+"""
+
+import hashlib
+import json
+
+from lamplighter.application.deploy import mark as deploy_mark
+from lamplighter.application.environment import lab
+from lamplighter.domain.pool.node_group_edit import NodeGroupSides, Side, two_deploys
+from lamplighter.errors import Refused
+
+
+def checked(groups: str, before: str | None, known: str) -> str:
+    """The physical id of the node groups that a deploy would make; Refused where EKS or a lease is in the way.
+
+    `groups` and `before` are JSON, by group its two sides; `known` is the id that CloudFormation has. The id says what
+    is deployed and what was before: on its way back CloudFormation asks for that again, and leases that came since do
+    not keep it from going.
+    """
+    now, then = _digest(groups), _digest(before) if before else "nothing"
+    if before is None or known.startswith(f"edit-{now}-"):
+        return known if known.startswith("edit-") else f"edit-{now}-after-{then}"
+    old, new = read(before), read(groups)
+    found = two_deploys(old, new)
+    if found is not None:
+        advice = (
+            f"deploy {_listed(found.first)} first and leave {_listed(found.then)} as before, then deploy the rest"
+            if found.then
+            else f"{_listed(found.first)} would do both, deploy an earlier one first"
+        )
+        raise Refused(
+            f"EKS does not replace the nodes of a group and change its other settings in one update: {advice}"
+        )
+    if known.endswith(f"-after-{now}"):
+        return f"edit-{now}-after-nothing"
+    for pool in lab().pools:
+        group = lab().nodegroup_name(pool)
+        if group in old and group in new and old[group] != new[group]:
+            deploy_mark.refuse_change(pool)
+    return f"edit-{now}-after-{then}"
+
+
+def read(groups: str) -> dict[str, NodeGroupSides]:
+    """The property of the step, by node group."""
+    return {
+        name: NodeGroupSides(Side(**group["replacing"]), Side(**group["settings"]))
+        for name, group in json.loads(groups).items()
+    }
+
+
+def _digest(groups: str) -> str:
+    return hashlib.sha256(groups.encode()).hexdigest()[:16]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *some, last = names
+    return f"{', '.join(some)} and {last}" if some else last

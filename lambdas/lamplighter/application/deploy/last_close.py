@@ -1,0 +1,89 @@
+"""The last close: what a destroy of the controller closes first, and whether zero was proven after it.
+
+Closing is CloseLab's; this only says which closes to run and judges what is left when they are done.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.application.capacity.capacity import Capacity, deployed
+from lamplighter.domain import instant
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.errors import BadInput
+
+BECAUSE = "the controller is being destroyed"
+GOOD_FOR = timedelta(hours=2)
+
+
+def start(event: Mapping[str, object], workflow: str) -> None:
+    """Hand CloudFormation's event and the closes to the workflow, which answers when it is done."""
+    capacity = deployed()
+    now, request = capacity.now(), str(event["RequestId"])
+    # First of all: a planner that runs beside this, or an opening under way, finds the door closed.
+    capacity.ledger.begin_last_close("cdk destroy", now)
+    for pool in capacity.lab.pools:
+        for lease in capacity.ledger.leases(pool):
+            if lease.state is LeaseState.PLANNED:
+                capacity.ledger.unplan(pool, lease.id)
+    closes = [{"command": command.to_json()} for command in closes_of(capacity, request, now)]
+    document = {"event": event, "closes": closes, "asked": instant.written(now)}
+    Workflows().start_with(workflow, f"last-close-{request}"[:80], json.dumps(document))
+
+
+def closes_of(capacity: Capacity, request: str, now: datetime) -> Iterator[Command]:
+    """A close for each lease that holds nodes, and one for each pool without any, for the proof."""
+    for pool in capacity.lab.pools:
+        holding: list[Lease | None] = [lease for lease in capacity.ledger.leases(pool) if _holds(lease)]
+        for lease in holding or [None]:
+            yield Command(
+                id=f"destroy-{request}-{lease.id if lease else pool}",
+                verb=Verb.CLOSE,
+                pool=pool,
+                owner=lease.owner if lease else capacity.lab.owner,
+                by="cdk destroy",
+                source="event",
+                issued=now,
+                expires=now + GOOD_FOR,
+                lease=lease.id if lease else None,
+                because=BECAUSE,
+            )
+
+
+def _holds(lease: Lease) -> bool:
+    return lease.granted or lease.state is LeaseState.CLOSING
+
+
+def unproven(run: Mapping[str, object]) -> str | None:
+    """Why the destroy must fail, or None: every pool is at zero now, and CloseLab proved it since it was asked."""
+    asked = run.get("asked")
+    if not isinstance(asked, str):
+        raise BadInput("run.asked: Respond needs the instant at which the destroy began")
+    capacity = deployed()
+    since = instant.read(asked)
+    reasons = [
+        f"pool {pool}: {reason}"
+        for pool in capacity.lab.pools
+        if (reason := _still_there(capacity, pool, since)) is not None
+    ]
+    if not reasons:
+        return None
+    return f"{'; '.join(reasons)}. The controller stays, so that it goes on closing; destroy it again later"
+
+
+def _still_there(capacity: Capacity, pool: str, since: datetime) -> str | None:
+    seen = capacity.see(pool)
+    if seen.existing:
+        return f"{', '.join(instance.id for instance in seen.existing)} still in EC2"
+    if seen.group is not None and (seen.group.desired or seen.group.members):
+        return f"its group still wants {seen.group.desired} nodes"
+    if any(_holds(lease) for lease in capacity.ledger.leases(pool)):
+        return "a lease is not settled yet"
+    proofs = [
+        entry
+        for entry in capacity.ledger.audit(pool, since)
+        if entry.kind == "zero-proven" and entry.nodes == 0
+    ]
+    return None if proofs else "zero was not proven in Kubernetes"

@@ -1,0 +1,134 @@
+"""A deploy that writes a pool's node group, and the leases of that pool: neither comes between the other.
+
+The mark is set before the leases are read. Whoever raises a size reads the mark after its lease was
+granted (sizes.py), so one of the two always sees the other.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from enum import StrEnum
+
+from lamplighter import clock
+from lamplighter.adapters.aws.calls import error_code
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain.instant import clock_time
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.notices.counted import counted
+from lamplighter.domain.pool.pool import DeployMark
+from lamplighter.errors import LamplighterError, OutsideFailed, Refused
+
+_logger = logging.getLogger(__name__)
+
+WRITTEN_WITHIN = timedelta(minutes=15)
+"""From the mark to the write it takes CloudFormation a minute or two; rolling an empty group takes a few more."""
+
+
+class Write(StrEnum):
+    """What a deploy does to a pool."""
+
+    CHANGE = "change"
+    TAKE_AWAY = "take away"
+
+
+def hold_still(pool: str, write: Write) -> None:
+    """From here on nobody raises the pool; Refused, and as before, while somebody holds it.
+
+    A pool that an earlier step or the way back finds marked was empty then, and still is.
+    """
+    try:
+        with _if_there_is_a_ledger():
+            if not marked(pool):
+                ledger = _ledger()
+                _refuse_if_held(ledger.leases(pool), write)
+                ledger.mark_deploy(pool, DeployMark(clock.now() + WRITTEN_WITHIN, empty=True))
+    except Refused:
+        let_go(pool)
+        raise
+
+
+def marked(pool: str) -> bool:
+    """Set the pool's mark, or set it anew; whether no lease has had a node since it was first set."""
+    ledger, now = _ledger(), clock.now()
+    before = ledger.deploy_mark(pool)
+    empty = before is not None and before.stands(now) and before.empty
+    ledger.mark_deploy(pool, DeployMark(now + WRITTEN_WITHIN, empty=empty))
+    return empty
+
+
+def justified(pool: str) -> int:
+    """The nodes that leases justify whose order may be on its way; from here on nobody raises the pool."""
+    from lamplighter.application.capacity.capacity import deployed  # noqa: PLC0415 -- brings the lab's model
+
+    with _if_there_is_a_ledger():
+        return 0 if marked(pool) else deployed().target(pool, None).nodes
+    return 0
+
+
+def let_go(pool: str) -> None:
+    """The node group is written or left alone: who waits may go on. Where this fails, the mark ends by itself."""
+    try:
+        _ledger().end_deploy(pool)
+    except LamplighterError as error:
+        if not (isinstance(error, OutsideFailed) and _is_no_ledger(error)):
+            _logger.warning("the mark of pool %s stands until it is over: %s", pool, error)
+
+
+def _refuse_if_held(leases: list[Lease], write: Write) -> None:
+    # What is granted for later waits for a change, and would never end on a pool that is gone.
+    holding = [lease for lease in leases if _holds(lease) or (write is Write.TAKE_AWAY and lease.granted)]
+    if holding:
+        last = max(holding, key=lambda lease: lease.closes)
+        raise Refused(
+            f"this deploy would {write.value} pool {last.pool} while {last.called()} ({last.id}) is on it until "
+            f"{clock_time(last.closes)}: deploy after that, or close the lease first"
+        )
+
+
+def refuse_change(pool: str) -> None:
+    """Refused while somebody holds the pool; nothing is marked, the gate looks again."""
+    with _if_there_is_a_ledger():
+        _refuse_if_held(_ledger().leases(pool), Write.CHANGE)
+
+
+def refuse_fewer(pool: str, most: int) -> None:
+    """Refused where at any instant granted leases have more nodes than that."""
+    now, leases = clock.now(), list[Lease]()
+    with _if_there_is_a_ledger():
+        leases = _ledger().leases(pool)
+    for at in sorted({now, *(lease.opens for lease in leases if lease.opens > now)}):
+        there = [lease for lease in leases if lease.in_force(at)]
+        have = sum(lease.nodes for lease in there)
+        if have > most:
+            last = max(there, key=lambda lease: lease.closes)
+            raise Refused(
+                f"this deploy would leave pool {pool} {counted(most, 'node')}, and its leases have {have}, the last "
+                f"until {clock_time(last.closes)} ({last.called()}, {last.id}): deploy after that, or close leases "
+                f"first"
+            )
+
+
+def _holds(lease: Lease) -> bool:
+    return lease.in_force(clock.now()) or lease.state is LeaseState.CLOSING
+
+
+@contextmanager
+def _if_there_is_a_ledger() -> Iterator[None]:
+    """At a first deploy there is none yet, and nothing on any pool."""
+    try:
+        yield
+    except OutsideFailed as error:
+        if not _is_no_ledger(error):
+            raise
+
+
+def _is_no_ledger(error: OutsideFailed) -> bool:
+    return (
+        isinstance(error.__cause__, Exception) and error_code(error.__cause__) == "ResourceNotFoundException"
+    )
+
+
+def _ledger() -> Ledger:
+    return Ledger(ENVIRONMENT.ledger_table)

@@ -1,0 +1,88 @@
+"""The sizes that CloudFormation writes to a pool's node group, where the same deploy replaces its nodes or not.
+
+CloudFormation does not do both in one update of a node group. So where a deploy replaces the nodes as well, the
+bounds are written here, and CloudFormation is told the sizes that it was told last: to it, they did not change.
+It is told the new ones at the next deploy that changes the pool and replaces nothing.
+
+How many nodes a pool has is asked of the group itself: the failsafe's second rail and the curfew write to it, and EKS
+keeps the size from before.
+"""
+
+import re
+from collections.abc import Mapping
+
+from lamplighter import clock
+from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.application.deploy.answer import Answer
+from lamplighter.domain.pool.evidence import NodeGroup
+from lamplighter.errors import OutsideFailed, TryLater
+
+# What replaces nodes, as CloudFormation sees it.
+REPLACING = ("LaunchTemplateVersion", "KubernetesVersion")
+# An update of sizes takes 10 to 30 s; the function has four minutes.
+LOOK_SECONDS = 5.0
+LOOKS = 36
+_TOLD = re.compile(r".* at (\d+) of (\d+)")
+
+Properties = Mapping[str, str]
+
+
+def present_size(found: NodeGroup) -> int:
+    """The nodes that the node group is asked for now."""
+    group = AutoScaling().group_of(found.cluster, found.name)
+    return group.desired if group else found.desired
+
+
+def sizes(now: Properties, before: Properties | None, known: str | None, request: str) -> Answer:
+    """What to tell CloudFormation; the physical id carries it, for the next time.
+
+    `before` are the properties that are deployed, None at a first deploy. `request` is CloudFormation's id of it: the
+    same where it is delivered twice.
+    """
+    wanted = (int(now["DesiredSize"]), int(now["MaxSize"]))
+    told = _TOLD.fullmatch(known or "")
+    replaces = before is not None and any(before.get(key) != now.get(key) for key in REPLACING)
+    if not told:
+        return _answer(now, wanted)
+    before_that = (int(told[1]), int(told[2]))
+    answer = before_that if replaces else wanted
+    if answer == before_that:
+        # CloudFormation sends EKS no sizes.
+        changes = before is None or before.get("MaxSize") != now["MaxSize"]
+        _write(NodeGroups(now["Cluster"]), now["Nodegroup"], wanted[1], token=request if changes else None)
+    return _answer(now, answer)
+
+
+def _answer(now: Properties, told: tuple[int, int]) -> Answer:
+    desired, most = told
+    name = f"sizes-of-{now['Cluster']}/{now['Nodegroup']} at {desired} of {most}"
+    return Answer(name, data={"DesiredSize": desired, "MaxSize": most})
+
+
+def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -> None:
+    """Bring the group to its new maximum, and wait for EKS, which replaces no node before that.
+
+    No more and no fewer nodes than are asked for now. With a token the group may have the maximum from this request,
+    delivered before: EKS names that update again, and it is waited for.
+    """
+    found = nodegroups.read(name)
+    if found is None or (found.maximum == most and token is None):
+        return
+    desired = present_size(found)
+    update, why = "", "it is not begun"
+    for _ in range(LOOKS):
+        try:
+            update = update or nodegroups.bound(name, max(most, desired), desired, token)
+        except TryLater as busy:
+            why = str(busy)
+        else:
+            now = nodegroups.update(name, update)
+            why = "; ".join(now.errors) or f"it is {now.status}"
+            if not now.in_progress:
+                break
+        clock.sleep(LOOK_SECONDS)
+    if not update or now.failed or now.in_progress:
+        raise OutsideFailed(
+            f"eks:UpdateNodegroupConfig on {nodegroups.cluster}/{name}, maximum {most}: {why}"
+        )

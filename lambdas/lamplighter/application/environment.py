@@ -1,0 +1,164 @@
+"""The typed environment of every function: what the stacks set, read once and named.
+
+A variable that a function does not get is an error where it is first needed, and says its name.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lamplighter.adapters.aws.ledger.ledger import Ledger
+    from lamplighter.domain.schedules.schedule import Doors
+    from lamplighter.lab.model import Lab
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The variables as they are set; each property is one of them."""
+
+    @property
+    def lab_file(self) -> Path:
+        """The normalised lab in the code asset, relative to the task root."""
+        root = Path(os.environ.get("LAMBDA_TASK_ROOT", "."))
+        return root / _of("LAB_FILE")
+
+    @property
+    def ledger_table(self) -> str:
+        return _of("LEDGER_TABLE")
+
+    @property
+    def cluster_name(self) -> str:
+        return _of("CLUSTER_NAME")
+
+    @property
+    def schedule_group(self) -> str:
+        return _of("SCHEDULE_GROUP")
+
+    @property
+    def swept_topic(self) -> str:
+        return _of("SWEPT_TOPIC_ARN")
+
+    @property
+    def failsafe_role(self) -> str:
+        return _of("FAILSAFE_ROLE_ARN")
+
+    @property
+    def failsafe_dead_letters(self) -> str:
+        return _of("FAILSAFE_DLQ_ARN")
+
+    @property
+    def dead_letters(self) -> str:
+        return _of("DEAD_LETTERS_ARN")
+
+    @property
+    def window_role(self) -> str:
+        return _of("WINDOW_ROLE_ARN")
+
+    @property
+    def open_lab(self) -> str:
+        return _of("OPEN_LAB_ARN")
+
+    @property
+    def close_lab(self) -> str:
+        return _of("CLOSE_LAB_ARN")
+
+    @property
+    def extend_lease(self) -> str:
+        """Where leases follow their windows' ends (function `planner`)."""
+        return _of("EXTEND_LEASE_ARN")
+
+    @property
+    def change_lab(self) -> str:
+        """Where people's changes without a deploy are decided (function `slack`)."""
+        return _of("CHANGE_LAB_ARN")
+
+    @property
+    def planner(self) -> str:
+        """Who puts schedules right (function `guard`)."""
+        return _of("PLANNER_FUNCTION_ARN")
+
+    @property
+    def notices_function(self) -> str:
+        """Where warning schedules lead (functions `leases` and `planner`)."""
+        return _of("NOTICES_FUNCTION_ARN")
+
+    @property
+    def pages_bucket(self) -> str:
+        """Where pages lie (functions `pages`, `slack` and `board`)."""
+        return _of("PAGES_BUCKET")
+
+    @property
+    def experiment_workflow(self) -> str:
+        """What undoes an experiment (functions `experiments` and `guard`)."""
+        return _of("EXPERIMENT_ARN")
+
+    @property
+    def restore_role(self) -> str:
+        """What an experiment's schedules act with (function `experiments`)."""
+        return _of("RESTORE_ROLE_ARN")
+
+    @property
+    def experiments_function(self) -> str:
+        """Who undoes an experiment before its lease ends (function `leases`)."""
+        return _of("EXPERIMENTS_FUNCTION_ARN")
+
+    @property
+    def diagnosis_function(self) -> str:
+        """Who names the cause of what an experiment shows (function `experiments`)."""
+        return _of("DIAGNOSIS_FUNCTION_ARN")
+
+    @property
+    def cluster_function(self) -> str:
+        """Who sees what runs on the nodes (function `notices`)."""
+        return _of("CLUSTER_FUNCTION_ARN")
+
+    @property
+    def notices_topic(self) -> str:
+        return _of("NOTICES_TOPIC_ARN")
+
+    @property
+    def pages_topic(self) -> str:
+        return _of("PAGES_TOPIC_ARN")
+
+    @property
+    def slack_secret(self) -> str:
+        """Where the Slack app's signing secret and bot token are (functions `slack` and `board`)."""
+        return _of("SLACK_SECRET_ARN")
+
+    @property
+    def doors(self) -> "Doors":
+        """The ARNs that window schedules lead to, and how long before an end the lab warns."""
+        from lamplighter.domain.schedules.schedule import Doors  # noqa: PLC0415 -- only two functions need it
+
+        return Doors(self.open_lab, self.close_lab, self.notices_function, tuple(lab().guard.warnings))
+
+
+ENVIRONMENT = Environment()
+
+
+@cache
+def lab() -> "Lab":
+    """The lab that this code was deployed with."""
+    from lamplighter.lab.model import Lab  # noqa: PLC0415 -- pydantic is paid for only where the lab is needed
+
+    return Lab.from_json(ENVIRONMENT.lab_file.read_text("utf-8"))
+
+
+def as_kept(deployed: "Lab", ledger: "Ledger") -> "Lab":
+    """The lab with what adopted pools leave out as the planner read it last, for who may not ask EKS."""
+    if not any(pool.unstated for pool in deployed.pools.values()):
+        return deployed
+    kept = ledger.document()
+    found = deployed.from_json(kept).pools if kept else {}
+    pools = {name: found.get(name, pool) if pool.unstated else pool for name, pool in deployed.pools.items()}
+    return deployed.model_copy(update={"pools": pools})
+
+
+def _of(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        raise KeyError(f"the environment variable {name} is not set for this function")
+    return value

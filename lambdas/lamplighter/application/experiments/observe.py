@@ -1,0 +1,94 @@
+"""Observe and ProveRestored: the checks and the diagnosis judge what the change did, and that it is gone.
+
+Both wait for a bounded time, which ends with the lease's at the latest, and answer with what they have then.
+"""
+
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from lamplighter.application.experiments import probes
+from lamplighter.application.experiments.bench import Bench, run_of
+from lamplighter.application.experiments.change import seen
+from lamplighter.domain.experiments import observation
+from lamplighter.domain.experiments.admission import PROOF
+from lamplighter.domain.experiments.catalogue import Touches
+from lamplighter.domain.experiments.observation import Look
+from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.errors import LamplighterError, OutsideFailed, Stale, TryLater
+
+_logger = logging.getLogger(__name__)
+TO_BE_TOLD = timedelta(minutes=1)
+"""Events and logs may be that late; what nobody names by then, nobody will: nothing stays broken for longer."""
+TO_CLEAN_UP = timedelta(minutes=2)
+"""Before its lease ends a proof is given up, so that no pod of it is left to be drained."""
+
+
+def observe(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+    """Step Observe: what is seen, once the diagnosis names the expected cause or the time is up."""
+    kept = run_of(run, bench.ledger)
+    if kept is None or kept.undone or kept.phase is Phase.PREPARED:
+        raise Stale("the run is not changed, or undone by now: there is nothing to observe")
+    if kept.phase is Phase.OBSERVED:
+        return _brief(kept.seen)
+    lease, now = bench.lease_of(kept), bench.now()
+    late = now >= kept.due(lease) or lease is None or not lease.in_force(now)
+    look = probes.symptom(kept, bench)
+    if look.waiting and not late:
+        raise TryLater("; ".join(look.waiting))
+    diagnosis = _diagnosed(kept, bench)
+    found = observation.seen(kept.experiment, look.verdicts, diagnosis, now)
+    settled = look.ended is not None and now >= look.ended + TO_BE_TOLD
+    if not found["as_expected"] and not late and not settled:
+        named = ", ".join(observation.causes(diagnosis)) or "nothing"
+        raise TryLater(f"the diagnosis names {named}, {kept.experiment.cause} is expected")
+    if not seen(kept, bench, found):
+        raise Stale(f"{kept.name} was undone while it was observed")
+    return _brief(found)
+
+
+def prove_restored(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+    """Step ProveRestored: the same checks, on the pool as it is after the restore."""
+    kept = run_of(run, bench.ledger)
+    if kept is None or not kept.undone:
+        raise Stale("the run is not undone: there is nothing to prove yet")
+    if kept.phase is Phase.PROVEN:
+        return dict(kept.proof)
+    now = bench.now()
+    if kept.changed is None and kept.experiment.touches is not Touches.NOTHING:
+        return observation.proof((), now, "nothing was changed")
+    why_not = _no_time(kept, bench, now)
+    try:
+        look = probes.proof(kept, bench)
+    except OutsideFailed as error:
+        if why_not is None:
+            raise
+        look = Look((), (str(error),))
+    if look.waiting and why_not is None:
+        raise TryLater("; ".join(look.waiting))
+    with suppress(OutsideFailed):
+        probes.clean_up(kept, bench)
+    return observation.proof(look.verdicts, now, why_not if look.waiting else None)
+
+
+def _no_time(run: ExperimentRun, bench: Bench, now: datetime) -> str | None:
+    lease = bench.lease_of(run)
+    if lease is None or not lease.in_force(now) or now >= lease.closes - TO_CLEAN_UP:
+        return "the lease was over before the checks were"
+    if run.restored is not None and now >= run.restored + PROOF:
+        return f"the checks did not end within {PROOF // timedelta(minutes=1)} minutes"
+    return None
+
+
+def _diagnosed(run: ExperimentRun, bench: Bench) -> Mapping[str, object]:
+    try:
+        return bench.diagnose(run)
+    except LamplighterError as error:
+        _logger.warning("%s is observed without a diagnosis: %s", run.id, error)
+        return {}
+
+
+def _brief(found: Mapping[str, object]) -> dict[str, object]:
+    """What the workflow carries on; the whole of it stands in the run."""
+    return {key: found.get(key) for key in ("at", "as_expected", "cause")}

@@ -1,0 +1,136 @@
+"""Prepare: decides on a run, keeps what is there before it, and arms its rails, all before the first change.
+
+Rearm: a lease that ends sooner takes the rails of its experiment along.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.experiments.bench import Bench, run_of
+from lamplighter.application.experiments.change import restore
+from lamplighter.application.leases.desk import LOOKS, command_of
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Decision
+from lamplighter.domain.experiments.admission import decide, ground
+from lamplighter.domain.experiments.catalogue import Touches
+from lamplighter.domain.experiments.rails import rails
+from lamplighter.domain.experiments.rules import ephemeral, vpc_wide
+from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.schedules.schedule import NEAREST
+from lamplighter.errors import Refused, TryLater
+
+
+def prepare(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+    """Step Prepare: granted with everything kept and armed, or refused with the reason."""
+    command = command_of(run)
+    decision = bench.ledger.command(command.pool, command.id) or _decide(command, bench)
+    kept = run_of(run, bench.ledger)
+    if decision.outcome != "granted" or kept is None or kept.undone:
+        return {"outcome": "refused" if kept is None else "over", "reason": decision.reason, "run": None}
+    arm(kept, bench)
+    return {
+        "outcome": "granted",
+        "reason": decision.reason,
+        "run": kept.id,
+        "name": kept.name,
+        "ends": instant.written(kept.ends),
+        "affected": list(kept.affected),
+    }
+
+
+def arm(run: ExperimentRun, bench: Bench) -> None:
+    """Put the rails of a run where its lease wants them by now, and read them back."""
+    lease = bench.lease_of(run)
+    closes = lease.closes if lease is not None else run.closes
+    now = bench.now()
+    for rail in rails(run, bench.workflow, closes):
+        # One that is due already is not armed any more: whoever asks restores at once.
+        if rail.at > now + NEAREST:
+            bench.schedules.put_and_read_back(rail)
+
+
+def rearm(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+    """Step Rearm: after a lease was moved; restores at once where its new end leaves no time."""
+    lease = command_of(run).lease
+    under_way = bench.ledger.experiment_under_way()
+    if under_way is None or under_way.lease != lease:
+        return {"outcome": "nothing", "reason": f"no experiment runs inside the lease {lease}"}
+    overdue = under_way.overdue(bench.lease_of(under_way), bench.now())
+    if overdue:
+        return restore(run, bench)
+    arm(under_way, bench)
+    return {"outcome": "armed", "reason": f"{under_way.name} is undone ahead of the lease's new end"}
+
+
+def _decide(command: Command, bench: Bench) -> Decision:
+    for _ in range(LOOKS):
+        now = bench.now()
+        leases = {name: bench.ledger.leases(name) for name in bench.lab.pools}
+        here = ground(bench.lab, command.pool, leases, bench.ledger.experiments())
+        answer = decide(command, here, now)
+        reason, run = answer.reason, answer.run
+        if run is not None:
+            try:
+                run = replace(run, before=_before(run, bench))
+            except Refused as error:
+                run, reason = None, str(error)
+        if run is None:
+            return _refuse(command, reason, now, bench)
+        decision = Decision(command.id, "granted", reason, now, lease=run.lease)
+        why = Entry(
+            at=now,
+            pool=run.pool,
+            kind="experiment",
+            who=command.by,
+            what=f"runs {run.name} on pool {run.pool}",
+            why=reason,
+            lease=run.lease,
+            details={"run": run.id, "affected": ", ".join(run.affected)},
+        )
+        try:
+            bench.ledger.begin_experiment(run, decision, why)
+        except Conflict:
+            continue
+        return decision
+    raise TryLater("the ledger keeps changing; asking again")
+
+
+def _refuse(command: Command, reason: str, now: datetime, bench: Bench) -> Decision:
+    decision = Decision(command.id, "refused", reason, now)
+    why = Entry(now, command.pool, "refused", command.by, f"asked to run {command.experiment}", reason)
+    bench.ledger.decide(command.pool, decision, why)
+    return decision
+
+
+def _before(run: ExperimentRun, bench: Bench) -> dict[str, object]:
+    """What is there and will be put back; Refused where it is not there to be changed."""
+    match run.experiment.touches:
+        case Touches.RULES:
+            return {"rules": _rules(bench)}
+        case Touches.POLICY:
+            from lamplighter.application.experiments.policy import seen  # noqa: PLC0415 -- only where it matters
+
+            return {"policy": seen(run, bench)}
+        case Touches.NOTHING:
+            return {}
+
+
+def _rules(bench: Bench) -> list[dict[str, object]]:
+    found = bench.group_ids()
+    if found is None:
+        raise Refused(
+            f"the security groups of lab {bench.lab.name} were not found by their names: was the cluster stack "
+            "deployed by this lab?"
+        )
+    node, auxiliary = found
+    rules = bench.groups.rules(found)
+    pair = (ephemeral(rules, node), vpc_wide(rules, auxiliary, bench.lab.cluster.vpc.cidr))
+    if None in pair:
+        raise Refused(
+            "the rules that the experiment takes are not all there: security_groups.recommended_rules and "
+            "aux_vpc_allow of the lab have to be true, and deployed"
+        )
+    return [rule.to_json() for rule in pair if rule is not None]

@@ -1,0 +1,71 @@
+"""Change: what people change without a deploy is decided and kept, the same command with the same answer.
+
+Owns the way of a change, its age and its one answer; what each verb does is in leases_calendar_changes.py
+and leases_guard_changes.py.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.leases.desk import LOOKS, Desk, command_of
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Decision, Verb
+from lamplighter.errors import BadInput, TryLater
+
+Changing: TypeAlias = Callable[[Command, Desk], Decision]
+"""Decides on a command, keeps decision, audit entry and change together, and gives the decision.
+
+Raises Conflict where somebody wrote in between: it is asked again.
+"""
+
+
+def change(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Change: the answer to a person's change; `calendar` says that the planner must look again."""
+    command = command_of(run)
+    decision = desk.ledger.command(command.pool, command.id) or _decide(command, desk)
+    changed = decision.outcome not in {"refused", "unchanged"}
+    return {
+        "outcome": decision.outcome,
+        "reason": decision.reason,
+        "lease": decision.lease,
+        "calendar": changed and command.verb in CHANGES_TO_THE_CALENDAR,
+    }
+
+
+def _decide(command: Command, desk: Desk) -> Decision:
+    does = _changes().get(command.verb)
+    if does is None:
+        raise BadInput(f"verb: '{command.verb}' is no change")
+    if command.pool != WHOLE_LAB and command.pool not in desk.capacity.lab.pools:
+        return refusal(command, f"the lab has no pool {command.pool}", desk)
+    too_old = command.too_old(desk.now(), _generation(command, desk))
+    if too_old:
+        return refusal(command, too_old, desk)
+    for _ in range(LOOKS):
+        try:
+            return does(command, desk)
+        except Conflict:
+            continue
+    raise TryLater(f"what {command.verb} is about keeps changing; asking again")
+
+
+def refusal(command: Command, reason: str, desk: Desk) -> Decision:
+    """Keep a no and its reason; changes nothing else."""
+    now = desk.now()
+    decision = Decision(command.id, "refused", reason, now)
+    why = Entry(now, command.pool, "refused", command.by, f"asked to {command.verb}", reason)
+    desk.ledger.decide(command.pool, decision, why)
+    return decision
+
+
+def _generation(command: Command, desk: Desk) -> int:
+    if command.generation is None or command.pool == WHOLE_LAB:
+        return command.generation or 0
+    return desk.ledger.pool(command.pool).generation
+
+
+def _changes() -> Mapping[Verb, Changing]:
+    from lamplighter.application.leases import calendar_changes, guard_changes  # noqa: PLC0415 -- on first use
+
+    return {**calendar_changes.CHANGES, **guard_changes.CHANGES}

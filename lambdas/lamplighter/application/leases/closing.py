@@ -1,0 +1,269 @@
+"""RestoreExperiments, Settle, Disarm and Receipt: a lease ends, is paid for and leaves its receipt.
+
+A lease that begins as another ends takes the nodes over before the first one lets go. Every step looks
+at the ledger, not at what an earlier try did, and may run again.
+"""
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.capacity.capacity import pool_of, result
+from lamplighter.application.capacity.metering import count_beyond, metered, nodes_lives
+from lamplighter.application.leases.desk import LOOKS, Desk, command_of
+from lamplighter.application.leases.experiments import undone_before_the_end
+from lamplighter.application.leases.granting import admitted
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.gpu.offer import in_receipt
+from lamplighter.domain.leases import closing
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money import receipt as receipts
+from lamplighter.domain.money.metering import Run
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.notices.findings import of_receipt
+from lamplighter.domain.pool.pool import Phase
+from lamplighter.domain.pool.target import due, target_at
+from lamplighter.domain.schedules.schedule import open_command
+from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+
+RECEIPT_OWED = timedelta(days=1)
+"""For so long the next close of a pool gives a receipt that is missing."""
+
+_logger = logging.getLogger(__name__)
+
+
+def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step RestoreExperiments: hand over, undo what was put in on purpose, end the leases, move the failsafe nearer.
+
+    An experiment that cannot be undone now keeps no lease from ending: the guard goes on undoing it.
+    """
+    pool = pool_of(run, desk.capacity.lab)
+    command = command_of(run)
+    if not closing.is_emergency(command):
+        _hand_over(pool, desk)
+    opened = desk.ledger.command(pool, command.opened_by) if command.opened_by else None
+    restored: list[str] = []
+    for _ in range(LOOKS):
+        state, leases, now = desk.ledger.pool(pool), desk.ledger.leases(pool), desk.now()
+        decided = closing.decide(command, opened.granted if opened else None, leases, now)
+        restored += undone_before_the_end(decided.leases, command, restored, desk)
+        why = Entry(
+            at=now,
+            pool=pool,
+            kind="closing",
+            who=command.by,
+            what=f"closes {' and '.join(lease.called() for lease in decided.leases) or f'pool {pool}'}",
+            why=decided.reason,
+            lease=decided.leases[0].id if decided.leases else None,
+            details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},
+        )
+        try:
+            desk.ledger.begin_closing(decided.leases, state, now, why)
+        except Conflict:
+            continue
+        break
+    else:
+        raise TryLater(f"the leases of pool {pool} keep changing; closing again")
+    answer = Decision(command.id, "over" if decided.over else "closing", decided.over or decided.reason, now)
+    desk.ledger.decide(pool, answer)
+    if decided.over:
+        _keep_the_moved_end(command.lease, leases, desk)
+    else:
+        with desk.ledger.writing(pool, f"RestoreExperiments {command.id}", desk.now()):
+            _move_nearer(pool, desk)
+    return {
+        "restored": restored,
+        "closing": [lease.id for lease in decided.leases],
+        "over": decided.over is not None,
+        "reason": decided.over or decided.reason,
+    }
+
+
+def settle(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Settle: what ran is metered and counts as spent, the hold goes back, the lease is closed."""
+    pool = pool_of(run, desk.capacity.lab)
+    at = result(run, "ProveZero").get("at")
+    closed = instant.read(str(at)) if at else desk.now()
+    terms = desk.terms(pool)
+    for _ in range(LOOKS):
+        try:
+            unleased = _settle_once(pool, closed, terms, desk)
+        except Conflict:
+            continue
+        break
+    else:
+        raise TryLater(f"the budget keeps changing while pool {pool} is settled")
+    leases = _ended(run, pool, desk)
+    cost = sum((lease.cost for lease in leases if lease.cost), Money.zero(terms.budget.currency))
+    return {
+        "node_seconds": sum(lease.node_seconds or 0 for lease in leases),
+        "cost": cost.to_json(),
+        "unleased_seconds": unleased.seconds,
+        "unleased": unleased.to_json(),
+    }
+
+
+def disarm(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Disarm: the failsafe is set to the leases that remain, or taken away where there are none."""
+    pool = pool_of(run, desk.capacity.lab)
+    with desk.ledger.writing(pool, f"Disarm {command_of(run).id}", desk.now()):
+        first, _ = desk.arm(pool)
+    for lease in _ended(run, pool, desk):
+        desk.unschedule(lease)
+    target = target_at(desk.ledger.leases(pool), desk.now(), desk.terms(pool).max_nodes)
+    desk.ledger.set_phase(pool, Phase.OPEN if target.nodes else Phase.CLOSED)
+    if first is None:
+        desk.ledger.append_audit(
+            Entry(
+                at=desk.now(),
+                pool=pool,
+                kind="failsafe-disarmed",
+                who="leases",
+                what=f"took away the failsafe of pool {pool}",
+                why="zero is proven and no lease is left",
+            )
+        )
+    return {"at": instant.written(first) if first else None}
+
+
+def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Receipt: keep one receipt for each lease that ended, and one for what ran without any.
+
+    A run closes whatever is being closed on its pool, so it gives the receipts of other runs' leases as well.
+    """
+    pool = pool_of(run, desk.capacity.lab)
+    proof = result(run, "ProveZero")
+    made: list[dict[str, object]] = []
+    ended = _ended(run, pool, desk)
+    ended += _without_receipt(pool, {lease.id for lease in ended}, desk)
+    lives = _lives(pool, desk) if ended else ()
+    for lease in ended:
+        said = of_receipt(desk.ledger.audit(pool, lease.opens), lease.id)
+        document = receipts.receipt(lease, desk.ledger.verdicts(pool, lease.id), proof, said)
+        document["node_lives"] = receipts.node_lives(lease, lives)
+        document["settings"] = in_receipt(desk.ledger.settings(pool, lease.id), result(run, "GiveBack"))
+        desk.ledger.put_receipt(pool, lease.closed or lease.closes, lease.id, document)
+        desk.ledger.append_audit(
+            Entry(
+                at=desk.now(),
+                pool=pool,
+                kind="receipt",
+                who="leases",
+                what=f"{lease.called()} came to {lease.cost}",
+                why=f"{lease.node_seconds} node-seconds",
+                lease=lease.id,
+                nodes=lease.nodes,
+            )
+        )
+        made.append(document)
+    billed = result(run, "Settle").get("unleased")
+    ran = NodeTime.from_json(billed) if isinstance(billed, Mapping) else None
+    if ran is not None and ran.time:
+        at = instant.read(str(proof["at"])) if proof.get("at") else desk.now()
+        document = receipts.unleased_receipt(pool, at, ran, proof)
+        desk.ledger.bill_unleased(pool, at, document, ran)
+        made.append(document)
+    return receipts.named(pool, made)
+
+
+def _lives(pool: str, desk: Desk) -> tuple[Run, ...]:
+    """The nodes' lives, to be drawn: a receipt is given without them where AWS does not say."""
+    try:
+        return nodes_lives(desk.capacity, desk.capacity.see(pool), desk.now())
+    except LamplighterError as error:
+        _logger.warning("the receipt has no nodes' lives: %s", error)
+        return ()
+
+
+def _hand_over(pool: str, desk: Desk) -> None:
+    """Grant what opens at this very moment, so that its nodes are kept; then nobody is bounced."""
+    leases = desk.ledger.leases(pool)
+    closing.wait_for_successor(leases, desk.now())
+    for planned in due(leases, desk.now()):
+        try:
+            admitted(open_command(planned), desk)
+        except (TryLater, OutsideFailed):
+            raise
+        except LamplighterError as error:
+            _logger.warning("%s is not handed over to: %s", planned.id, error)
+
+
+def _move_nearer(pool: str, desk: Desk) -> None:
+    """The failsafe follows the leases that end; one that fires just now comes soon enough, and keeps nobody waiting."""
+    try:
+        desk.arm(pool)
+    except TryLater as later:
+        _logger.info("the failsafe stays where it is: %s", later)
+
+
+def _keep_the_moved_end(lease_id: str | None, leases: list[Lease], desk: Desk) -> None:
+    """A close that came for an end since moved: see that the new end has its schedules."""
+    for lease in leases:
+        if lease.id == lease_id and lease.in_force(desk.now()):
+            desk.schedule_end(lease)
+
+
+def _ended(run: Mapping[str, object], pool: str, desk: Desk) -> list[Lease]:
+    """The leases that this run ended, as the ledger has them now."""
+    named = result(run, "RestoreExperiments").get("closing")
+    names = {str(name) for name in named} if isinstance(named, list) else set()
+    return [lease for lease in desk.ledger.leases(pool) if lease.id in names]
+
+
+def _without_receipt(pool: str, named: Collection[str], desk: Desk) -> list[Lease]:
+    """Other leases that were closed lately and have no receipt yet, since the run that ended them has failed."""
+    since = desk.now() - RECEIPT_OWED
+    return [
+        lease
+        for lease in desk.ledger.leases(pool)
+        if lease.state is LeaseState.CLOSED
+        and lease.id not in named
+        and lease.closed is not None
+        and lease.closed >= since
+        and desk.ledger.receipt(pool, lease.id, lease.closed) is None
+    ]
+
+
+def _settle_once(pool: str, closed: datetime, terms: Terms, desk: Desk) -> NodeTime:
+    """Count what ran past or without a lease, then close every lease that is being closed.
+
+    Gives what no receipt says yet.
+    """
+    count_beyond(pool, closed, desk, "leases")
+    leases = desk.ledger.leases(pool)
+    # One that began to close after the proof has a close, and a proof, of its own.
+    ending = [lease for lease in leases if lease.state is LeaseState.CLOSING and lease.closes <= closed]
+    if ending:
+        ran = metered(pool, leases, min(lease.opens for lease in ending), closed, desk)
+        for lease in ending:
+            _settle_lease(lease, ran.leased.get(lease.id, timedelta()), closed, terms, desk)
+    return desk.ledger.pool(pool).unbilled or NodeTime.nothing(terms.budget.currency)
+
+
+def _settle_lease(lease: Lease, ran: timedelta, closed: datetime, terms: Terms, desk: Desk) -> None:
+    price = lease.price_per_hour or terms.price_per_hour
+    whole = NodeTime.at(ran, price, terms.budget.currency)
+    past = ""
+    if lease.overrun:
+        whole += lease.overrun
+        replaced = " or by what was replaced for it" if lease.replaced else ""
+        past = f", {lease.overrun.seconds} of them past its end{replaced}"
+    settled = replace(lease, closed=closed, node_seconds=whole.seconds, cost=whole.cost)
+    why = Entry(
+        at=desk.now(),
+        pool=lease.pool,
+        kind="closed",
+        who="leases",
+        what=f"closed {lease.called()}",
+        why=f"it ran {settled.node_seconds} node-seconds{past} for {whole.cost}; its hold of {lease.hold} is free",
+        lease=lease.id,
+        nodes=lease.nodes,
+    )
+    budget = desk.ledger.budget(lease.period, terms.budget.currency)
+    desk.ledger.settle(settled, budget, why)

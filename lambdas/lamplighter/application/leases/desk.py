@@ -1,0 +1,189 @@
+"""What the lease steps work with: the lab, its ledger, its schedules; and the one way to move the failsafe.
+
+Owns the order that keeps the laws: the failsafe is moved and read back first, the ledger written then.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.application.capacity.capacity import Capacity, deployed
+from lamplighter.application.capacity.prices import known
+from lamplighter.application.environment import ENVIRONMENT
+from lamplighter.domain import instant
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.terms import Terms, terms
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.pool.pool import PoolState
+from lamplighter.domain.schedules.failsafe import (
+    FIRES_WITHIN,
+    RETRIED,
+    failsafe_instant,
+    failsafe_schedules,
+    schedule_names,
+    shot_in_the_air,
+)
+from lamplighter.domain.schedules.schedule import (
+    NEAREST,
+    Doors,
+    Schedule,
+    close_schedule,
+    names_of,
+    open_schedule,
+    warn_schedules,
+)
+from lamplighter.errors import BadInput, TryLater
+
+LOOKS = 3
+EXPERIMENTS_SECONDS = 40
+"""Longer than the experiments function takes to start and put back; shorter than this function may live."""
+
+
+@dataclass
+class Desk:
+    """One lab's leases, and the schedules that follow from them."""
+
+    capacity: Capacity
+    failsafes: Schedules
+    windows: Schedules
+    doors: Doors
+    ask_experiments: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
+    """Asks the experiments function for one step, and waits for it."""
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.capacity.ledger
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return self.capacity.now()
+
+    def terms(self, pool: str) -> Terms:
+        """The terms of a pool; what an adopted pool leaves out is read from AWS."""
+        lab = self.capacity.as_found(pool)
+        return terms(lab, pool, known(lab, pool, self.ledger))
+
+    def budgets(self, pool_terms: Terms, at: datetime) -> dict[str, Budget]:
+        """The budget of the period of an instant, and of the one after it."""
+        this = pool_terms.period(at)
+        currency = pool_terms.budget.currency
+        keys = (this.key, pool_terms.period(this.ends).key)
+        return {key: self.ledger.budget(key, currency) for key in keys}
+
+    def arm(
+        self,
+        pool: str,
+        also: Lease | None = None,
+        read: tuple[PoolState, Sequence[Lease]] | None = None,
+    ) -> tuple[datetime | None, tuple[str, ...]]:
+        """Set the failsafe to what the pool's leases need, `also` included, and read it back.
+
+        The caller is the pool's writer; `read` is what it has read already, the pool before its leases. Gives the
+        first instant and the names of the schedules. TryLater while a shot of the one that stands is in the air.
+        """
+        for _ in range(LOOKS):
+            state, leases = read or (self.ledger.pool(pool), self.ledger.leases(pool))
+            read = None
+            now = self.now()
+            others = [lease for lease in leases if also is None or lease.id != also.id]
+            first = failsafe_instant([*others, *([also] if also else [])], now)
+            names = schedule_names(pool)
+            if first != state.failsafe_at:
+                self.let_it_fire(state, now)
+            if first is None:
+                self.failsafes.delete(names)
+            else:
+                self._put_failsafe(pool, first, now, armed=first == state.failsafe_at)
+            # Schedules know no generation: look again whether it still is what it was set for.
+            noted = first is not None and first == state.failsafe_at
+            after = self.ledger.pool(pool) if noted else self.ledger.set_failsafe(pool, first)
+            if (after.generation, after.failsafe_at) == (state.generation, first):
+                return first, (() if first is None else names)
+        raise TryLater(f"the leases of pool {pool} keep changing while its failsafe is set")
+
+    def let_it_fire(self, pool: PoolState, now: datetime) -> None:
+        """TryLater while a shot of a pool's failsafe fires or is tried again: nothing calls it back.
+
+        Whoever got nodes, or forgot the failsafe, meanwhile would lose nodes to it that a lease justifies.
+        """
+        shot = shot_in_the_air(pool.name, pool.failsafe_at, now)
+        if shot is None:
+            return
+        name, at = shot
+        # One that was carried out, or given up, is gone by itself.
+        found = self.failsafes.read(name) if now >= at else None
+        if now < at or (found is not None and found.at == at):
+            raise TryLater(
+                f"the failsafe of pool {pool.name} fires at {instant.clock_time(at)} and may be tried again "
+                f"until {instant.clock_time(at + FIRES_WITHIN + RETRIED)}: nothing opens before that is over"
+            )
+
+    def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
+        """The failsafe that the pool's leases of this moment need; none without leases."""
+        first = failsafe_instant(self.ledger.leases(pool), self.now())
+        return () if first is None else self._shots(pool, first)
+
+    def schedule_end(self, lease: Lease) -> tuple[str, ...]:
+        """Put the schedules that warn before the end of a lease and close it; gives their names."""
+        put = []
+        for schedule in (close_schedule(lease, self.doors), *warn_schedules(lease, self.doors)):
+            if schedule.at > self.now() + NEAREST:
+                # The planner has put what ends a window's lease.
+                if lease.window is None or self.windows.read(schedule.name) != schedule:
+                    self.windows.put(schedule)
+                put.append(schedule.name)
+        return tuple(put)
+
+    def schedule_opening(self, lease: Lease) -> None:
+        """Put the schedule that opens a lease granted ahead of its time."""
+        self.windows.put(open_schedule(lease, self.doors))
+
+    def unschedule(self, lease: Lease) -> None:
+        """Take away whatever would still open, warn or close a lease."""
+        self.windows.delete(names_of(lease.id, self.doors))
+
+    def _put_failsafe(self, pool: str, first: datetime, now: datetime, *, armed: bool) -> None:
+        """Each shot is read back, with AWS; one that was `armed` before and reads as it should is not put again."""
+        for shot in self._shots(pool, first):
+            # A nearer one was armed before and is about to fire; Scheduler takes none in the past.
+            ahead = shot.at > now + NEAREST
+            if ahead and not (armed and self.failsafes.read(shot.name) == shot):
+                self.failsafes.put_and_read_back(shot)
+
+    def _shots(self, pool: str, first: datetime) -> tuple[Schedule, ...]:
+        nodegroup = self.capacity.nodegroup(pool)
+        group = self.capacity.group_of(nodegroup)
+        if group is None:
+            raise TryLater(f"node group {nodegroup.name} has no Auto Scaling group yet")
+        return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
+
+
+@cache
+def desk() -> Desk:
+    """The desk of the lab that this function belongs to."""
+    group = ENVIRONMENT.schedule_group
+    return Desk(
+        capacity=deployed(),
+        failsafes=Schedules(group, ENVIRONMENT.failsafe_role, ENVIRONMENT.failsafe_dead_letters),
+        windows=Schedules(group, ENVIRONMENT.window_role, ENVIRONMENT.dead_letters),
+        doors=ENVIRONMENT.doors,
+        ask_experiments=_ask_experiments,
+    )
+
+
+def _ask_experiments(event: Mapping[str, object]) -> Mapping[str, object]:
+    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- seldom
+
+    return Functions(patience_seconds=EXPERIMENTS_SECONDS).run(ENVIRONMENT.experiments_function, event)
+
+
+def command_of(run: Mapping[str, object]) -> Command:
+    """The command that started a run; BadInput when there is none."""
+    found = run.get("command")
+    if not isinstance(found, Mapping):
+        raise BadInput("command: a run needs the command that started it")
+    return Command.from_json(found)

@@ -1,0 +1,89 @@
+"""Where leases meet experiments: one that ends, or ends sooner, has its experiment undone before that.
+
+The experiments function does it and is waited for; what it cannot do now, its schedules and the guard go on with.
+"""
+
+import logging
+from collections.abc import Collection, Iterable
+
+from lamplighter.application.leases.desk import Desk
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.experiments.rails import GOOD_FOR
+from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.errors import LamplighterError
+
+_logger = logging.getLogger(__name__)
+
+
+def undone_before_the_end(
+    leases: Iterable[Lease], command: Command, done: Collection[str], desk: Desk
+) -> list[str]:
+    """Undo every run of leases that are about to end, also one that is called undone; gives their ids.
+
+    A change that came late is found here at the latest.
+    """
+    ending = {lease.id: lease for lease in leases}
+    if not ending:
+        return []
+    restored = []
+    for run in desk.ledger.experiments():
+        if run.lease not in ending or run.id in done:
+            continue
+        because = f"{ending[run.lease].called()} ends"
+        try:
+            desk.ask_experiments(_event("Restore", run, command, desk, because))
+        except LamplighterError as error:
+            _logger.warning("%s is not undone: %s", run.id, error)
+            _say(run, f"it could not be undone as its lease ended: {error}", desk)
+            continue
+        restored.append(run.id)
+    return restored
+
+
+def experiment_follows(lease: Lease, command: Command, desk: Desk) -> None:
+    """A lease ends sooner: the schedules of its experiment come with it, or it is undone at once."""
+    run = desk.ledger.experiment_under_way()
+    if run is None or run.lease != lease.id:
+        return
+    because = f"{lease.called()} ends at {instant.clock_time(lease.closes)}"
+    try:
+        desk.ask_experiments(_event("Rearm", run, command, desk, because))
+    except LamplighterError as error:
+        _logger.warning("the schedules of %s are left where they were: %s", run.id, error)
+        _say(run, f"its schedules could not follow its lease: {error}", desk)
+
+
+def _event(step: str, run: ExperimentRun, command: Command, desk: Desk, because: str) -> dict[str, object]:
+    now = desk.now()
+    order = Command(
+        id=f"{command.id}-{run.id}",
+        verb=Verb.RESTORE,
+        pool=run.pool,
+        owner=command.owner,
+        by=command.by,
+        source=command.source,
+        issued=now,
+        expires=now + GOOD_FOR,
+        lease=run.lease,
+        experiment=run.id,
+        because=because,
+    )
+    return {"step": step, "run": {"command": order.to_json(), "results": {}}}
+
+
+def _say(run: ExperimentRun, why: str, desk: Desk) -> None:
+    desk.ledger.append_audit(
+        Entry(
+            at=desk.now(),
+            pool=run.pool,
+            kind="experiment-not-restored",
+            who="leases",
+            what=f"could not undo {run.name}",
+            why=f"{why}; its schedules and the guard go on",
+            lease=run.lease,
+            details={"run": run.id},
+        )
+    )

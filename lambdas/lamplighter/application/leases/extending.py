@@ -1,0 +1,101 @@
+"""Extend: a lease ends later, behind a failsafe that was moved first.
+
+The rules are in domain/leases/extension.py; the order is that of a grant.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.capacity.capacity import pool_of
+from lamplighter.application.leases.desk import LOOKS, Desk, command_of
+from lamplighter.application.leases.experiments import experiment_follows
+from lamplighter.application.leases.granting import entry
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import Command, Decision
+from lamplighter.domain.leases import extension
+from lamplighter.domain.pool.pool import Fence
+from lamplighter.errors import TryLater
+
+
+def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+    """Step Extend: move the failsafe, then the end of a lease, then its schedules; or say why not."""
+    pool = pool_of(run, desk.capacity.lab)
+    command = command_of(run)
+    decision = desk.ledger.command(pool, command.id) or _decide_extension(command, desk)
+    lease = desk.ledger.lease(pool, decision.lease) if decision.lease else None
+    if decision.outcome in {"extended", "shortened"} and lease is not None and lease.granted:
+        desk.schedule_end(lease)
+        if decision.outcome == "shortened":
+            experiment_follows(lease, command, desk)
+    return {
+        "outcome": decision.outcome,
+        "reason": decision.reason,
+        "lease": lease.to_json() if lease else None,
+    }
+
+
+def _decide_extension(command: Command, desk: Desk) -> Decision:
+    with desk.ledger.writing(command.pool, f"Extend {command.id}", desk.now()) as fence:
+        for look in range(LOOKS):
+            try:
+                decision = _extend_once(command, desk, fence)
+            except Conflict:
+                continue
+            # After a shortening the failsafe comes nearer only now: before, it would have cut a lease short.
+            if decision.outcome == "shortened" or (look and decision.outcome != "extended"):
+                desk.arm(command.pool)
+            return decision
+    raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
+
+
+def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
+    pool = desk.ledger.pool(command.pool)
+    leases = desk.ledger.leases(command.pool)
+    now = desk.now()
+    terms = desk.terms(command.pool)
+    meant = extension.meant(command, leases, now)
+    budget = desk.ledger.budget(meant.period, terms.budget.currency) if meant else None
+    answer = extension.decide(command, terms, leases, budget, now=now, generation=pool.generation)
+    decision = Decision(
+        command=command.id,
+        outcome=answer.outcome,
+        reason=answer.reason,
+        at=now,
+        lease=answer.before.id if answer.before else None,
+    )
+    if answer.before is None or answer.after is None or budget is None:
+        why = Entry(
+            at=now,
+            pool=command.pool,
+            kind="refused",
+            who=command.by,
+            what=f"asked to extend pool {command.pool}: {answer.outcome}",
+            why=answer.reason,
+            lease=decision.lease,
+        )
+        desk.ledger.decide(command.pool, decision, why)
+        return decision
+    if answer.outcome == "extended":
+        desk.arm(command.pool, also=answer.after)
+    desk.ledger.extend(
+        answer.before,
+        answer.after,
+        decision,
+        pool=pool,
+        budget=budget,
+        fence=fence,
+        why=replace(
+            entry(
+                answer.after,
+                answer.outcome,
+                command.by,
+                f"{answer.outcome} {answer.after.called()}",
+                answer.reason,
+                now,
+            ),
+            details={"from": instant.written(answer.before.closes)},
+        ),
+    )
+    return decision

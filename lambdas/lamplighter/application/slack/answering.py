@@ -1,0 +1,147 @@
+"""What a signed request gets: who asks, what is meant, whether it was here before; then the answer.
+
+Words and buttons take one path from here. What changes something is in slack_changes.py and slack_asks.py,
+what only shows something in slack_shows.py.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from lamplighter.adapters.slack import reply
+from lamplighter.application.slack import asks as slack_asks
+from lamplighter.application.slack import changes as slack_changes
+from lamplighter.application.slack import line as slack_line
+from lamplighter.application.slack import log as slack_log
+from lamplighter.application.slack import shows as slack_shows
+from lamplighter.application.slack.patience import GaveUp, Patience
+from lamplighter.application.slack.visit import Office, Visit
+from lamplighter.domain import zones
+from lamplighter.domain.notices.phrases import ended
+from lamplighter.domain.slack import answers, buttons, roles, understand
+from lamplighter.domain.slack.answers import Answer, Voice
+from lamplighter.domain.slack.person import Person
+from lamplighter.domain.slack.request import Press, Request, SlashCommand, SslCheck
+from lamplighter.domain.slack.times import Times
+from lamplighter.domain.slack.understand import SEEING, NotUnderstood, Place, Understood, Word
+from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
+
+WHO_SECONDS = 0.8
+"""For asking Slack who somebody is; beyond that they are somebody without groups, at the lab's time."""
+
+_DOES: Mapping[Word, Callable[[Visit, Understood], Answer]] = {
+    Word.OPEN: slack_changes.open_,
+    Word.EXTEND: slack_changes.extend,
+    Word.CLOSE: slack_changes.close,
+    Word.KEEP: slack_changes.keep,
+    Word.SKIP: slack_changes.of_the_calendar,
+    Word.UNSKIP: slack_changes.of_the_calendar,
+    Word.PAUSE: slack_changes.of_the_calendar,
+    Word.RESUME: slack_changes.of_the_calendar,
+    Word.ASK: slack_asks.ask,
+    Word.APPROVE: slack_asks.settle,
+    Word.DECLINE: slack_asks.settle,
+    Word.TELL_ME: slack_line.tell_me,
+    Word.TAKE: slack_line.take,
+    Word.STATUS: slack_shows.status,
+    Word.WINDOWS: slack_shows.windows,
+    Word.LEASES: slack_shows.leases,
+    Word.COST: slack_shows.cost,
+    Word.WHY: slack_shows.why,
+    Word.HELP: slack_shows.help_,
+}
+
+
+def answer(
+    request: Request, key: str, made: datetime, patience: Patience, office: Office
+) -> Mapping[str, object]:
+    """The message for whoever asked, as Slack takes it; a pressed button is answered at its response_url too."""
+    if isinstance(request, SslCheck):
+        return {"response_type": "ephemeral", "text": ""}
+    voice = _voice(office, None)
+    patience.say_at_the_end(_too_slow(office, voice))
+    try:
+        said = _answered(request, key, made, patience, office)
+    except (BadInput, Refused, TryLater, OutsideFailed) as error:
+        said = _failed(error, office, voice)
+    if isinstance(request, Press):
+        _reply(request, said, patience, office)
+    return said
+
+
+def _answered(
+    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, office: Office
+) -> Mapping[str, object]:
+    team = office.lab.slack.team if office.lab.slack else None
+    if team is not None and request.team != team:
+        said = office.texts.say("slack.other-workspace", team=team)
+        return answers.plainly(said).to_json()
+    visit = _visit(request, key, made, patience, office)
+    try:
+        meant = _meant(visit)
+    except NotUnderstood as error:
+        said = visit.voice.texts.say("slack.not-understood", why=error.said(visit.voice.texts))
+        return slack_shows.help_(visit, Understood(Word.HELP), said).to_json()
+    if meant.word in SEEING:
+        return _DOES[meant.word](visit, meant).to_json()
+    before = office.ledger.seen(key)
+    if before is not None:
+        return before
+    said_now = _DOES[meant.word](visit, meant).to_json()
+    patience.check()
+    office.ledger.note_seen(key, said_now, office.now())
+    slack_log.answered(meant.word.value, visit.person.id, key)
+    return said_now
+
+
+def _visit(
+    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, office: Office
+) -> Visit:
+    groups = roles.groups_named(office.roles)
+    seconds = min(WHO_SECONDS, patience.left() / 2)
+    person = office.people.person(request.user, request.user_name, groups, seconds)
+    return Visit(office, request, key, made, person, _voice(office, person), patience)
+
+
+def _voice(office: Office, person: Person | None) -> Voice:
+    """The lab's language, by the asker's own clock where Slack says what it is."""
+    theirs = person.zone if person is not None else None
+    known = theirs if theirs in zones.names() else None
+    times = Times(zones.zone(known or office.lab.time_zone), office.now())
+    return Voice(office.texts, times, zone_known=person is None or known is not None)
+
+
+def _meant(visit: Visit) -> Understood:
+    lab, request = visit.office.lab, visit.request
+    if isinstance(request, Press):
+        return understand.pressed(request.action, buttons.read(request.value))
+    names = [window.name for window in lab.windows]
+    place = Place(list(lab.pools), names, visit.made, visit.voice.times.zone)
+    return understand.typed(request.text, place)
+
+
+def _failed(error: LamplighterError, office: Office, voice: Voice) -> Mapping[str, object]:
+    """One clear line; what was asked for cannot be meant, or is refused, or something outside is down."""
+    what = voice.times.retold(str(error)).rstrip(".")
+    if isinstance(error, Refused):
+        return answers.plainly(f"{what[:1].upper()}{what[1:]}.").to_json()
+    if isinstance(error, BadInput):
+        return answers.plainly(voice.texts.say("slack.not-understood", why=ended(what))).to_json()
+    slack_log.failed(error)
+    # What AWS says names tables and roles: for the log, and not for a channel.
+    what = str(error).split(" on ")[0] if isinstance(error, OutsideFailed) else what
+    return answers.plainly(voice.texts.say("slack.went-wrong", what=what, word=f"/{office.word}")).to_json()
+
+
+def _too_slow(office: Office, voice: Voice) -> Mapping[str, object]:
+    return answers.plainly(voice.texts.say("slack.too-slow", word=f"/{office.word}")).to_json()
+
+
+def _reply(press: Press, said: Mapping[str, object], patience: Patience, office: Office) -> None:
+    """Slack shows nothing of an answer to a pressed button: it is sent to where answers go."""
+    if not reply.allowed(press.response_url) or press.response_url is None:
+        return
+    try:
+        patience.check()
+        office.reply(press.response_url, {**said, "replace_original": False})
+    except (LamplighterError, GaveUp) as error:
+        slack_log.failed(error)

@@ -1,0 +1,26 @@
+"""Whether a pool that is open has room for more, as far as anybody knows before it is asked for."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from lamplighter.application.slack.visit import Visit
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.occupancy import crowded_at
+from lamplighter.domain.slack.understood import ends
+
+
+def full_until(visit: Visit, command: Command) -> datetime | None:
+    """When a pool that has no such nodes left now would grant them; None where it has, or never would."""
+    begins, nodes = command.opens or command.issued, command.nodes or 1
+    there = [
+        lease for lease in visit.leases(command.pool) if lease.granted or lease.state is LeaseState.PLANNED
+    ]
+    most = visit.office.lab.pools[command.pool].max_nodes
+    if crowded_at(there, nodes, begins, ends(command), most) is None:
+        return None
+    from lamplighter.application.leases.outlook import outlook  # noqa: PLC0415 -- the calendar is paid for here
+
+    office = visit.office
+    found = outlook(command.pool, office.ledger, office.lab, office.now())(replace(command, add=True))
+    return found.earliest if found.outcome == "refused" else None

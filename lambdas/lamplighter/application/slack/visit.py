@@ -1,0 +1,126 @@
+"""What a visit at Slack's door works with: the lab and its ledger, who asks, and how long there is to answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from lamplighter import clock
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.adapters.slack import reply
+from lamplighter.adapters.slack.people import SlackPeople
+from lamplighter.adapters.slack.secret import shared
+from lamplighter.adapters.slack.web_api import WebApi
+from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
+from lamplighter.application.slack.patience import Patience
+from lamplighter.data.texts import Texts
+from lamplighter.domain.commands import orders
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.schedules.schedule import Start
+from lamplighter.domain.slack.answers import Voice
+from lamplighter.domain.slack.person import People, Person
+from lamplighter.domain.slack.request import Press, SlashCommand
+
+if TYPE_CHECKING:
+    from lamplighter.lab.channels import Role
+    from lamplighter.lab.model import Lab
+
+
+class Starts(Protocol):
+    """Starts workflows by name."""
+
+    def start(self, start: Start) -> bool: ...
+
+
+@dataclass
+class Office:
+    """One lab behind the door."""
+
+    deployed: "Lab"
+    ledger: Ledger
+    workflows: Starts
+    people: People
+    arns: Mapping[str, str]
+    """The workflows' ARNs, as orders.WORKFLOWS calls them."""
+    reply: Callable[[str, Mapping[str, object]], None] = reply.send
+
+    @cached_property
+    def lab(self) -> "Lab":
+        """The lab, with what adopted pools leave out as it was read last."""
+        return as_kept(self.deployed, self.ledger)
+
+    @property
+    def texts(self) -> Texts:
+        return Texts(self.lab.notify.language)
+
+    @property
+    def word(self) -> str:
+        """The slash command, without its slash."""
+        return self.lab.slack.command if self.lab.slack else "gpu"
+
+    @property
+    def roles(self) -> Mapping[str, "Role"]:
+        return self.lab.slack.roles if self.lab.slack else {}
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return clock.now()
+
+    def start(self, command: Command) -> None:
+        """Start the command's workflow; started before, it is the same start."""
+        workflow = self.arns[orders.workflow(command.verb)]
+        self.workflows.start(Start(workflow, command.id, command))
+
+
+@dataclass
+class Visit:
+    """One signed request of somebody."""
+
+    office: Office
+    request: SlashCommand | Press
+    key: str
+    """Names this very request."""
+    made: datetime
+    """When it was made, by its stamp: what words like `until` count from."""
+    person: Person
+    voice: Voice
+    patience: Patience
+    _leases: dict[str, list[Lease]] = field(default_factory=dict)
+
+    def order(self, verb: Verb, pool: str) -> Command:
+        """A command of whoever asks; the same request gives the same one."""
+        return orders.order(
+            verb,
+            pool,
+            command_id=f"slack-{verb.value}-{self.key}",
+            by=self.person.written,
+            source="slack",
+            now=self.made,
+        )
+
+    def leases(self, pool: str) -> list[Lease]:
+        """Every lease that is kept of a pool."""
+        if pool not in self._leases:
+            self._leases[pool] = self.office.ledger.leases(pool)
+        return self._leases[pool]
+
+    def all_leases(self) -> list[Lease]:
+        """Every lease that is kept."""
+        return [lease for pool in self.office.lab.pools for lease in self.leases(pool)]
+
+
+@cache
+def office() -> Office:
+    """What is behind the door of the lab that this function belongs to."""
+    ledger = Ledger(ENVIRONMENT.ledger_table)
+    people = SlackPeople(WebApi(shared(ENVIRONMENT.slack_secret)), ledger)
+    arns = {
+        "OpenLab": ENVIRONMENT.open_lab,
+        "CloseLab": ENVIRONMENT.close_lab,
+        "ExtendLease": ENVIRONMENT.extend_lease,
+        orders.CHANGES: ENVIRONMENT.change_lab,
+    }
+    return Office(lab(), ledger, Workflows(), people, arns)

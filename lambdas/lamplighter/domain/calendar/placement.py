@@ -1,0 +1,161 @@
+"""Which of the planned windows get their nodes and their money, in one pass over all pools.
+
+Earlier opening first, then the order in the file. A window that would pass its pool's nodes, its period's
+budget or its owner's part of that is refused whole and holds neither. One lease at a time, on what the
+ledger holds, is grant's.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from heapq import heappop, heappush
+from math import lcm
+from operator import attrgetter
+from typing import NamedTuple
+
+from lamplighter.domain import zones
+from lamplighter.domain.calendar.early_opening import Stay, fitted
+from lamplighter.domain.calendar.occurrences import Code, PlannedWindow, SkippedWindow
+from lamplighter.domain.leases import warm_up
+from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab
+
+SECONDS_AN_HOUR = 3600
+
+
+class Admission(NamedTuple):
+    """Who was admitted, in the order of opening, and who was refused, with the reason."""
+
+    admitted: list[PlannedWindow]
+    refused: list[SkippedWindow]
+
+
+def admit(lab: Lab, windows: Iterable[PlannedWindow]) -> Admission:
+    """Admits windows as though nothing else had been spent and no lease were running."""
+    early = any(window.ready == "by" for window in lab.windows)
+    # One that opens early to be ready by its start takes its turn by its start: it pushes nobody out.
+    windows = sorted(windows, key=attrgetter("begins" if early else "opening", "order"))
+    tariff = _Tariff(lab, {window.pool for window in windows})
+    rooms = {name: _Room(pool.max_nodes) for name, pool in lab.pools.items()}
+    held: defaultdict[str, int] = defaultdict(int)
+    owned: defaultdict[tuple[str, str], int] = defaultdict(int)
+    admission = Admission([], [])
+    for window in windows:
+        room = rooms[window.pool]
+        begins = window.opening if window.ready_by is None else window.ready_by
+        taken = room.taken(begins)
+        if early:
+            window = fitted(window, lab, room.most, room.stays(begins))  # noqa: PLW2901
+        period = tariff.period(window.opening)
+        hold = tariff.hold(window)
+        limit = tariff.owners.get(window.owner)
+        if taken + window.nodes > room.most:
+            admission.refused.append(_refused(window, Code.POOL_FULL, _full(window, taken, room.most)))
+        elif held[period] + hold > tariff.budget:
+            reason = tariff.too_dear(hold, held[period], period)
+            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
+        elif limit is not None and owned[window.owner, period] + hold > limit:
+            reason = tariff.too_dear(hold, owned[window.owner, period], period, window.owner)
+            admission.refused.append(_refused(window, Code.OVER_BUDGET, reason))
+        else:
+            held[period] += hold
+            if limit is not None:
+                owned[window.owner, period] += hold
+            room.take(window)
+            if early:
+                room.remember(window)
+            admission.admitted.append(window)
+    return admission
+
+
+class _Room:
+    """The nodes of a pool, asked for by openings that only go forward in time."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._taken = 0
+        self._running: list[tuple[int, int]] = []  # closing, nodes; the next to close first
+        self._lately: list[Stay] = []
+
+    def taken(self, at: int) -> int:
+        # What runs at an opening is the most there will be until something closes: later openings come later.
+        while self._running and self._running[0][0] <= at:
+            self._taken -= heappop(self._running)[1]
+        return self._taken
+
+    def take(self, window: PlannedWindow) -> None:
+        heappush(self._running, (window.closing, window.nodes))
+        self._taken += window.nodes
+
+    def remember(self, window: PlannedWindow) -> None:
+        self._lately.append(Stay(window.opening, window.closing, window.nodes, window.window))
+
+    def stays(self, before: int) -> list[Stay]:
+        """Who had nodes lately or has them, for one that would open early before this instant."""
+        longest = int(warm_up.LONGEST.total_seconds())
+        self._lately = [stay for stay in self._lately if stay.closing > before - longest]
+        return self._lately
+
+
+class _Tariff:
+    """Money in whole numbers of one unit so small that every price and the budget are whole in it."""
+
+    def __init__(self, lab: Lab, pools: Iterable[str]) -> None:
+        prices = {name: Fraction(lab.price(name)) for name in pools}
+        budget = Fraction(lab.guard.budget.amount)
+        owners = {name: Fraction(amount) for name, amount in lab.guard.budget.owners.items()}
+        parts = (budget, *owners.values(), *prices.values())
+        self._unit = lcm(*(part.denominator for part in parts))
+        self._prices = {name: int(price * self._unit) for name, price in prices.items()}
+        self._currency = lab.guard.budget.currency
+        self._per = lab.guard.budget.period
+        self._steady = zones.steady_days(lab.time_zone)
+        self._name = cache(_PERIODS[self._per])
+        self.budget = int(budget * self._unit) * SECONDS_AN_HOUR
+        self.owners = {name: int(amount * self._unit) * SECONDS_AN_HOUR for name, amount in owners.items()}
+
+    def hold(self, window: PlannedWindow) -> int:
+        return window.nodes * (window.closing - window.opening) * self._prices[window.pool]
+
+    def period(self, opening: int) -> str:
+        return self._name(self._steady.local_day(opening))
+
+    def too_dear(self, hold: int, held: int, period: str, owner: str | None = None) -> str:
+        budget = self.budget if owner is None else self.owners[owner]
+        has = "" if owner is None else f" that {owner} has"
+        return (
+            f"it would cost {self._money(hold)}, but of the {self._money(budget)}{has}"
+            f" for the {self._per} {period} only {self._money(budget - held)} are left"
+        )
+
+    def _money(self, units: int) -> str:
+        money = Money(Fraction(units, self._unit * SECONDS_AN_HOUR), self._currency)
+        return f"{money.rounded():f} {self._currency}"
+
+
+def _day(ordinal: int) -> str:
+    return date.fromordinal(ordinal).isoformat()
+
+
+def _week(ordinal: int) -> str:
+    year, week, _ = date.fromordinal(ordinal).isocalendar()
+    return f"{year}-W{week:02}"
+
+
+def _month(ordinal: int) -> str:
+    day = date.fromordinal(ordinal)
+    return f"{day.year:04}-{day.month:02}"
+
+
+_PERIODS: dict[str, Callable[[int], str]] = {"day": _day, "week": _week, "month": _month}
+
+
+def _full(window: PlannedWindow, taken: int, most: int) -> str:
+    asked = f"{window.nodes} node" + ("s" if window.nodes > 1 else "")
+    return f"it asks for {asked}, but {taken} of the {most} of pool {window.pool} are taken as it opens"
+
+
+def _refused(window: PlannedWindow, code: Code, reason: str) -> SkippedWindow:
+    return SkippedWindow(window.window, window.pool, window.date, code, reason, window.order)

@@ -1,0 +1,217 @@
+"""What should stand in the ledger and in the schedule group for the next 36 hours, and what is missing there.
+
+Owns the comparison: planned leases to write and to take back, schedules that should exist, and what is
+due so soon that it is started at once. Windows become instants in calendar.py; granting is grant.py's.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from lamplighter.domain import zones
+from lamplighter.domain.calendar import early_opening
+from lamplighter.domain.calendar.changes import Pause, Skip
+from lamplighter.domain.calendar.course import Course
+from lamplighter.domain.calendar.occurrences import Code, PlannedWindow, SkippedWindow, expand
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.schedules.of_leases import (
+    MISSED_AFTER,
+    firing,
+    opening_now,
+    opens_at,
+    unopened,
+    wanted_schedules,
+)
+from lamplighter.domain.schedules.schedule import (
+    CLOSE_GOOD_FOR,
+    NEAREST,
+    Doors,
+    Schedule,
+    Start,
+    closing,
+    open_command,
+    open_schedule,
+)
+from lamplighter.lab.model import Lab
+
+HORIZON = timedelta(hours=36)
+STUCK_AFTER = timedelta(hours=1)
+"""A close takes at most so long; one that takes longer died, and is begun again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The windows ahead as leases-to-be, and those that do not happen."""
+
+    leases: tuple[Lease, ...]
+    skipped: tuple[SkippedWindow, ...]
+    notes: Mapping[str, str]
+    """By lease: what differs from what the lab asks, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done so that ledger and schedules are as they should be."""
+
+    write: tuple[Lease, ...]
+    take_back: tuple[Lease, ...]
+    schedules: tuple[Schedule, ...]
+    """All that should exist, whatever exists."""
+    start: tuple[Start, ...]
+    firing: tuple[str, ...] = ()
+    """Schedules that are due at this moment and go by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a lab's calendar depends on and the lab does not say."""
+
+    courses: Mapping[str, Course] = field(default_factory=dict)
+    """The course calendars that windows follow, by window."""
+    warm_ups: Mapping[str, timedelta] = field(default_factory=dict)
+    """How long pools take until their GPUs are ready, as measured."""
+    known: Mapping[str, Sequence[Lease]] = field(default_factory=dict)
+    """The leases there are, by pool: nothing opens early where they have the nodes."""
+
+
+def calendar(
+    lab: Lab,
+    terms: Mapping[str, Terms],
+    skips: Iterable[Skip],
+    begins: datetime,
+    ends: datetime,
+    *,
+    beside: Beside | None = None,
+) -> Calendar:
+    """The windows that meet [begins, ends), without those that people took out."""
+    beside = beside or Beside()
+    expansion = expand(lab, begins, ends, beside.courses, beside.warm_ups)
+    taken_out = {(skip.window, skip.date) for skip in skips}
+    leases, skipped, notes = [], list(expansion.skipped), {}
+    # Who took a date out of the calendar has said so.
+    asked = [
+        window
+        for window in expansion.windows
+        if window.pool in terms and (window.window, window.date.isoformat()) not in taken_out
+    ]
+    most = {pool: each.max_nodes for pool, each in terms.items()}
+    for window in early_opening.all_fitted(asked, lab, most, beside.known):
+        money = terms[window.pool]
+        closes = money.ends(window.opens, window.closes)
+        if closes <= window.opens:
+            skipped.append(_in_curfew(window, money))
+            continue
+        lease = Lease(
+            id=window.lease,
+            pool=window.pool,
+            nodes=window.nodes,
+            owner=window.owner,
+            source="window",
+            state=LeaseState.PLANNED,
+            opens=window.opens,
+            closes=closes,
+            hold=money.hold(window.nodes, window.opens, closes),
+            window=window.window,
+            date=window.date.isoformat(),
+            period=money.period(window.opens).key,
+            order=window.order,
+            ready_by=None if window.ready_by is None else zones.instant(window.ready_by),
+        )
+        leases.append(lease)
+        cut = () if closes == window.closes else (f"it ends at {money.until(closes)}",)
+        if window.notes or cut:
+            notes[lease.id] = "; ".join([*window.notes, *cut])
+    return Calendar(tuple(leases), tuple(skipped), notes)
+
+
+def _in_curfew(window: PlannedWindow, terms: Terms) -> SkippedWindow:
+    """`check` refuses such a window; one that a course calendar names is known only now."""
+    reason = (
+        f"it would open at {terms.clock(window.opens)}, while the curfew keeps pool {window.pool} at zero"
+    )
+    return SkippedWindow(window.window, window.pool, window.date, Code.VANISHES, reason, window.order)
+
+
+def plan(
+    wanted: Sequence[Lease],
+    known: Sequence[Lease],
+    doors: Doors,
+    now: datetime,
+    pauses: Sequence[Pause] = (),
+    *,
+    present: Collection[str] = (),
+) -> Plan:
+    """Compare the windows ahead with the leases of the ledger; both of one pool.
+
+    `present` are the names of the schedules that there are.
+    """
+    by_id = {lease.id: lease for lease in known}
+    write = [lease for lease in wanted if _is_new(lease, by_id.get(lease.id))]
+    wanted_ids = {lease.id for lease in wanted}
+    take_back = [
+        lease
+        for lease in known
+        if lease.state is LeaseState.PLANNED and lease.window is not None and lease.id not in wanted_ids
+    ]
+    gone = {lease.id for lease in take_back}
+    # A planned lease as it is wanted now, everything else as the ledger has it.
+    standing = {lease.id: lease for lease in known if lease.id not in gone and lease.state not in OVER}
+    standing |= {lease.id: lease for lease in write}
+    leases = sorted(standing.values(), key=lambda lease: (lease.opens, lease.order, lease.id))
+    return Plan(
+        tuple(write),
+        tuple(take_back),
+        tuple(shot for lease in leases for shot in wanted_schedules(lease, doors, now, pauses)),
+        tuple(start for lease in leases for start in _starts(lease, doors, now, pauses, present)),
+        tuple(name for lease in leases for name in firing(lease, doors, now, pauses)),
+    )
+
+
+def _is_new(wanted: Lease, known: Lease | None) -> bool:
+    """Whether there is no such lease yet, or a planned one that says something else."""
+    if known is None:
+        return True
+    return known.state is LeaseState.PLANNED and replace(known, because=None, by=None) != wanted
+
+
+def _starts(
+    lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause], present: Collection[str]
+) -> list[Start]:
+    """What no schedule can do any more: due within moments, or overdue because a schedule was lost."""
+    if lease.granted and lease.closes <= now:
+        return [closing(lease, doors)]
+    if lease.state is LeaseState.CLOSING and lease.closes + STUCK_AFTER <= now:
+        return [_closing_again(lease, doors, now)]
+    if not unopened(lease) or lease.closes <= now:
+        return []
+    opens = opens_at(lease, pauses, now)
+    if opens is None or opens > now + NEAREST:
+        return []
+    # What is granted is being opened already, unless nobody has come to it for long.
+    if lease.granted and now - opens <= MISSED_AFTER and not _is_kept_from_opening(lease, doors, present):
+        return []
+    return [opening_now(lease, doors, now)]
+
+
+def _is_kept_from_opening(lease: Lease, doors: Doors, present: Collection[str]) -> bool:
+    """Whether a lease that was granted for later has no schedule: a pause took it away, and is over."""
+    return lease.run == open_command(lease).id and open_schedule(lease, doors).name not in present
+
+
+def _closing_again(lease: Lease, doors: Doors, now: datetime) -> Start:
+    name = f"close-again-{lease.id}-{now:%Y%m%dT%H}"
+    command = Command(
+        id=name,
+        verb=Verb.CLOSE,
+        pool=lease.pool,
+        owner=lease.owner,
+        by="planner",
+        source="guard",
+        issued=now,
+        expires=now + CLOSE_GOOD_FOR,
+        lease=lease.id,
+        because=f"{lease.called()} began to close over an hour ago and did not come to its end",
+    )
+    return Start(doors.close_lab, name, command)

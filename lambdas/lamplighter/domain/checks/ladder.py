@@ -1,0 +1,143 @@
+"""The ladder of GPU checks: what each check runs, for how long at most, and how its output is judged.
+
+Owns what a ladder holds and its budget. The pods are checks_manifests', what is due is checks_course's, time is
+checks_budget's, and what needs no pod is checks_node's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lamplighter.domain.checks.verdicts import nvidia_smi as verdict_nvidia_smi
+from lamplighter.domain.checks.verdicts import vector_add as verdict_vector_add
+from lamplighter.domain.checks.verdicts.dcgm import dcgm
+from lamplighter.domain.checks.verdicts.nvidia_smi import nvidia_smi
+from lamplighter.domain.checks.verdicts.torch import torch_collective
+from lamplighter.domain.checks.verdicts.verdict import Verdict
+from lamplighter.domain.gpu.instance_types import GpuType
+from lamplighter.domain.pool.nodes import NodeFacts
+from lamplighter.lab.checks import Checks
+
+NAMESPACE = "lamplighter"
+LEASE_LABEL = "lamplighter/lease"
+POOL_LABEL = "lamplighter/pool"
+CHECK_LABEL = "lamplighter/check"
+SEAT_LABEL = "lamplighter/seat"
+"""One check on its node or pair: all pods of a pair share it."""
+ASKED_ANNOTATION = "lamplighter/asked"
+"""When we first asked for the pod, by our own clock: the cluster's may differ."""
+
+#: Seconds from a node's Ready to the last verdict on it, image pulls not counted.
+BUDGETS = {"smoke": 120, "standard": 480, "deep": 1800}
+#: What dcgmi's level 4 is given on top: up to two hours and a quarter.
+LEVEL_4_SECONDS = 8100
+
+MIB, GIB = 1024**2, 1024**3
+Judge = Callable[[str, int, int, GpuType], Verdict]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check. `stage`: checks of one stage are asked for together, a later stage waits for all before it."""
+
+    name: str
+    stage: int
+    image: str
+    """Its name in data/images.json."""
+    command: tuple[str, ...]
+    """[] for the image's own."""
+    seconds: int
+    """It may run for so long once it has started; what takes longer is not proven."""
+    judge: Judge
+    all_gpus: bool = True
+    """Whether it takes every GPU of the node, or one."""
+    nodes: int = 1
+    """2 for a collective between two nodes."""
+    root: bool = False
+    """Whether it runs as the image's own user, which is root; never with a privilege."""
+    whole: bool = False
+    """Whether it needs GPUs that are neither sliced by MIG nor handed out by MPS."""
+
+    def gpus(self, node: NodeFacts, kind: GpuType) -> int:
+        """How many schedulable units it asks for: on shared GPUs a unit is a part of one."""
+        shared = node.labels.get("nvidia.com/gpu.replicas", "1") != "1"
+        return kind.count if self.all_gpus and not shared and not node.sliced else 1
+
+
+def _vector_add(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:
+    del gpus, kind
+    return verdict_vector_add.vector_add(text, exit_code)
+
+
+def _smi(name: str, columns: tuple[str, ...]) -> Check:
+    command = ("nvidia-smi", f"--query-gpu={','.join(columns)}", "--format=csv")
+    return Check(name, 0, "cuda_sample", command, seconds=30, judge=nvidia_smi)
+
+
+# Its own host engine, on loopback; everything else that it writes goes to /tmp.
+_DCGM = (
+    "nv-hostengine --bind-interface 127.0.0.1 --pid /tmp/nv-hostengine.pid --log-filename /tmp/nv-hostengine.log"
+    " >/dev/null 2>&1; "
+    "for _ in 1 2 3 4 5 6 7 8 9 10; do dcgmi discovery -l >/dev/null 2>&1 && break; sleep 1; done; "
+    "exec dcgmi diag -r {level} -j{more}"
+)
+#: Level 3 with its two targeted tests cut from 120 s each.
+_SHORTENED = ' -p "targeted_stress.test_duration=30;targeted_power.test_duration=30"'
+
+
+def _dcgm(level: int, stage: int, seconds: int, more: str = "") -> Check:
+    command = ("sh", "-c", _DCGM.format(level=level, more=more))
+    return Check(
+        f"dcgm-{level}", stage, "dcgm", command, seconds=seconds, judge=dcgm, root=True, whole=level > 1
+    )
+
+
+def _collective(name: str, stage: int, seconds: int, *what: str) -> Check:
+    """`what` are the words of data/collective.py."""
+    return Check(
+        name,
+        stage,
+        "pytorch",
+        what,
+        seconds=seconds,
+        judge=torch_collective,
+        all_gpus=False,
+        nodes=2,
+        root=True,
+        whole=True,
+    )
+
+
+NVIDIA_SMI = _smi("nvidia-smi", verdict_nvidia_smi.PRESENCE)
+VECTOR_ADD = Check("vectoradd", 0, "cuda_sample", (), seconds=30, judge=_vector_add, all_gpus=False)
+GPU_HEALTH = _smi("gpu-health", verdict_nvidia_smi.HEALTH)
+DCGM_1 = _dcgm(1, 1, 120)
+DCGM_2 = _dcgm(2, 2, 300)
+ALL_REDUCE = _collective("all_reduce", 3, 240, "all_reduce", str(MIB), str(256 * MIB))
+ALL_REDUCE_1G = _collective("all_reduce", 3, 420, "all_reduce", str(MIB), str(GIB))
+ALL_GATHER = _collective("all_gather", 4, 300, "all_gather", str(MIB), str(256 * MIB))
+SUSTAINED = _collective("sustained", 5, 420, "sustained", str(256 * MIB), "300")
+DCGM_3 = _dcgm(3, 6, 1200, _SHORTENED)
+DCGM_4 = _dcgm(4, 7, LEVEL_4_SECONDS)
+
+_SMOKE = (NVIDIA_SMI, VECTOR_ADD)
+_STANDARD = (*_SMOKE, GPU_HEALTH, DCGM_1, DCGM_2)
+LADDERS: dict[str, tuple[Check, ...]] = {
+    "smoke": _SMOKE,
+    "standard": (*_STANDARD, ALL_REDUCE),
+    "deep": (*_STANDARD, ALL_REDUCE_1G, ALL_GATHER, SUSTAINED, DCGM_3),
+}
+
+
+def ladder(checks: Checks) -> tuple[Check, ...]:
+    """The checks that need pods, in the order of their stages."""
+    level_4 = (DCGM_4,) if _with_level_4(checks) else ()
+    return LADDERS[checks.ladder] + level_4
+
+
+def budget_seconds(checks: Checks) -> int:
+    """What the ladder has from a node's Ready on, pulls not counted."""
+    return BUDGETS[checks.ladder] + (LEVEL_4_SECONDS if _with_level_4(checks) else 0)
+
+
+def _with_level_4(checks: Checks) -> bool:
+    return checks.ladder == "deep" and checks.dcgm_level_4

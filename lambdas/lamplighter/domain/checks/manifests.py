@@ -1,0 +1,248 @@
+"""The check pods, and the Job and Service of a check between two nodes, as Kubernetes manifests.
+
+Nobody in particular, no privilege, on exactly the nodes meant, so that no autoscaler adds one. Creating, watching
+and removing them is the step's.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+
+from lamplighter.domain.checks.ladder import (
+    ASKED_ANNOTATION,
+    CHECK_LABEL,
+    LEASE_LABEL,
+    NAMESPACE,
+    POOL_LABEL,
+    SEAT_LABEL,
+    Check,
+)
+from lamplighter.domain.gpu.instance_types import GpuType
+from lamplighter.domain.pool.nodes import NodeFacts, Taint
+
+Manifest = dict[str, object]
+
+#: The longest that an image may be pulled; the largest of ours has 9 GB.
+PULL_SECONDS = 600
+FETCH = "fetch"
+"""The check label of a pod that only brings an image to a node."""
+AHEAD = "ahead"
+"""The same of one that does so before the node's GPUs are ready: no time of the checks is counted by it."""
+MASTER_PORT = 29500
+
+_SCALE_DOWN_SAFE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+
+
+class Errand:
+    """For which lease and pool something is asked for, and when by our own clock."""
+
+    def __init__(self, lease: str, pool: str, asked: str) -> None:
+        self.lease, self.pool, self.asked = lease, pool, asked
+
+    def metadata(self, check: str, seat: str) -> Manifest:
+        """Name, labels and annotations of whatever is created for a check."""
+        return {
+            "name": seat,
+            "namespace": NAMESPACE,
+            "labels": self.labels(check, seat),
+            "annotations": {ASKED_ANNOTATION: self.asked, **_SCALE_DOWN_SAFE},
+        }
+
+    def labels(self, check: str, seat: str) -> dict[str, str]:
+        return {LEASE_LABEL: self.lease, POOL_LABEL: self.pool, CHECK_LABEL: check, SEAT_LABEL: seat}
+
+
+def seat_name(check: str, lease: str, nodes: Iterable[str]) -> str:
+    """The same for every try, so that a check is never run twice side by side."""
+    digest = hashlib.sha256("/".join((lease, *nodes)).encode()).hexdigest()[:10]
+    return f"{check.replace('_', '-')}-{digest}"
+
+
+def pod(check: Check, errand: Errand, seat: str, node: NodeFacts, kind: GpuType) -> Manifest:
+    """The pod that runs the check on exactly this node."""
+    container = _container(check, node, check.gpus(node, kind))
+    if check.command:
+        container["command"] = list(check.command)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": errand.metadata(check.name, seat),
+        "spec": _spec([node], container, check.seconds),
+    }
+
+
+def fetch(image: str, errand: Errand, seat: str, node: NodeFacts) -> Manifest:
+    """A pod that takes no GPU and does nothing: afterwards the image is on the node."""
+    return _bringing(image, errand.metadata(FETCH, seat), node)
+
+
+def ahead(image: str, errand: Errand, seat: str, node: NodeFacts) -> Manifest:
+    """The same for a node whose GPUs are not ready."""
+    return _bringing(image, errand.metadata(AHEAD, seat), node)
+
+
+def _bringing(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
+    container: Manifest = {
+        "name": "check",
+        "image": image_of(image),
+        "command": ["true"],
+        # An NVIDIA image asks for every GPU where the runtime lets it.
+        "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
+        "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
+        "securityContext": _unprivileged(root=False),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": _spec([node], container, 0),
+    }
+
+
+def job(check: Check, errand: Errand, seat: str, nodes: Sequence[NodeFacts]) -> Manifest:
+    """An Indexed Job of two ranks on two nodes, which meet by name through the Service; no MPI."""
+    container = _container(check, nodes[0], 1)
+    container["command"] = ["sh", "-c", _torchrun(seat, check.command)]
+    container["env"] = [
+        *_list(container["env"]),
+        {"name": "COLLECTIVE", "value": _collective()},
+        {"name": "NCCL_SOCKET_IFNAME", "value": "eth0"},
+        {"name": "NCCL_DEBUG", "value": "INFO"},
+    ]
+    apart = {
+        "labelSelector": {"matchLabels": {SEAT_LABEL: seat}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    spec = _spec(nodes, container, check.seconds)
+    spec["affinity"] = {
+        **_exactly([node.name for node in nodes]),
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]},
+    }
+    spec["subdomain"] = seat
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": errand.metadata(check.name, seat),
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": len(nodes),
+            "parallelism": len(nodes),
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": check.seconds + PULL_SECONDS,
+            # For the case that nobody is left to clean up.
+            "ttlSecondsAfterFinished": 3600,
+            "template": {
+                "metadata": {
+                    "labels": errand.labels(check.name, seat),
+                    "annotations": {ASKED_ANNOTATION: errand.asked, **_SCALE_DOWN_SAFE},
+                },
+                "spec": spec,
+            },
+        },
+    }
+
+
+def service(check: Check, errand: Errand, seat: str) -> Manifest:
+    """Headless: gives each rank a name, also before it is ready."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": errand.metadata(check.name, seat),
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {SEAT_LABEL: seat},
+            "ports": [{"name": "master", "port": MASTER_PORT}],
+        },
+    }
+
+
+@cache
+def image_of(name: str) -> str:
+    """An image by its name in data/images.json."""
+    text = files("lamplighter.data").joinpath("images.json").read_text("utf-8")
+    return str(json.loads(text)["images"][name]["image"])
+
+
+def _torchrun(seat: str, words: Sequence[str]) -> str:
+    return (
+        'printf %s "$COLLECTIVE" > /tmp/collective.py && exec torchrun --nnodes 2 --nproc-per-node 1'
+        f" --node-rank $JOB_COMPLETION_INDEX --master-addr {seat}-0.{seat} --master-port {MASTER_PORT}"
+        f" /tmp/collective.py {' '.join(words)}"
+    )
+
+
+@cache
+def _collective() -> str:
+    return files("lamplighter.data").joinpath("collective.py").read_text("utf-8")
+
+
+def _container(check: Check, node: NodeFacts, gpus: int) -> Manifest:
+    # Under another name where sharing renames it; the old one stays with a count of 0.
+    resource = next((name for name, count in node.allocatable.items() if count), "nvidia.com/gpu")
+    small = check.image == "cuda_sample"
+    return {
+        "name": "check",
+        "image": image_of(check.image),
+        "env": [{"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute,utility"}],
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "256Mi" if small else "1Gi", resource: str(gpus)},
+            "limits": {"memory": "1Gi" if small else "8Gi", resource: str(gpus)},
+        },
+        "securityContext": _unprivileged(root=check.root),
+    }
+
+
+def _unprivileged(*, root: bool) -> Manifest:
+    nobody: Manifest = {} if root else {"runAsNonRoot": True, "runAsUser": 65532}
+    return {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        **nobody,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def _spec(nodes: Sequence[NodeFacts], container: Manifest, seconds: int) -> Manifest:
+    # What Kubernetes itself puts on a node in trouble is not tolerated.
+    taints = sorted(
+        {taint for node in nodes for taint in node.taints if not taint.key.startswith("node.kubernetes.io/")},
+        key=str,
+    )
+    return {
+        "restartPolicy": "Never",
+        # Counts from the pod's start, pulls included, so it is only the last resort where nobody looks after the
+        # pod any more: the step itself ends what runs for too long, by the container's own start.
+        "activeDeadlineSeconds": seconds + PULL_SECONDS,
+        "terminationGracePeriodSeconds": 0,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        # By the scheduler, so that checks queue for the GPU; by name, so that no autoscaler adds a node.
+        "affinity": _exactly([node.name for node in nodes]),
+        "tolerations": [_tolerated(taint) for taint in taints],
+        "containers": [container],
+    }
+
+
+def _exactly(names: Sequence[str]) -> Manifest:
+    """One term a node: the API server takes a single name in each."""
+    terms = [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]} for name in names
+    ]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"nodeAffinity": required}
+
+
+def _tolerated(taint: Taint) -> Manifest:
+    found: Manifest = {"key": taint.key, "effect": taint.effect}
+    return (
+        {**found, "operator": "Equal", "value": taint.value}
+        if taint.value
+        else {**found, "operator": "Exists"}
+    )
+
+
+def _list(found: object) -> list[object]:
+    return found if isinstance(found, list) else []

@@ -1,0 +1,224 @@
+"""What a person asks for at the lab's own address: the body that is sent there, read into a command.
+
+The body says what is wanted and never who wants it: that is AWS's word. Whose leases a person may touch follows
+from the address that AWS let them in by, `own` or `lab`.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+from lamplighter.domain import instant
+from lamplighter.domain.commands import orders
+from lamplighter.domain.commands.caller import Caller
+from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Verb
+from lamplighter.domain.experiments.run import ExperimentRun
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.errors import BadInput, Refused
+
+OWN, LAB = "own", "lab"
+MOST_BYTES = 16 * 1024
+LONGEST_TEXT = 500
+LONGEST_NAME = 100
+MOST_NODES = 100
+LONGEST = timedelta(days=366)
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+"""Instants that can be reckoned with in every zone."""
+
+_UNTIL = ("closes", "for_seconds")
+#: What each verb takes, beside `verb`, `pool` and `token`.
+_TAKES: Mapping[Verb, tuple[str, ...]] = {
+    Verb.OPEN: ("nodes", "opens", *_UNTIL, "because", "add", "owner"),
+    Verb.EXTEND: ("lease", *_UNTIL, "because"),
+    Verb.CLOSE: ("lease",),
+    Verb.KEEP: ("lease", "because"),
+    Verb.SKIP: ("window", "date", "because"),
+    Verb.UNSKIP: ("window", "date", "because"),
+    Verb.PAUSE: (*_UNTIL, "because"),
+    Verb.RESUME: ("because",),
+    Verb.ARM: ("because",),
+    Verb.WATCH: ("because",),
+    Verb.ACK: ("because",),
+    Verb.EXPERIMENT: ("experiment", "lease", "because"),
+    Verb.RESTORE: ("experiment", "lease"),
+}
+_OF_A_LEASE = frozenset({Verb.EXTEND, Verb.CLOSE, Verb.KEEP})
+_ROUTES = {
+    "OpenLab": "open",
+    "ExtendLease": "extend",
+    "CloseLab": "close",
+    "Experiment": "experiment",
+    orders.CHANGES: "change",
+}
+PATHS = tuple(f"{authority}/{way}" for authority in (OWN, LAB) for way in _ROUTES.values())
+
+
+def route(verb: Verb) -> str:
+    """The last part of the address that takes the verb."""
+    return _ROUTES[orders.workflow(verb)]
+
+
+def document(command: Command, token: str) -> dict[str, object]:
+    """What is sent for a command; the same token means the same command, however often it is sent."""
+    said = command.to_json()
+    keys = ["verb", "pool", *_TAKES[command.verb]]
+    return {key: said[key] for key in keys if said[key] not in (None, False)} | {"token": token}
+
+
+def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
+    """The command that the body asks for, in the caller's name.
+
+    `path` is `own` or `lab` and a route, as `own/open`. Raises BadInput naming the key that is wrong, and
+    Refused where only the lab's own people may ask for it.
+    """
+    if not isinstance(body, Mapping):
+        raise BadInput('body: must be a JSON object like {"verb": "open", "pool": "gpu", "token": "…"}')
+    authority, _, way = path.partition("/")
+    verb = _verb(body, way)
+    _only_known(body, verb)
+    token = _text(body, "token", LONGEST_NAME)
+    pool = _text(body, "pool", LONGEST_NAME)
+    if token is None or pool is None:
+        raise BadInput(f"{'pool' if token else 'token'}: is missing, it must be text")
+    if (pool == WHOLE_LAB) != (verb in CHANGES_TO_THE_CALENDAR):
+        raise BadInput(
+            f"pool: {verb.value} takes {'a pool' if pool == WHOLE_LAB else repr(WHOLE_LAB)}, not {pool[:80]!r}"
+        )
+    given = replace(
+        orders.order(verb, pool, command_id=_id(verb, token, caller), by=caller.name, source="cli", now=now),
+        nodes=_nodes(body),
+        opens=_instant(body, "opens"),
+        closes=_instant(body, "closes"),
+        lasting=_lasting(body),
+        lease=_text(body, "lease", LONGEST_NAME),
+        window=_text(body, "window", LONGEST_NAME),
+        date=_date(body),
+        because=_text(body, "because", LONGEST_TEXT),
+        experiment=_text(body, "experiment", LONGEST_NAME),
+        add=_flag(body, "add"),
+        for_lab=authority == LAB,
+    )
+    owner = _text(body, "owner", LONGEST_NAME)
+    if authority != LAB:
+        _of_ones_own(given, owner)
+    if verb is Verb.CLOSE:
+        given = replace(given, because=f"{given.by} closed {'it' if given.lease else f'all of pool {pool}'}")
+    return replace(given, owner=owner or given.owner)
+
+
+def restoring(command: Command, run: ExperimentRun) -> Command:
+    """The command to restore with the run that is meant: where it is, its run says."""
+    return replace(command, experiment=run.id, pool=run.pool, lease=run.lease)
+
+
+def about(command: Command, lease: Lease | None, run: ExperimentRun | None = None) -> Command:
+    """The command with what the lease that it names says. Raises Refused where that is somebody else's."""
+    if command.verb in _OF_A_LEASE and command.lease is not None:
+        if lease is None:
+            raise BadInput(f"lease: pool {command.pool} has no lease '{command.lease[:80]}'")
+        if not command.for_lab and not lease.is_of(command.by):
+            raise Refused(
+                f"{lease.called()} is {lease.owner}'s, and you may {command.verb.value} your own: ask them, or "
+                "somebody who runs the lab"
+            )
+        return replace(command, owner=lease.owner)
+    if command.verb is Verb.RESTORE and not command.for_lab:
+        mine = run is not None and (run.by == command.by or (lease is not None and lease.is_of(command.by)))
+        if not mine:
+            raise Refused(
+                "only who runs an experiment, the owner of its lease or who runs the lab may restore it"
+            )
+    return command
+
+
+def _of_ones_own(command: Command, owner: str | None) -> None:
+    if owner not in {None, command.by}:
+        raise Refused(f"owner: you open for yourself; that {owner} answers for it, who runs the lab may say")
+    if command.verb is Verb.KEEP:
+        return
+    if route(command.verb) == "change":
+        raise Refused(f"{command.verb.value} is felt by everybody in the lab: ask somebody who runs it")
+    if command.verb is Verb.CLOSE and command.lease is None:
+        raise Refused(f"all of pool {command.pool} is not one person's: name the lease that is yours")
+
+
+def _id(verb: Verb, token: str, caller: Caller) -> str:
+    """Nobody's command has the id of another person's."""
+    return f"cli-{verb.value}-{hashlib.sha256(f'{caller.arn} {token}'.encode()).hexdigest()[:16]}"
+
+
+def _verb(body: Mapping[str, object], way: str) -> Verb:
+    found = body.get("verb")
+    known = [verb.value for verb in Verb if route(verb) == way]
+    if not isinstance(found, str) or found not in known:
+        raise BadInput(f"verb: {str(found)[:80]!r} is none of {', '.join(known)}")
+    return Verb(found)
+
+
+def _only_known(body: Mapping[str, object], verb: Verb) -> None:
+    takes = ("verb", "pool", "token", *_TAKES[verb])
+    unknown = [key for key in body if key not in takes]
+    if unknown:
+        raise BadInput(f"{unknown[0][:80]}: {verb.value} takes {', '.join(takes)}")
+    if verb in _OF_A_LEASE - {Verb.CLOSE} and body.get("lease") is None:
+        raise BadInput(f"lease: {verb.value} needs the lease that is meant")
+
+
+def _text(body: Mapping[str, object], key: str, longest: int) -> str | None:
+    value = body.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip() or len(value) > longest or not value.isprintable():
+        raise BadInput(
+            f"{key}: must be text of 1 to {longest} characters in one line, not {str(value)[:80]!r}"
+        )
+    return value
+
+
+def _flag(body: Mapping[str, object], key: str) -> bool:
+    value = body.get(key, False)
+    if not isinstance(value, bool):
+        raise BadInput(f"{key}: must be true or false, not {str(value)[:80]!r}")
+    return value
+
+
+def _whole(body: Mapping[str, object], key: str, most: int) -> int | None:
+    value = body.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise BadInput(f"{key}: must be a whole number from 1 to {most}, not {str(value)[:80]!r}")
+    return value
+
+
+def _nodes(body: Mapping[str, object]) -> int | None:
+    return _whole(body, "nodes", MOST_NODES)
+
+
+def _lasting(body: Mapping[str, object]) -> timedelta | None:
+    seconds = _whole(body, "for_seconds", int(LONGEST.total_seconds()))
+    return None if seconds is None else timedelta(seconds=seconds)
+
+
+def _instant(body: Mapping[str, object], key: str) -> datetime | None:
+    text = _text(body, key, LONGEST_NAME)
+    if text is None:
+        return None
+    try:
+        found = instant.read(text).replace(microsecond=0)
+    except (BadInput, OverflowError) as error:
+        raise BadInput(f"{key}: must be an instant like 2026-11-20T20:00:00Z, not {text[:80]!r}") from error
+    if not _FIRST <= found < _LAST:
+        raise BadInput(f"{key}: must lie between {_FIRST.year} and {_LAST.year}, not be {text[:80]!r}")
+    return found
+
+
+def _date(body: Mapping[str, object]) -> str | None:
+    text = _text(body, "date", LONGEST_NAME)
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise BadInput(f"date: must be a date like 2026-11-20, not {text[:80]!r}") from error

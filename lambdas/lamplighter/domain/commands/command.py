@@ -1,0 +1,236 @@
+"""Commands: what a schedule, a person, an event or the guard asks of a pool, and when one is too old.
+
+Owns the document that starts a workflow, its expiry and its generation check; whether a command that
+stands is granted is decided in grant.py.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from lamplighter.domain import instant
+from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.errors import BadInput
+
+
+class Verb(StrEnum):
+    """What a command wants done with a pool, or with the lab's calendar."""
+
+    OPEN = "open"
+    CLOSE = "close"
+    EXTEND = "extend"
+    SKIP = "skip"
+    UNSKIP = "unskip"
+    PAUSE = "pause"
+    RESUME = "resume"
+    ARM = "arm"
+    WATCH = "watch"
+    ACK = "ack"
+    KEEP = "keep"
+    EXPERIMENT = "experiment"
+    RESTORE = "restore"
+
+
+CHANGES_TO_THE_CALENDAR = frozenset({Verb.SKIP, Verb.UNSKIP, Verb.PAUSE, Verb.RESUME})
+WHOLE_LAB = "*"
+"""The `pool` of a command that is about all of them; no pool has that name."""
+SOURCES = frozenset({"window", "slack", "cli", "event", "guard"})
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One order, as it was given; `generation` is the pool's when it was given, where that matters."""
+
+    id: str
+    verb: Verb
+    pool: str
+    owner: str
+    by: str
+    source: str
+    issued: datetime
+    expires: datetime
+    lease: str | None = None
+    nodes: int | None = None
+    opens: datetime | None = None
+    closes: datetime | None = None
+    lasting: timedelta | None = None
+    window: str | None = None
+    date: str | None = None
+    because: str | None = None
+    generation: int | None = None
+    add: bool = False
+    opened_by: str | None = None
+    """For a close after a failure: the open command whose lease is meant."""
+    experiment: str | None = None
+    """The experiment to run, by name; for a restore its run, by name or id, and left out whatever runs."""
+    for_lab: bool = False
+    """Given by who runs the lab, as AWS let them in: it may concern what is another's."""
+    allowance: Allowance | None = None
+    """What the giver's role lets them have; None: they have none."""
+
+    @property
+    def lease_id(self) -> str:
+        """The lease that an open command makes: the window's, or one that follows from the command alone.
+
+        The same command always means the same lease, however often it is delivered.
+        """
+        if self.lease:
+            return self.lease
+        return f"{self.source}-{hashlib.sha256(self.id.encode()).hexdigest()[:8]}"
+
+    def too_old(self, now: datetime, generation: int) -> str | None:
+        """Why this command may do nothing any more, or None while it stands."""
+        what = "the lab" if self.pool == WHOLE_LAB else f"pool {self.pool}"
+        if now >= self.expires:
+            return (
+                f"the command to {self.verb.value} {what} was good until "
+                f"{instant.clock_time(self.expires)} and came at {instant.clock_time(now)}"
+            )
+        if self.generation is not None and self.generation != generation:
+            return (
+                f"the command to {self.verb.value} {what} was given for state {self.generation}, "
+                f"and it is in {generation} by now"
+            )
+        return None
+
+    def to_json(self) -> dict[str, object]:
+        """The document that starts a workflow."""
+        return {
+            "id": self.id,
+            "verb": self.verb.value,
+            "pool": self.pool,
+            "lease": self.lease,
+            "nodes": self.nodes,
+            "opens": _written(self.opens),
+            "closes": _written(self.closes),
+            "for_seconds": None if self.lasting is None else int(self.lasting.total_seconds()),
+            "owner": self.owner,
+            "by": self.by,
+            "source": self.source,
+            "window": self.window,
+            "date": self.date,
+            "because": self.because,
+            "issued": instant.written(self.issued),
+            "expires": instant.written(self.expires),
+            "generation": self.generation,
+            "add": self.add,
+            "opened_by": self.opened_by,
+            "experiment": self.experiment,
+            "for_lab": self.for_lab,
+            "allowance": self.allowance.to_json() if self.allowance else None,
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> "Command":
+        """Reads a command; BadInput names the key that is missing or wrong."""
+        verb = _required(found, "verb")
+        if verb not in set(Verb):
+            raise BadInput(f"verb: '{verb}' is none of {', '.join(Verb)}")
+        source = _required(found, "source")
+        if source not in SOURCES:
+            raise BadInput(f"source: '{source}' is none of {', '.join(sorted(SOURCES))}")
+        seconds, allowed = _number(found, "for_seconds"), found.get("allowance")
+        return cls(
+            id=_required(found, "id"),
+            verb=Verb(verb),
+            pool=_required(found, "pool"),
+            owner=_required(found, "owner"),
+            by=_required(found, "by"),
+            source=source,
+            issued=instant.read(_required(found, "issued")),
+            expires=instant.read(_required(found, "expires")),
+            lease=_text(found, "lease"),
+            nodes=_number(found, "nodes"),
+            opens=_instant(found, "opens"),
+            closes=_instant(found, "closes"),
+            lasting=None if seconds is None else timedelta(seconds=seconds),
+            window=_text(found, "window"),
+            date=_text(found, "date"),
+            because=_text(found, "because"),
+            generation=_number(found, "generation", least=0),
+            add=found.get("add") is True,
+            opened_by=_text(found, "opened_by"),
+            experiment=_text(found, "experiment"),
+            for_lab=found.get("for_lab") is True,
+            allowance=Allowance.from_json(allowed) if isinstance(allowed, Mapping) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The stored answer to a command; asking again gives this one again."""
+
+    command: str
+    outcome: str
+    """granted, already-open or refused; extended or refused; closing or over; what a change came to."""
+    reason: str
+    at: datetime
+    lease: str | None = None
+    """What it granted or changed: what undoes the command ends that lease."""
+    earliest: datetime | None = None
+    about: str | None = None
+    """A lease that the answer is about and that is none of the command's: what is open already."""
+
+    @property
+    def granted(self) -> str | None:
+        """The lease that it granted: an answer of an earlier release may name another's as its own."""
+        return self.lease if self.outcome == "granted" else None
+
+    def to_json(self) -> dict[str, object]:
+        """What the command line and Slack read back."""
+        return {
+            "command": self.command,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "at": instant.written(self.at),
+            "lease": self.lease,
+            "earliest": _written(self.earliest),
+            "about": self.about,
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> "Decision":
+        """Reads what to_json wrote."""
+        return cls(
+            command=_required(found, "command"),
+            outcome=_required(found, "outcome"),
+            reason=_required(found, "reason"),
+            at=instant.read(_required(found, "at")),
+            lease=_text(found, "lease"),
+            earliest=_instant(found, "earliest"),
+            about=_text(found, "about"),
+        )
+
+
+def _required(found: Mapping[str, object], key: str) -> str:
+    value = found.get(key)
+    if not isinstance(value, str) or not value:
+        raise BadInput(f"{key}: a command needs it, as text")
+    return value
+
+
+def _text(found: Mapping[str, object], key: str) -> str | None:
+    value = found.get(key)
+    if value is None or isinstance(value, str):
+        return value or None
+    raise BadInput(f"{key}: must be text, not {value!r}")
+
+
+def _number(found: Mapping[str, object], key: str, least: int = 1) -> int | None:
+    value = found.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadInput(f"{key}: must be a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def _instant(found: Mapping[str, object], key: str) -> datetime | None:
+    text = _text(found, key)
+    return None if text is None else instant.read(text)
+
+
+def _written(at: datetime | None) -> str | None:
+    return None if at is None else instant.written(at)

@@ -1,0 +1,73 @@
+"""What NVIDIA's device-plugin chart is told where it stands in for the GPU Operator: where to run, what to share.
+
+Pure; installing it is the cluster stack's. The chart's own words are those of version 0.18.2.
+"""
+
+from collections.abc import Iterator
+
+from lamplighter.domain.gpu.sharing import config_map, default_key, sharings
+from lamplighter.domain.json_value import JsonValue
+from lamplighter.lab.gpu_settings import over
+from lamplighter.lab.model import Lab
+from lamplighter.lab.operator import matches
+from lamplighter.lab.pools import Taint
+
+CHART = "nvidia-device-plugin"
+# The release's name, as the project's own documentation gives it.
+RELEASE = "nvdp"
+NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
+
+
+def chart_values(lab: Lab) -> dict[str, JsonValue]:
+    """The chart's Helm values: the lab's, its pools as the nodes to run on, their taints, its sharing."""
+    values = lab.device_plugin.values
+    tolerations = _tolerations(lab, values.get("tolerations"))
+    worker = _worker(values)
+    values = over(
+        values,
+        {
+            "tolerations": tolerations,
+            "nfd": {"worker": {"tolerations": _tolerations(lab, worker.get("tolerations"))}},
+        },
+    )
+    if "affinity" not in values:
+        # The chart looks for labels that NFD makes, which is off with GFD; and a pool whose image brings a
+        # plugin must not get a second one.
+        values["affinity"] = _only_on([lab.nodegroup_name(pool) for pool in pools(lab)])
+    return over(values, {"config": plugin_config(lab)}) if sharings(lab) else values
+
+
+def plugin_config(lab: Lab) -> dict[str, JsonValue]:
+    """Of the chart's values: every sharing by its key, and which one nodes have that nobody labelled."""
+    return {"map": {**config_map(lab)}, "default": default_key(lab)}
+
+
+def pools(lab: Lab) -> list[str]:
+    """The pools whose GPUs the chart announces."""
+    return [pool for pool in lab.pools if lab.gpu_stack(pool) == "device-plugin"]
+
+
+def _tolerations(lab: Lab, given: JsonValue) -> list[JsonValue]:
+    """Those given, and one for each taint of the pools that none of them tolerates."""
+    tolerations = list(given) if isinstance(given, list) else []
+    for taint in _taints(lab):
+        if not any(matches(taint, one) for one in tolerations):
+            tolerations.append({"key": taint.key, "operator": "Exists", "effect": taint.effect})
+    return tolerations
+
+
+def _taints(lab: Lab) -> Iterator[Taint]:
+    for pool in pools(lab):
+        yield from (taint for taint in lab.pools[pool].taints if taint.effect != "PreferNoSchedule")
+
+
+def _worker(values: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    discovery = values.get("nfd")
+    worker = discovery.get("worker") if isinstance(discovery, dict) else None
+    return worker if isinstance(worker, dict) else {}
+
+
+def _only_on(groups: list[str]) -> JsonValue:
+    names: list[JsonValue] = [*groups]
+    term: JsonValue = {"matchExpressions": [{"key": NODEGROUP_LABEL, "operator": "In", "values": names}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}

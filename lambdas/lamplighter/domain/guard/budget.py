@@ -1,0 +1,118 @@
+"""A budget that running leases will pass: by when, and which of them end for it. Their people are told first.
+
+Holds keep what was admitted within the budget; it is passed where something else was spent, or the
+budget was lowered, meanwhile. What runs is reckoned from what runs, not from holds.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.facts import NOTICE, PoolFacts
+from lamplighter.domain.guard.leases import warned_first
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.overdraft import Overdraft
+from lamplighter.domain.slack.person import who
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from lamplighter.domain.leases.terms import Terms
+    from lamplighter.domain.money.budget import Budget
+
+SWEEP_EVERY = timedelta(minutes=5)
+"""What would be reached before the next sweep is reached now."""
+STILL_TOLD = 2 * NOTICE
+"""What was told earlier than that was about another time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A lease that is not settled yet, as its nodes run."""
+
+    lease: Lease
+    so_far: Money
+    nodes: int
+    price_per_hour: "Decimal"
+
+    def by(self, at: datetime, now: datetime) -> Money:
+        """What it will have come to at an instant, if its nodes run to its end."""
+        lasting = max(min(at, self.lease.closes) - now, timedelta())
+        seconds = Fraction(lasting // timedelta(microseconds=1), 1_000_000) * self.nodes
+        more = Money(seconds * Fraction(self.price_per_hour) / 3600, self.so_far.currency)
+        return self.so_far + more
+
+
+def covered(leases: Iterable[Lease], terms: "Terms", budget: "Budget") -> bool:
+    """Whether what is held and spent is within the budget: then nothing that runs can pass it."""
+    from lamplighter.domain.money.spending import purses  # noqa: PLC0415 -- only where leases run
+
+    owners = {lease.owner for lease in leases if lease.period == budget.period}
+    nothing = Money.zero(terms.budget.currency)
+    return all(purse.left >= nothing for owner in owners for purse in purses(owner, terms, budget))
+
+
+def overdrafts(
+    running: Sequence[Running], terms: "Terms", budget: "Budget", now: datetime
+) -> dict[str, Overdraft]:
+    """By lease in force: when it and the others will have used up the lab's budget, or their owner's part."""
+    from lamplighter.domain.money.spending import purses  # noqa: PLC0415 -- only where holds are not covered
+
+    found: dict[str, Overdraft] = {}
+    for one in running:
+        if not one.lease.in_force(now):
+            continue
+        for purse in purses(one.lease.owner, terms, budget):
+            whole = purse.account is budget
+            sharing = [each for each in running if whole or who(each.lease.owner) == who(one.lease.owner)]
+            at = _reached(purse.limit - purse.account.spent, sharing, now)
+            if (
+                at is None
+                or at >= one.lease.closes
+                or (one.lease.id in found and found[one.lease.id].at <= at)
+            ):
+                continue
+            runs = sum((each.so_far for each in sharing), Money.zero(purse.limit.currency))
+            found[one.lease.id] = Overdraft(
+                at,
+                f"{purse.whose} is used up at {terms.clock(max(at, now))}: "
+                f"{purse.account.spent} is spent and {runs} more has run so far",
+            )
+    return found
+
+
+def reached(facts: PoolFacts) -> Iterator[Breach]:
+    """Rule: a lease whose budget is used up is warned a quarter of an hour ahead, and closed then."""
+    for lease in facts.leases:
+        overdraft = facts.overdrafts.get(lease.id)
+        if overdraft is None or not lease.in_force(facts.now):
+            continue
+        since = facts.now - STILL_TOLD
+        told = facts.last_said(Rule.BUDGET_REACHED, Action.WARN, lease.id)
+        ahead = NOTICE + SWEEP_EVERY if told is None or told < since else SWEEP_EVERY
+        if overdraft.at <= facts.now + ahead:
+            yield from warned_first(facts, Rule.BUDGET_REACHED, lease, overdraft.why, since=since)
+
+
+def _reached(limit: Money, running: Sequence[Running], now: datetime) -> datetime | None:
+    """The first instant at which these leases will have cost more than the limit; None where they end before."""
+    edges = sorted({max(each.lease.closes, now) for each in running})
+    if _cost(running, now, now) > limit:
+        return now
+    since = now
+    for edge in edges:
+        before, after = _cost(running, since, now), _cost(running, edge, now)
+        if after > limit:
+            share = (limit - before).amount / (after - before).amount
+            return since + timedelta(seconds=int((edge - since).total_seconds() * share))
+        since = edge
+    return None
+
+
+def _cost(running: Iterable[Running], at: datetime, now: datetime) -> Money:
+    costs: list[Money] = [each.by(at, now) for each in running]
+    return sum(costs[1:], costs[0])

@@ -1,0 +1,79 @@
+"""What a role lets one person have on a pool, and what they answer for there.
+
+Two commands that are given at once know nothing of each other: so a command says what its giver may have, and
+whoever writes the pool holds that against the leases of that moment.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Self
+
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.occupancy import taken_at
+from lamplighter.domain.notices.counted import write_duration
+from lamplighter.domain.slack.person import who
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Nodes at once on a pool, and a lease's whole length; None: what the pool and the guard allow."""
+
+    nodes: int | None = None
+    length: timedelta | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As a command carries it, `length` in seconds."""
+        seconds = None if self.length is None else int(self.length.total_seconds())
+        return {"nodes": self.nodes, "seconds": seconds}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> Self:
+        """Reads what to_json wrote."""
+        nodes, seconds = found.get("nodes"), found.get("seconds")
+        return cls(
+            nodes if isinstance(nodes, int) else None,
+            timedelta(seconds=seconds) if isinstance(seconds, int) else None,
+        )
+
+
+def answered_for(leases: Iterable[Lease], by: str, owner: str, opens: datetime, closes: datetime) -> int:
+    """The most nodes at once in [opens, closes) for which whoever gives a command answers.
+
+    Their own, the owner's for whom it is given, and those that they let others have.
+    """
+    giver, people = who(by), {who(by), who(owner)}
+    theirs = [
+        lease
+        for lease in leases
+        if lease.granted
+        and lease.overlaps(opens, closes)
+        and (who(lease.owner) in people or (lease.by is not None and who(lease.by) == giver))
+    ]
+    return max(
+        taken_at(theirs, at) for at in (opens, *(lease.opens for lease in theirs if lease.opens > opens))
+    )
+
+
+def refusal(
+    allowance: Allowance | None,
+    by: str,
+    lease: Lease,
+    others: Iterable[Lease],
+    *,
+    since: datetime,
+    has: int = 0,
+) -> str | None:
+    """Why `by` may not have a lease as it would be from `since` on; the nodes that it `has` it keeps."""
+    if allowance is None:
+        return None
+    nodes = answered_for(others, by, lease.owner, since, lease.closes) + lease.nodes
+    if allowance.nodes is not None and nodes > max(allowance.nodes, has):
+        return f"{by} may have {allowance.nodes} nodes at once on pool {lease.pool}, and it would be {nodes}"
+    length = lease.closes - lease.begins
+    if allowance.length is not None and length > allowance.length:
+        return (
+            f"it would last {write_duration(length)}, and {by} may have nodes for "
+            f"{write_duration(allowance.length)}"
+        )
+    return None

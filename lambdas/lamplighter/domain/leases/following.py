@@ -1,0 +1,74 @@
+"""How a running lease follows its window when a deploy or a course calendar moves the window's end.
+
+Later: as an extension, within the same bounds. Earlier: announced first, and never sooner than a quarter of
+an hour ahead. Whose end a person has moved keeps that end; a window that is gone lets its lease run on. A
+curfew that a deploy puts into a running lease ends it in the same way.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from lamplighter.domain import instant
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.terms import Terms
+
+NOTICE = timedelta(minutes=15)
+"""The least that people on a lease are told before an end that was moved nearer."""
+GOOD_FOR = timedelta(minutes=15)
+
+
+def follow(lease: Lease, ends: Mapping[str, datetime], now: datetime) -> Command | None:
+    """The command that moves a running lease to its window's new end; None where nothing moved.
+
+    `ends` has the end of every window of these days, by lease, one that has just passed included.
+    """
+    wanted = ends.get(lease.id)
+    if wanted is None or lease.asked_until is None or not lease.in_force(now):
+        return None
+    if wanted == lease.asked_until:
+        return None
+    return _move(lease, wanted, now, f"window {lease.window}", "window", "its window was moved to end")
+
+
+def curfewed(lease: Lease, terms: Terms, now: datetime) -> Command | None:
+    """The command that ends a person's running lease at a curfew it was granted without; None where none is."""
+    if lease.window is not None or not lease.in_force(now):
+        return None
+    wanted = terms.ends(now, lease.closes)
+    if not now < wanted < lease.closes:
+        return None
+    return _move(lease, wanted, now, "the curfew", "guard", "the lab has a curfew by now")
+
+
+def _move(lease: Lease, wanted: datetime, now: datetime, by: str, source: str, because: str) -> Command:  # noqa: PLR0917
+    # The generation moves with every move of the lease, so that going back is another command.
+    told = f"{lease.id} {instant.written(wanted)} {lease.generation}"
+    return Command(
+        id=f"follow-{lease.id}-{hashlib.sha256(told.encode()).hexdigest()[:8]}",
+        verb=Verb.EXTEND,
+        pool=lease.pool,
+        owner=lease.owner,
+        by=by,
+        source=source,
+        issued=now,
+        expires=now + GOOD_FOR,
+        lease=lease.id,
+        closes=wanted,
+        window=lease.window,
+        date=lease.date,
+        because=because,
+    )
+
+
+def shortened(lease: Lease, wanted: datetime, terms: Terms, now: datetime) -> Lease | None:
+    """The lease with its nearer end, part of its hold free again; None where it ends before the notice is over."""
+    told = now + NOTICE
+    whole = told.replace(second=0, microsecond=0)
+    closes = max(wanted, whole if whole == told else whole + timedelta(minutes=1))
+    if closes >= lease.closes:
+        return None
+    free = terms.as_granted(lease).hold(lease.wanted, closes, lease.closes)
+    return replace(lease, closes=closes, hold=lease.hold - free, asked_until=wanted)

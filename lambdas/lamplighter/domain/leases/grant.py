@@ -1,0 +1,247 @@
+"""Whether an open command is granted: the rules, top to bottom, each refusal with its reason.
+
+Owns admission as it happens, one lease at a time, on what the ledger holds; what a whole calendar
+would get is admission.py's. Keeping the answer and moving the failsafe first are the handler's.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from lamplighter.domain.calendar.changes import Changes, paused_at, said_because
+from lamplighter.domain.calendar.curfew import KEPT_FREE
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases import allowance
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money import spending
+from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.notices.counted import write_duration
+
+FURTHEST_AHEAD = timedelta(days=366)
+LATER = timedelta(minutes=30)
+"""A planned lease that opens so much later was moved; within that, its early opening was measured anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an open command gets: granted, already-open or refused."""
+
+    outcome: str
+    reason: str
+    lease: Lease | None = None
+    earliest: datetime | None = None
+    for_now: bool = False
+    """A no that the same command may hear differently later: its lease stays as it is."""
+
+
+def as_planned(command: Command, leases: Iterable[Lease], now: datetime) -> Command:
+    """A window's command with what is planned for it by now: its schedule may be of an older plan."""
+    known = next((lease for lease in leases if lease.id == command.lease_id), None)
+    if known is None or known.state is not LeaseState.PLANNED:
+        return command
+    opens = known.opens if known.opens <= now else command.opens
+    return replace(command, opens=opens, closes=known.closes, nodes=known.nodes)
+
+
+def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
+    """The lease that an open command asks for, with what was left unsaid: 1 node, now, the usual length."""
+    # A window's opening is its plan's; nobody else opens at an instant that has passed.
+    opens = command.opens or now
+    opens = (opens if command.window else max(opens, now)).replace(microsecond=0)
+    closes = (command.closes or opens + (command.lasting or terms.default)).replace(microsecond=0)
+    closes = terms.ends(opens, closes) if closes > opens else closes
+    nodes = command.nodes or 1
+    return Lease(
+        id=command.lease_id,
+        pool=terms.pool,
+        nodes=nodes,
+        owner=command.owner,
+        source=command.source,
+        state=LeaseState.ADMITTED,
+        opens=opens,
+        closes=closes,
+        hold=terms.hold(nodes, opens, closes) if closes > opens else Money.zero(terms.budget.currency),
+        window=command.window,
+        date=command.date,
+        by=command.by,
+        because=command.because,
+        period=terms.period(opens).key,
+        price_per_hour=terms.price_per_hour,
+        asked_until=command.closes if command.window else None,
+    )
+
+
+def decide(
+    command: Command,
+    terms: Terms,
+    leases: Sequence[Lease],
+    budgets: Mapping[str, Budget],
+    *,
+    now: datetime,
+    generation: int,
+    changes: Changes | None = None,
+) -> Answer:
+    """The answer to an open command.
+
+    `budgets` holds the period in which it opens, and the one after it for the earliest instant; `changes`
+    is what people changed about the calendar.
+    """
+    known = next((lease for lease in leases if lease.id == command.lease_id), None)
+    changes = changes or Changes()
+    closed = _kept_closed(command, known, terms, changes, now)
+    if closed is not None:
+        # A lease that is there stays as it is, and opens when that is over.
+        stays = known is not None or command.window is not None
+        earliest = _after_the_pause(command, terms, leases, budgets, now=now, changes=changes)
+        return Answer("refused", closed, known, earliest, for_now=stays)
+    if known is not None and known.granted:
+        return _granted_before(command, known)
+    if known is not None and known.state is not LeaseState.PLANNED:
+        return Answer("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
+    too_late = command.too_old(now, generation)
+    of_a_window = command.source == "window" or command.window is not None
+    if of_a_window and (known is None or known.window != command.window):
+        too_late = f"{command.lease_id} is in the calendar no more: it was taken back"
+    if too_late:
+        return Answer("refused", too_late)
+    lease = asked_for(command, terms, now)
+    if known is not None:
+        lease = replace(lease, order=known.order, ready_by=known.ready_by)
+    # One whose nodes all stay away opens nothing for anybody.
+    running = [other for other in leases if other.in_force(lease.opens) and other.wanted]
+    if running and command.window is None and not command.add:
+        last = max(running, key=lambda other: other.closes)
+        return Answer(
+            "already-open",
+            f"pool {terms.pool} is open with {taken_at(running, lease.opens)} of {terms.max_nodes} nodes "
+            f"until {terms.clock(last.closes)}; nodes are added on request only",
+            last,
+        )
+    beyond = allowance.refusal(command.allowance, command.by, lease, leases, since=lease.opens)
+    return Answer("refused", beyond) if beyond else _judge(lease, terms, leases, budgets, now)
+
+
+def _granted_before(command: Command, known: Lease) -> Answer:
+    """The same lease again; whoever gives a command chooses what its lease's id is made of, and may find another's."""
+    if command.lease is None and command.by != (known.by or known.owner):
+        return Answer("refused", f"its lease would have the id of {known.called()}: ask again")
+    return Answer("granted", f"{known.called()} was granted before", known)
+
+
+def _kept_closed(
+    command: Command, known: Lease | None, terms: Terms, changes: Changes, now: datetime
+) -> str | None:
+    """Why it does not open yet; what runs goes on: only what has not been opened is kept closed."""
+    if known is not None and known.state is LeaseState.PLANNED and known.opens - now > LATER:
+        return f"{known.called()} was moved and opens at {terms.clock(known.opens)}"
+    if known is not None and known.ordered is not None:
+        return None
+    return changes.keeps_closed(max(command.opens or now, now), terms.clock)
+
+
+def _after_the_pause(
+    command: Command,
+    terms: Terms,
+    leases: Sequence[Lease],
+    budgets: Mapping[str, Budget],
+    *,
+    now: datetime,
+    changes: Changes,
+) -> datetime | None:
+    """When a person would get the same lease once the pause is over; None while nobody can know."""
+    pause = paused_at(changes.pauses, max(command.opens or now, now))
+    if pause is None or pause.until is None or command.window is not None:
+        return None
+    lease = asked_for(command, terms, now)
+    moved = replace(lease, opens=pause.until, closes=pause.until + (lease.closes - lease.opens))
+    moved = replace(moved, period=terms.period(moved.opens).key)
+    if moved.period not in budgets:
+        return None
+    answer = _judge(moved, terms, leases, budgets, now)
+    return pause.until if answer.outcome == "granted" else answer.earliest
+
+
+def _judge(
+    lease: Lease, terms: Terms, leases: Sequence[Lease], budgets: Mapping[str, Budget], now: datetime
+) -> Answer:
+    curfew = terms.curfew_at(lease.opens)
+    if curfew is not None:
+        free = curfew + KEPT_FREE
+        return Answer(
+            "refused",
+            f"AWS brings pool {terms.pool} to zero at {terms.clock(curfew)}, the curfew; "
+            f"nothing opens before {terms.clock(free)}",
+            earliest=free,
+        )
+    impossible = _never(lease, terms, now)
+    if impossible:
+        return Answer("refused", impossible)
+    before = others(leases, lease)
+    refusal = _full(lease, terms, before) or _too_dear(lease, terms, before, budgets)
+    if refusal:
+        return Answer("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
+    return Answer(
+        "granted",
+        f"{lease.nodes} of {terms.max_nodes} nodes until {terms.until(lease.closes)}, for {lease.owner}"
+        f"{said_because(lease.because)}; {lease.hold} is held",
+        lease,
+    )
+
+
+def _never(lease: Lease, terms: Terms, now: datetime) -> str | None:
+    """What no waiting would change."""
+    if lease.closes <= max(lease.opens, now):
+        return f"it would end at {terms.clock(lease.closes)}, and that has passed"
+    if lease.opens - now > FURTHEST_AHEAD:
+        return f"it would open at {terms.clock(lease.opens)}, and no lease is granted more than a year ahead"
+    if lease.nodes > terms.max_nodes:
+        return f"{lease.nodes} nodes were asked for, and pool {terms.pool} has at most {terms.max_nodes}"
+    # A window's length was compared on the clock on the wall when the lab was read.
+    if lease.window is None and lease.closes - lease.opens > terms.longest:
+        return (
+            f"it would last {write_duration(lease.closes - lease.opens)}, and no lease lasts longer than "
+            f"{write_duration(terms.longest)} (guard.longest_lease)"
+        )
+    return None
+
+
+def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> str | None:
+    at = crowded_at(before, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
+    if at is None:
+        return None
+    there = [other for other in before if other.opens <= at < other.closes]
+    names = " and ".join(f"{other.called()} ({other.nodes})" for other in there)
+    return (
+        f"pool {terms.pool} is full at {terms.clock(at)}: {names} and the {lease.nodes} asked for would be "
+        f"{taken_at(before, at) + lease.nodes} of {terms.max_nodes} nodes"
+    )
+
+
+def _too_dear(
+    lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, Budget]
+) -> str | None:
+    promised = (other for other in before if other.state is LeaseState.PLANNED)
+    return spending.refusal(lease, terms, budgets[lease.period], promised)
+
+
+def _earliest(
+    lease: Lease, terms: Terms, before: Sequence[Lease], budgets: Mapping[str, Budget]
+) -> datetime | None:
+    """The first instant at which the same lease would be granted, as far as is known today."""
+    length = lease.closes - lease.opens
+    candidates = {other.closes for other in before} | {terms.period(lease.opens).ends}
+    for opens in sorted(instant for instant in candidates if instant > lease.opens):
+        moved = replace(
+            lease,
+            opens=opens,
+            closes=terms.ends(opens, opens + length),
+            period=terms.period(opens).key,
+        )
+        if moved.period not in budgets or terms.curfew_at(opens):
+            continue
+        if not _full(moved, terms, before) and not _too_dear(moved, terms, before, budgets):
+            return opens
+    return None

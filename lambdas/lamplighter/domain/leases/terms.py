@@ -1,0 +1,83 @@
+"""What a lab allows on one pool: its size, its price, its budget and its longest lease, as values.
+
+Made from the lab by whoever decides; the rules that use them are in grant.py and extension.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Self
+from zoneinfo import ZoneInfo
+
+from lamplighter.domain import zones
+from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.money.money import Money, Period, cost, period_of
+from lamplighter.domain.money.price import Price
+
+if TYPE_CHECKING:
+    from lamplighter.domain.leases.lease import Lease
+    from lamplighter.lab.model import Lab
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms under which leases on a pool are granted."""
+
+    pool: str
+    max_nodes: int
+    price_per_hour: Decimal
+    budget: Money
+    per: str
+    """What the budget is for: day, week or month."""
+    zone: ZoneInfo
+    longest: timedelta
+    default: timedelta
+    curfew: Curfew | None = None
+    owners: Mapping[str, Money] = field(default_factory=dict)
+    """What single owners may have of the budget, where the lab says so."""
+
+    def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
+        """What must be set aside for so many nodes over [opens, closes)."""
+        return cost(nodes, closes - opens, self.price_per_hour, self.budget.currency)
+
+    def ends(self, opens: datetime, closes: datetime) -> datetime:
+        """When a lease over [opens, closes) ends: at the curfew, where one comes first."""
+        return self.curfew.ends(opens, closes) if self.curfew else closes
+
+    def curfew_at(self, at: datetime) -> datetime | None:
+        """The curfew that keeps the pool free at an instant, if one does."""
+        return self.curfew.at(at) if self.curfew else None
+
+    def until(self, closes: datetime) -> str:
+        """How a reason says when a lease ends."""
+        return f"{self.clock(closes)}{', the curfew' if self.curfew_at(closes) == closes else ''}"
+
+    def as_granted(self, lease: "Lease") -> Self:
+        """The terms at the price at which a lease was granted: it is held and paid for at that price."""
+        return self if lease.price_per_hour is None else replace(self, price_per_hour=lease.price_per_hour)
+
+    def period(self, at: datetime) -> Period:
+        """The budget period of a lease that opens at `at`."""
+        return period_of(at, self.per, self.zone)
+
+    def clock(self, at: datetime) -> str:
+        """How a reason names an instant: by the lab's own clock."""
+        return f"{at.astimezone(self.zone):%H:%M on %Y-%m-%d} ({self.zone.key})"
+
+
+def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
+    """The terms of a pool, at a known price or the lab's; BadInput when nobody knows what a node costs."""
+    budget, minute, zone = lab.guard.budget, lab.curfew(pool), zones.zone(lab.time_zone)
+    return Terms(
+        pool=pool,
+        max_nodes=lab.pools[pool].max_nodes,
+        price_per_hour=price.per_hour if price else lab.price(pool),
+        budget=Money.of(budget.amount, budget.currency),
+        per=budget.period,
+        zone=zone,
+        longest=lab.guard.longest_lease,
+        default=lab.guard.default_lease,
+        curfew=None if minute is None else Curfew(minute, zone),
+        owners={owner: Money.of(amount, budget.currency) for owner, amount in budget.owners.items()},
+    )

@@ -1,0 +1,163 @@
+"""How long nodes ran, and on whose account: the meter behind every cost.
+
+Owns node-time from launches and terminations, split into leased, overrun (past its lease's end, or replaced
+and not gone yet) and unleased; what it costs is the business of money, which records it came from is that of
+the adapters.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from lamplighter.domain.money.shares import Claim, shares
+from lamplighter.domain.pool.evidence import Activity, Instance
+
+# EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
+EC2_REMEMBERS = timedelta(hours=1)
+
+_INSTANCE = re.compile(r"\bi-[0-9a-f]+\b")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One node's life [started, ended); `ended` is None while it runs."""
+
+    instance: str
+    started: datetime
+    ended: datetime | None
+    member: bool = True
+    """Whether its group started it; what somebody started beside the group is no lease's."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a lease justified: `nodes` in [opens, closes), where closes is when it really ended."""
+
+    lease: str
+    nodes: int
+    opens: datetime
+    closes: datetime
+    replaced: frozenset[str] = frozenset()
+    """Instances that were changed for fresh ones: while they go they run beside its nodes, on its account."""
+    before: tuple[tuple[datetime, int], ...] = ()
+    """Up to when it was how many nodes, where that has changed since, oldest first."""
+
+    def nodes_at(self, at: datetime) -> int:
+        """How many nodes it was at an instant."""
+        return next((nodes for until, nodes in self.before if at < until), self.nodes)
+
+
+@dataclass(frozen=True)
+class Metered:
+    """Node-time by account. The three parts add up to all that ran."""
+
+    leased: Mapping[str, timedelta] = field(default_factory=dict)
+    overrun: Mapping[str, timedelta] = field(default_factory=dict)
+    unleased: timedelta = timedelta()
+
+    def of_lease(self, lease: str) -> timedelta:
+        """What a lease answers for: its own time and what ran past its end."""
+        return self.leased.get(lease, timedelta()) + self.overrun.get(lease, timedelta())
+
+    @property
+    def total(self) -> timedelta:
+        return (
+            sum(self.leased.values(), timedelta()) + sum(self.overrun.values(), timedelta()) + self.unleased
+        )
+
+
+def runs(activities: Iterable[Activity], instances: Iterable[Instance], now: datetime) -> tuple[Run, ...]:
+    """Every node's life, from the group's activities and from EC2, each filling the other's gaps."""
+    started: dict[str, datetime] = {}
+    ended: dict[str, datetime] = {}
+    for activity in activities:
+        found = _INSTANCE.search(activity.description)
+        if found is None or activity.failed:
+            continue
+        if activity.launches:
+            started[found[0]] = activity.started
+        elif activity.ended is not None:
+            ended[found[0]] = activity.ended
+    launched = set(started)
+    listed = {instance.id: instance for instance in instances}
+    for instance in listed.values():
+        started[instance.id] = instance.launched
+        if instance.ended is not None:
+            ended[instance.id] = instance.ended
+        elif instance.exists:
+            ended.pop(instance.id, None)
+    # The tag is AWS's own: nobody else can set it, and it goes with an instance that is taken out of its group.
+    members = launched | {instance.id for instance in listed.values() if instance.group is not None}
+    return tuple(
+        Run(name, start, _end(start, ended.get(name), listed.get(name), now), name in members)
+        for name, start in sorted(started.items(), key=lambda item: (item[1], item[0]))
+    )
+
+
+def _end(start: datetime, ended: datetime | None, listed: Instance | None, now: datetime) -> datetime | None:
+    if ended is not None:
+        return max(start, ended)
+    if listed is None:
+        # Gone from EC2 and no record of its end: it cannot have ended later than EC2's memory.
+        return max(start, now - EC2_REMEMBERS)
+    return None if listed.exists else max(start, now)
+
+
+def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
+    """Split the node-time of [since, until) among the grants.
+
+    At each instant the grants in force take what runs of the group, earlier opening first; what is left over is what
+    was replaced for a grant and is not gone yet, or runs past the end of the grants that ended last, as far
+    as it ran before that end; the rest is unleased.
+    """
+    edges = {since, until}
+    for run in running:
+        edges |= {run.started, run.ended or until}
+    for grant in grants:
+        edges |= {grant.opens, grant.closes, *(until for until, _ in grant.before)}
+    instants = sorted(edge for edge in edges if since <= edge <= until)
+
+    leased: dict[str, timedelta] = {}
+    overrun: dict[str, timedelta] = {}
+    unleased = timedelta()
+    for start, end in pairwise(instants):
+        length = end - start
+        there = [run for run in running if run.started <= start and (run.ended is None or start < run.ended)]
+        present = [run for run in there if run.member]
+        left = len(present)
+        claims = [
+            Claim(grant.opens, grant.lease, grant.nodes_at(start))
+            for grant in grants
+            if grant.opens <= start < grant.closes
+        ]
+        for lease, taken in shares(claims, left).items():
+            left -= taken
+            leased[lease] = leased.get(lease, timedelta()) + taken * length
+        for grant in grants:
+            taken = min(left, sum(1 for run in present if run.instance in grant.replaced))
+            left -= taken
+            overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
+        older = sorted(present, key=lambda run: run.started)
+        for grant in _ended(grants, start):
+            older = [run for run in older if run.started < grant.closes]
+            taken = min(left, grant.nodes_at(grant.closes), len(older))
+            left -= taken
+            # The youngest are counted: no grant that ended earlier can answer for a node twice.
+            older = older[: len(older) - taken]
+            overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
+        unleased += (left + len(there) - len(present)) * length
+    return Metered(_positive(leased), _positive(overrun), unleased)
+
+
+def _ended(grants: Sequence[Grant], at: datetime) -> list[Grant]:
+    return sorted(
+        (grant for grant in grants if grant.opens < grant.closes <= at),
+        key=lambda grant: (grant.closes, grant.lease),
+        reverse=True,
+    )
+
+
+def _positive(times: Mapping[str, timedelta]) -> dict[str, timedelta]:
+    return {lease: time for lease, time in times.items() if time}

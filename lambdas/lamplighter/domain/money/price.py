@@ -1,0 +1,107 @@
+"""What a node costs for an hour, where that is known from and since when; which of several sources counts.
+
+The lab's own price wins; else the fresher of what AWS's price list said last and the table shipped with us.
+A price that nobody knows refuses admission.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+from lamplighter.data import prices
+from lamplighter.domain import instant
+from lamplighter.domain.notices.counted import counted
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+FRESH_FOR = timedelta(days=1)
+_SAID_IN_HOURS = 48
+
+
+class Source(StrEnum):
+    """Where a price is known from."""
+
+    LAB = "lab"
+    PRICE_LIST = "price-list"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A node's price for an hour, in the budget's currency."""
+
+    per_hour: Decimal
+    currency: str
+    source: Source
+    at: datetime | None = None
+    """When it was read; None for the lab's own."""
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether the price list should be asked again."""
+        return self.at is None or now - self.at >= FRESH_FOR
+
+    def said(self, now: datetime) -> str:
+        """`1.237 USD an hour, from AWS's price list 3 hours ago`."""
+        cost = f"{self.per_hour:f} {self.currency} an hour"
+        match self.source:
+            case Source.LAB:
+                return f"{cost}, as the lab states"
+            case Source.PRICE_LIST:
+                return f"{cost}, from AWS's price list {_age(self.at, now)}"
+            case Source.TABLE:
+                return f"{cost}, from the table shipped with us, {_age(self.at, now)}"
+
+    def to_json(self) -> dict[str, object]:
+        """The document that the ledger keeps and `cost --json` shows."""
+        return {
+            "per_hour": format(self.per_hour, "f"),
+            "currency": self.currency,
+            "source": self.source.value,
+            "at": None if self.at is None else instant.written(self.at),
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, object]) -> Self:
+        """Reads what to_json wrote."""
+        at = found.get("at")
+        return cls(
+            Decimal(str(found["per_hour"])),
+            str(found["currency"]),
+            Source(str(found["source"])),
+            None if at is None else instant.read(str(at)),
+        )
+
+
+def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
+    """The price of a pool's node that counts: `kept` is what the price list said last, if ever."""
+    currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
+    stated = lab.pools[pool].price_per_hour
+    if stated is not None:
+        return Price(stated, currency, Source.LAB)
+    if kept is not None and kept.currency != currency:
+        kept = None
+    shipped = prices.on_demand(lab.region, kind, currency)
+    read = datetime.combine(prices.read_on(), time(), UTC)
+    return best(None, kept, None if shipped is None else Price(shipped, currency, Source.TABLE, read))
+
+
+def best(stated: Price | None, kept: Price | None, table: Price | None) -> Price | None:
+    """The price that counts, or None where nobody knows one."""
+    if stated is not None:
+        return stated
+    known = [price for price in (kept, table) if price is not None]
+    return max(known, key=lambda price: price.at.timestamp() if price.at else 0.0, default=None)
+
+
+def _age(at: datetime | None, now: datetime) -> str:
+    if at is None:
+        return "at an unknown time"
+    hours = max(now - at, timedelta()) // timedelta(hours=1)
+    if hours < 1:
+        return "less than an hour ago"
+    number, unit = (hours, "hour") if hours < _SAID_IN_HOURS else (hours // 24, "day")
+    return f"{counted(number, unit)} ago"

@@ -1,0 +1,110 @@
+"""The receipt: what a closed lease leaves, in the contract's words.
+
+Puts together what is known; metering, proving and keeping are others'.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from lamplighter.domain import instant
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.metering import Run
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.money.node_time import NodeTime
+
+Proof = Mapping[str, object]
+
+
+def receipt(
+    lease: Lease,
+    verdicts: Sequence[Mapping[str, object]],
+    proof: Proof,
+    findings: Sequence[Mapping[str, object]] = (),
+) -> dict[str, object]:
+    """The receipt of a lease that is closed and settled; `findings` are the causes that were found meanwhile."""
+    return {
+        "lease": lease.id,
+        "pool": lease.pool,
+        "owner": lease.owner,
+        "source": lease.source,
+        "opened": instant.written(lease.opens),
+        "closed": instant.written(lease.closed or lease.closes),
+        "nodes": lease.nodes,
+        "node_seconds": lease.node_seconds or 0,
+        "minutes_to_ready": _minutes(lease.opens, lease.ready),
+        "verdicts": [_verdict(verdict) for verdict in verdicts],
+        "findings": [dict(finding) for finding in findings],
+        "cost": (lease.cost or Money.zero(lease.hold.currency)).to_json(),
+        "overrun": _overrun(lease),
+        "replaced": list(lease.replaced),
+        "proof_of_zero": proof_of_zero(proof),
+        "window": lease.window,
+        "by": lease.by,
+        "because": lease.because,
+    }
+
+
+def named(pool: str, receipts: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Which receipts a close kept, as its workflow carries it: whole they are in the ledger."""
+    told = [
+        {key: receipt.get(key) for key in ("lease", "closed", "node_seconds", "cost")} for receipt in receipts
+    ]
+    first = told[0] if told else {"lease": None}
+    return {**first, "pool": pool, "also": told[1:]}
+
+
+def node_lives(lease: Lease, lives: Sequence[Run]) -> list[dict[str, object]]:
+    """When each node ran that ran while the lease did, as AWS records it; others' nodes beside it included."""
+    closed = lease.closed or lease.closes
+    return [
+        {
+            "instance": life.instance,
+            "from": instant.written(life.started),
+            "to": instant.written(life.ended) if life.ended else None,
+        }
+        for life in sorted(lives, key=lambda life: life.started)
+        if life.started < closed and (life.ended is None or life.ended > lease.opens)
+    ]
+
+
+def unleased_receipt(pool: str, closed: datetime, ran: NodeTime, proof: Proof) -> dict[str, object]:
+    """What a close leaves when nodes ran that no lease justified, or past one that was closed before."""
+    return {
+        "lease": None,
+        "pool": pool,
+        "owner": None,
+        "source": "guard",
+        "opened": None,
+        "closed": instant.written(closed),
+        "nodes": 0,
+        "node_seconds": ran.seconds,
+        "minutes_to_ready": None,
+        "verdicts": [],
+        "cost": ran.cost.to_json(),
+        "proof_of_zero": proof_of_zero(proof),
+    }
+
+
+def proof_of_zero(proof: Proof) -> dict[str, object]:
+    """When nothing was left, as it was read; with other leases in force, what they justified."""
+    return {
+        "at": proof.get("at"),
+        "desired": proof.get("desired", 0),
+        "instances": proof.get("instances", []),
+        "kubernetes_nodes": proof.get("kubernetes_nodes", []),
+    }
+
+
+def _overrun(lease: Lease) -> dict[str, object] | None:
+    """Of its node-seconds and cost: what ran past its end, or beside its nodes; None where nothing did."""
+    past = lease.overrun
+    return None if past is None else {"node_seconds": past.seconds, "cost": past.cost.to_json()}
+
+
+def _minutes(opens: datetime, ready: datetime | None) -> float | None:
+    return None if ready is None else round((ready - opens).total_seconds() / 60, 1)
+
+
+def _verdict(verdict: Mapping[str, object]) -> dict[str, object]:
+    told = {key: verdict.get(key) for key in ("check", "node", "verdict", "reason", "measurements")}
+    return told | {key: verdict[key] for key in ("seconds", "pull_seconds") if key in verdict}

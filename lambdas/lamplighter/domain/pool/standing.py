@@ -1,0 +1,132 @@
+"""How the pools of a lab stand at an instant: what their leases justify, and what the calendar asks for beside it.
+
+Only leases justify nodes; a window that is open by the calendar and has none in force is said, with the
+reason, and nothing follows from it here. Reasons become words when they are read.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from lamplighter.domain import instant
+from lamplighter.domain.calendar.changes import Skip, said, said_because
+from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.timetable import Timetable
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.notices.counted import counted
+from lamplighter.domain.pool.target import NOTHING, Target, target_at
+
+
+class Unmet(NamedTuple):
+    """A window that is open by the calendar without a lease in force."""
+
+    window: PlannedWindow
+    lease: Lease | None
+    """What the ledger has of it."""
+    at: datetime
+    skip: Skip | None = None
+    """Who took it out of the calendar."""
+
+    @property
+    def reason(self) -> str:
+        """Why it has no nodes, in UTC."""
+        return self.reason_by(instant.clock_time)
+
+    def reason_by(self, clock: Callable[[datetime], str]) -> str:
+        """Why it has no nodes, with instants as this clock writes them."""
+        window = self.window
+        nodes = counted(window.nodes, "node")
+        return (
+            f"window {window.window} asks for {nodes} until {clock(window.closes)} and {self._state(clock)}"
+        )
+
+    def to_json(self, clock: Callable[[datetime], str] = instant.clock_time) -> dict[str, object]:
+        """A row of `without_lease` in `status --json` and `why --json`; its reason is by this clock."""
+        window = self.window
+        return {
+            "window": window.window,
+            "date": window.date.isoformat(),
+            "nodes": window.nodes,
+            "opens": instant.written(window.opens),
+            "closes": instant.written(window.closes),
+            "reason": self.reason_by(clock),
+        }
+
+    def _state(self, clock: Callable[[datetime], str]) -> str:
+        lease = self.lease
+        if self.skip is not None:
+            return f"was skipped by {self.skip.by}{said_because(self.skip.because)}"
+        if lease is None:
+            return "has no lease: nothing has planned it yet"
+        if lease.state is LeaseState.REFUSED:
+            return f"was refused{said(lease.because)}"
+        if lease.state is LeaseState.PLANNED:
+            return "is planned, but nobody has decided on it yet"
+        if lease.granted and self.at < lease.opens:
+            return f"opens at {clock(lease.opens)}"
+        return f"was closed before its end{said(lease.because)}"
+
+
+class Standing(NamedTuple):
+    """One pool at an instant."""
+
+    target: Target
+    unmet: tuple[Unmet, ...]
+    """The windows that are open by the calendar and have no lease in force."""
+
+
+_IDLE = Standing(NOTHING, ())
+
+
+def standing(
+    windows: Sequence[PlannedWindow],
+    leases: Sequence[Lease],
+    at: datetime,
+    max_nodes: int,
+    skips: Sequence[Skip] = (),
+) -> Standing:
+    """How one pool stands; `windows` are those that the calendar has open there, whoever skipped them."""
+    return _standing(windows, leases, at, max_nodes, _by_opening(skips))
+
+
+def standings(
+    timetable: Timetable,
+    leases: Mapping[str, Sequence[Lease]],
+    most: Mapping[str, int],
+    at: datetime,
+    skips: Sequence[Skip] = (),
+) -> dict[str, Standing]:
+    """How every pool of `most`, which has their maxima, stands at an instant."""
+    open_now, skipped = timetable.open_at(at), _by_opening(skips)
+    return {
+        pool: _standing(open_now.of(pool), leases.get(pool, ()), at, max_nodes, skipped)
+        for pool, max_nodes in most.items()
+    }
+
+
+def _standing(
+    windows: Sequence[PlannedWindow],
+    leases: Sequence[Lease],
+    at: datetime,
+    max_nodes: int,
+    skipped: "_Skipped",
+) -> Standing:
+    target = target_at(leases, at, max_nodes)
+    if not windows:
+        return _IDLE if target is NOTHING else Standing(target, ())
+    met = [lease.id for lease in target.in_force]
+    unmet = [window for window in windows if window.lease not in met]
+    return Standing(target, tuple([_found(window, leases, at, skipped) for window in unmet]))
+
+
+_Skipped = Mapping[tuple[str, str], Skip]
+
+
+def _by_opening(skips: Sequence[Skip]) -> _Skipped:
+    """Who took which date of which window out of the calendar: the first of them, where there are several."""
+    return {(skip.window, skip.date): skip for skip in reversed(skips)}
+
+
+def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime, skipped: _Skipped) -> Unmet:
+    lease = next((lease for lease in leases if lease.id == window.lease), None)
+    return Unmet(window, lease, at, skipped.get((window.window, window.date.isoformat())))

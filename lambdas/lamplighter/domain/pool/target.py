@@ -1,0 +1,78 @@
+"""What a pool should have at an instant: the sum of its leases in force, bounded by its maximum.
+
+Everything that writes a size writes this whole number, never a difference; who writes it, and how,
+is decided elsewhere. The reason is put into words only when somebody reads it.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from operator import attrgetter
+from typing import NamedTuple
+
+from lamplighter.domain import instant
+from lamplighter.domain.leases.lease import GRANTED, Lease, LeaseState
+
+_BY_END = attrgetter("closes")
+
+
+class Target(NamedTuple):
+    """How many nodes are justified, by which leases, and why in words."""
+
+    nodes: int
+    in_force: tuple[Lease, ...]
+    """The leases that justify them, the first to end first."""
+
+    @property
+    def leases(self) -> tuple[str, ...]:
+        """The ids of the leases in force."""
+        return tuple(lease.id for lease in self.in_force)
+
+    @property
+    def reason(self) -> str:
+        """Why it is so many, in UTC."""
+        return self.reason_by(instant.clock_time)
+
+    def reason_by(self, clock: Callable[[datetime], str]) -> str:
+        """Why it is so many, with instants as this clock writes them."""
+        if not self.in_force:
+            return "no lease is in force, so no node is justified"
+        reason = " and ".join(
+            f"{lease.called()} justifies {lease.wanted} until {clock(lease.closes)}"
+            for lease in self.in_force
+        )
+        if self.nodes < sum(lease.wanted for lease in self.in_force):
+            reason += f"; the pool has at most {self.nodes}"
+        return reason
+
+
+NOTHING = Target(0, ())
+
+
+def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
+    """The nodes that the leases of one pool justify at `at`."""
+    # Lease.in_force, written out: this is asked for every pool at once. Most leases are still planned or over
+    # already, and states are few objects: asked first, they spare a look at instants all over the memory.
+    in_force = [lease for lease in leases if lease.state in GRANTED and lease.opens <= at < lease.closes]
+    if not in_force:
+        return NOTHING
+    if len(in_force) == 1:
+        return Target(min(in_force[0].wanted, max_nodes), (in_force[0],))
+    in_force.sort(key=_BY_END)
+    return Target(min(sum(lease.wanted for lease in in_force), max_nodes), tuple(in_force))
+
+
+def begun(leases: Iterable[Lease], own: str | None) -> list[Lease]:
+    """Without those that no run has come to yet: `own`'s run orders its nodes, and nobody else's."""
+    return [
+        lease
+        for lease in leases
+        if lease.id == own or lease.ordered is not None or lease.state is not LeaseState.ADMITTED
+    ]
+
+
+def due(leases: Iterable[Lease], at: datetime) -> list[Lease]:
+    """Planned leases whose time has come that nobody decided on yet, in order of admission."""
+    waiting = [
+        lease for lease in leases if lease.state is LeaseState.PLANNED and lease.opens <= at < lease.closes
+    ]
+    return sorted(waiting, key=lambda lease: (lease.opens, lease.order))

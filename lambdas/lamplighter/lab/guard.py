@@ -1,0 +1,89 @@
+"""The guard's settings: what may be spent, how long a lease may be, and whether it acts or only says."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from lamplighter.lab.idle import IdleAfter
+from lamplighter.lab.names import CURRENCY
+from lamplighter.lab.types import Amount, Duration, OneOrMore, Part, Start, unit
+
+Owner = Annotated[str, StringConstraints(min_length=1, max_length=80)]
+Mode = Literal["watch", "enforce"]
+Period = Literal["day", "week", "month"]
+
+
+class Budget(Part):
+    """What GPU nodes may cost in a period of the lab's time zone; 0 refuses whatever costs."""
+
+    amount: Amount = Field(
+        Decimal(120),
+        description="What may be held and spent in a period.",
+        json_schema_extra=unit("currency"),
+    )
+    currency: str = Field(
+        "USD",
+        pattern=CURRENCY,
+        description="The currency of the amount and of all prices.",
+        json_schema_extra=unit("ISO 4217 code"),
+    )
+    period: Period = Field(
+        "month", description="The period it is for, by the lab's calendar; weeks begin on Monday."
+    )
+    owners: dict[Owner, Amount] = Field(
+        default_factory=dict,
+        description="What single owners may have of the amount, in its currency and period, by name;"
+        " whoever is not named may have all of it.",
+        examples=[{"evening-class": "40"}],
+        json_schema_extra=unit("currency by owner"),
+    )
+
+
+class Guard(Part):
+    """The rules that compare leases, money and what really runs."""
+
+    budget: Budget = Field(default_factory=Budget, description="What may be spent; there is always one.")
+    longest_lease: Duration = Field(
+        timedelta(hours=8),
+        description="No lease or window is longer, by the clock on the wall.",
+        json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
+    )
+    default_lease: Duration = Field(
+        timedelta(hours=1),
+        description="What `open` grants when no time is given; never more than longest_lease.",
+        json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
+    )
+    idle_after: IdleAfter = Field(
+        timedelta(hours=1),
+        description="A lease that a person asked for is closed when no pod has held a GPU of its pool for"
+        " that long, a quarter of an hour after this was said; `lamplighter keep` keeps it.",
+        examples=["90m", "off"],
+        json_schema_extra=unit("duration such as 90m or 2h, or off"),
+    )
+    mode: Mode | None = Field(
+        None,
+        description="enforce closes what has no lease, watch only says so;"
+        " left out: enforce for a pool we create, watch for one we adopt.",
+        examples=["enforce"],
+    )
+    warnings: Annotated[list[Duration], Field(max_length=3), OneOrMore()] = Field(
+        default_factory=lambda: [timedelta(minutes=15), timedelta(minutes=5)],
+        description="How long before a lease ends people are warned, up to three times; an empty list: never.",
+        examples=[["15m", "5m"]],
+        json_schema_extra=unit("durations such as 15m"),
+    )
+    curfew: Start | None = Field(
+        None,
+        description="A time of every day, by the lab's clock, at which AWS's own schedules bring every pool"
+        " to zero; no lease runs across it, and none is granted in the ten minutes after it.",
+        examples=["04:00"],
+        json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
+    )
+
+    @model_validator(mode="after")
+    def _default_within_longest(self) -> Self:
+        if "default_lease" not in self.model_fields_set and self.default_lease > self.longest_lease:
+            object.__setattr__(self, "default_lease", self.longest_lease)
+        return self

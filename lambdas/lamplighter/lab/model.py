@@ -1,0 +1,260 @@
+"""The model of lab.yaml: every key, its default and its unit; read at synth and at run time.
+
+The default lab is the Terraform lab, value for value. Here stand the shapes; what does not fit
+together is found by lab_rules, and the file with its lines is read by labfile.
+"""
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, JsonValue, StringConstraints, model_validator
+
+from lamplighter.data import prices, regions
+from lamplighter.errors import BadInput
+from lamplighter.lab.channels import Notify, Slack
+from lamplighter.lab.checks import Checks
+from lamplighter.lab.cluster import Cluster
+from lamplighter.lab.device_plugin import DevicePlugin
+from lamplighter.lab.gpu import GpuOperator
+from lamplighter.lab.gpu_settings import GpuSettings
+from lamplighter.lab.guard import Guard, Mode
+from lamplighter.lab.names import ADMIN_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
+from lamplighter.lab.pools import Pool
+from lamplighter.lab.types import Day, OneOrMore, Part, unit
+from lamplighter.lab.windows import Window
+
+GpuStack = Literal["operator", "device-plugin", "built-in"]
+
+DEFAULT_TAGS = {"Environment": "cloudneta-lab", "Terraform": "true", "Week": "aews-5w"}
+PoolName = Annotated[str, StringConstraints(pattern=POOL_NAME)]
+CalendarFile = Annotated[str, StringConstraints(pattern=CALENDAR_FILE)]
+RoleArn = Annotated[str, StringConstraints(pattern=ADMIN_ARN)]
+
+
+class SecurityGroups(Part):
+    """The two toggles that cut NCCL off, on purpose."""
+
+    aux_vpc_allow: bool = Field(True, description="The auxiliary group lets in everything from the VPC.")
+    recommended_rules: bool = Field(
+        True,
+        description="The node group's recommended rules: webhooks, ports 1025-65535 among nodes, egress.",
+    )
+
+
+class Quotas(Part):
+    """vCPU quotas of the account, where you want them checked before anything is built."""
+
+    g_and_vt_vcpus: int | None = Field(
+        None,
+        ge=0,
+        description="Running On-Demand G and VT instances (L-DB2E81BA).",
+        examples=[8],
+        json_schema_extra=unit("vCPUs"),
+    )
+    p_vcpus: int | None = Field(
+        None,
+        ge=0,
+        description="Running On-Demand P instances (L-417A185B).",
+        examples=[96],
+        json_schema_extra=unit("vCPUs"),
+    )
+
+
+class Lab(Part):
+    """One deployment: a cluster, its pools, windows, guard and channels."""
+
+    name: str = Field(
+        pattern=LAB_NAME,
+        description="The lab's name and the beginning of every name it gives.",
+        examples=["gpu-lab"],
+    )
+    region: str = Field(
+        "ap-northeast-2", description="The AWS region.", json_schema_extra=unit("region name")
+    )
+    time_zone: str = Field(
+        "Asia/Seoul",
+        description="The zone of the budget's periods, and of windows that name none.",
+        json_schema_extra=unit("IANA name"),
+    )
+    owner: str = Field(
+        "",
+        max_length=80,
+        description="Who answers for the lab and for windows that name nobody; left out: the lab's name.",
+        examples=["platform-team"],
+    )
+    pools: dict[PoolName, Pool] = Field(
+        default_factory=lambda: {"gpu": Pool()},
+        min_length=1,
+        description="GPU capacity under guard, by name; once given, the default's pool is gone.",
+    )
+    guard: Guard = Field(default_factory=Guard, description="What may be spent, and for how long.")
+    windows: list[Window] = Field(
+        default_factory=list, description="Planned openings; without any, no GPU starts unasked."
+    )
+    calendars: dict[CalendarFile, str] | None = Field(
+        None,
+        description="The text of the calendar files that windows name, by that name; filled from the files"
+        " beside the lab, so nobody has to write it.",
+        json_schema_extra=unit("iCalendar text by file name"),
+    )
+    except_: Annotated[list[Day], OneOrMore()] = Field(
+        default_factory=list,
+        alias="except",
+        description="Start dates on which no window opens.",
+        examples=[["2026-12-25"]],
+        json_schema_extra=unit("YYYY-MM-DD"),
+    )
+    cluster: Cluster = Field(default_factory=Cluster, description="The EKS cluster, created or existing.")
+    security_groups: SecurityGroups = Field(
+        default_factory=SecurityGroups, description="The toggles of the NCCL experiment."
+    )
+    gpu_operator: GpuOperator = Field(default_factory=GpuOperator, description="The NVIDIA GPU Operator.")
+    device_plugin: DevicePlugin = Field(
+        default_factory=DevicePlugin, description="The NVIDIA device plugin by itself, without the operator."
+    )
+    gpu: GpuSettings = Field(
+        default_factory=GpuSettings,
+        description="How GPUs are offered to pods, unless a window says otherwise.",
+    )
+    checks: Checks = Field(
+        default_factory=Checks, description="What is proven of GPUs before a lease counts as open."
+    )
+    admins: list[RoleArn] = Field(
+        default_factory=list,
+        description="Who administers the cluster with kubectl, beside the deploying role.",
+        examples=[["arn:aws:iam::123456789012:role/platform"]],
+        json_schema_extra=unit("IAM role ARNs"),
+    )
+    quotas: Quotas = Field(default_factory=Quotas, description="Quotas to check max_nodes against.")
+    slack: Slack | None = Field(None, description="The Slack app; without it, no Slack stack.")
+    notify: Notify = Field(
+        default_factory=Notify, description="Who is paged and who is told, and in which language."
+    )
+    tags: dict[str, str] = Field(
+        default_factory=lambda: dict(DEFAULT_TAGS),
+        description="Tags on every resource, added to the default ones.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: object) -> object:
+        """Tags are completed key by key."""
+        if isinstance(data, dict) and isinstance(data.get("tags"), dict):
+            return {**data, "tags": {**DEFAULT_TAGS, **data["tags"]}}
+        return data
+
+    @model_validator(mode="after")
+    def _name_the_rest(self) -> Self:
+        """Two defaults follow from other keys: the zones from the region, the owner from the name."""
+        if not self.cluster.zones:
+            object.__setattr__(self.cluster, "zones", regions.zones(self.region))
+        if not self.owner:
+            object.__setattr__(self, "owner", self.name)
+        return self
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The lab that `to_json` wrote."""
+        return cls.model_validate_json(text)
+
+    def to_json(self) -> str:
+        """The normalised lab: every key with its value, but what is left to AWS."""
+        left_out = {"pools": {name: set(pool.unstated) for name, pool in self.pools.items()}}
+        return self.model_dump_json(by_alias=True, exclude_none=True, exclude=left_out)
+
+    @property
+    def cluster_name(self) -> str:
+        """The cluster's name: the existing one's, or the lab's own."""
+        return self.cluster.existing or self.name
+
+    def nodegroup_name(self, pool: str) -> str:
+        """The node group behind a pool."""
+        return self.pools[pool].existing or f"{self.name}-ng-{pool}"
+
+    def group_prefix(self, pool: str) -> str:
+        """How EKS begins the name of the Auto Scaling group behind a pool, since spring 2021.
+
+        Those made before are `eks-<uuid>`, and the lab names them (aws/containers-roadmap 1304, eksctl 3203).
+        """
+        return f"eks-{self.nodegroup_name(pool)}-"
+
+    def reaches(self, pool: str, group: str) -> bool:
+        """Whether what the lab's roles and rules may touch of a pool includes the Auto Scaling group of that name."""
+        named = self.pools[pool].auto_scaling_group
+        return group == named if named else group.startswith(self.group_prefix(pool))
+
+    def pool_of(self, window: Window) -> str:
+        """The name of the pool a window opens."""
+        return window.pool if window.pool is not None else next(iter(self.pools))
+
+    def nodes_of(self, window: Window) -> int:
+        """The nodes a window opens with."""
+        return window.nodes if window.nodes is not None else self.pools[self.pool_of(window)].max_nodes
+
+    def owner_of(self, window: Window) -> str:
+        """Who answers for a window."""
+        return window.owner or self.owner
+
+    def zone_of(self, window: Window) -> str:
+        """The IANA name of the zone in which a window is written."""
+        return window.time_zone or self.time_zone
+
+    def exceptions_of(self, window: Window) -> frozenset[date]:
+        """The start dates on which a window does not open, its own and the lab's."""
+        return frozenset(window.except_) | frozenset(self.except_)
+
+    def mode(self, pool: str) -> Mode:
+        """Whether the guard acts on a pool or only says what it would do."""
+        return self.guard.mode or ("enforce" if self.pools[pool].existing is None else "watch")
+
+    def curfew(self, pool: str) -> int | None:
+        """The minute of the day at which AWS brings the pool to zero, by the lab's clock."""
+        stated = self.pools[pool].curfew
+        return self.guard.curfew if stated is None else stated
+
+    def gpu_for(self, window: str | None) -> GpuSettings:
+        """How GPUs are offered while a window is open, or for a lease of none: the window's word over the lab's."""
+        return self.gpu.under(next((one.gpu for one in self.windows if one.name == window), None))
+
+    def gpu_overlay(self, window: str | None) -> dict[str, JsonValue]:
+        """Which fields of the ClusterPolicy a window changes while it is open; empty for a lease of none."""
+        found = next((one.gpu for one in self.windows if one.name == window), None)
+        return found.cluster_policy if found else {}
+
+    def checks_for(self, window: str | None) -> Checks:
+        """What is proven of a window's GPUs, or of a lease's of none: the window's word over the lab's."""
+        return self.checks.under(next((one.checks for one in self.windows if one.name == window), None))
+
+    def gpu_stack(self, pool: str) -> GpuStack:
+        """What announces a pool's GPUs to Kubernetes: the operator, the plugin's own chart, or what nodes bring along.
+
+        Bottlerocket's images bring a device plugin, whatever else is installed; of a pool with neither chart
+        nothing else is known (EKS Auto Mode), so its nodes are taken to bring one too.
+        """
+        if self.pools[pool].brings_plugin:
+            return "built-in"
+        if self.gpu_operator.enabled:
+            return "operator"
+        return "device-plugin" if self.device_plugin.enabled else "built-in"
+
+    def discovers(self, pool: str) -> bool:
+        """Whether GPU feature discovery labels a pool's nodes."""
+        return {
+            "operator": True,
+            "device-plugin": self.device_plugin.discovers,
+            "built-in": False,
+        }[self.gpu_stack(pool)]
+
+    def price(self, pool: str) -> Decimal:
+        """What a node of the pool costs for an hour, in the budget's currency; BadInput when unknown."""
+        stated = self.pools[pool].price_per_hour
+        if stated is not None:
+            return stated
+        known = prices.on_demand(self.region, self.pools[pool].instance_type, self.guard.budget.currency)
+        if known is None:
+            raise BadInput(
+                f"pools.{pool}.price_per_hour: no price of {self.pools[pool].instance_type or 'its nodes'} is known"
+                f" in {self.region} in {self.guard.budget.currency}, state what a node costs for an hour"
+            )
+        return known

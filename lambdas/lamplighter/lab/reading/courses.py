@@ -1,0 +1,68 @@
+"""The calendar files beside a lab: read once, where the lab is read, and carried in it from then on.
+
+Owns which files those are and what is wrong with them; what an event means is adapters.calendars', and
+addresses are read by the planner. Only the command line and synthesis come here.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path as FilePath
+
+from lamplighter.adapters.calendars.text import LARGEST, LARGEST_KEPT, CourseText, read
+from lamplighter.errors import BadInput
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.keys import Path
+
+
+def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
+    """The lab with the text of every calendar file that its windows name, and what is wrong with them."""
+    texts: dict[str, str] = {}
+    wrong: list[tuple[Path, str]] = []
+    for path, name in _named(lab):
+        if name not in texts:
+            try:
+                texts[name] = _course(lab, name, folder).text
+            except BadInput as error:
+                wrong.append((path, f"is {name}, which {error}"))
+    if sum(len(text.encode()) for text in texts.values()) > LARGEST_KEPT:
+        text = f"come to more than {LARGEST_KEPT // 1024} KiB of times together, put one at an https address"
+        wrong.append((("calendars",), text))
+    return lab.model_copy(update={"calendars": texts or None}), wrong
+
+
+def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, str]]:
+    """What of calendar files can be no window or is in doubt, with the file; nothing for files that are bad."""
+    for name in dict.fromkeys(name for _, name in _named(lab)):
+        try:
+            found = _course(lab, name, folder, again=True)
+        except BadInput:
+            continue
+        yield from ((name, said) for said in (*found.faults, *found.doubts))
+
+
+def _named(lab: Lab) -> Iterator[tuple[Path, str]]:
+    for index, window in enumerate(lab.windows):
+        if window.calendar is not None and not window.online:
+            yield ("windows", index, "calendar"), window.calendar
+
+
+def _course(lab: Lab, name: str, folder: FilePath, *, again: bool = False) -> CourseText:
+    written = None if again else (lab.calendars or {}).get(name)
+    return _read(_content(folder / name) if written is None else written.encode())
+
+
+@lru_cache(maxsize=4)
+def _read(content: bytes) -> CourseText:
+    """A lab is read, then asked what was left out of its calendars: parsing one again takes as long again."""
+    return read(content)
+
+
+def _content(path: FilePath) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise BadInput("is not beside the lab, put it there or name another") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(f"cannot be read ({reason}), put a calendar there or name another") from None

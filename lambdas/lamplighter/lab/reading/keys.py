@@ -1,0 +1,98 @@
+"""The keys of the model by path: what may stand where, and which known key is nearest to a wrong one."""
+
+import difflib
+import types
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Annotated, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from lamplighter.lab.model import Lab
+from lamplighter.lab.types import Part
+
+Path = tuple[str | int, ...]
+
+
+def bare(kind: object) -> object:
+    """A type without its constraints and without the possibility of being left out."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return bare(get_args(kind)[0])
+    if origin in (Union, types.UnionType):
+        kinds = [choice for choice in get_args(kind) if choice is not type(None)]
+        return bare(kinds[0]) if len(kinds) == 1 else kind
+    return kind
+
+
+def fields(part: type[Part]) -> dict[str, FieldInfo]:
+    """The keys of a part as lab.yaml writes them."""
+    return {field.alias or name: field for name, field in part.model_fields.items()}
+
+
+def kind_at(path: Path) -> object:
+    """The type of what stands at a path; None where nothing may."""
+    kind: object = Lab
+    for step in path:
+        kind = bare(kind)
+        if isinstance(kind, type) and issubclass(kind, Part):
+            field = fields(kind).get(str(step))
+            kind = field.annotation if field else None
+        elif get_origin(kind) is list and isinstance(step, int):
+            kind = get_args(kind)[0]
+        elif get_origin(kind) is dict and isinstance(step, str):
+            kind = get_args(kind)[1]
+        else:
+            return None
+    return bare(kind)
+
+
+def part_at(path: Path) -> type[Part] | None:
+    """The part whose keys stand at a path, or None."""
+    kind = kind_at(path)
+    return kind if isinstance(kind, type) and issubclass(kind, Part) else None
+
+
+def field_at(path: Path) -> FieldInfo | None:
+    """The field of the model that a path names; for an item of a list, the field of the list."""
+    while path and isinstance(path[-1], int):
+        path = path[:-1]
+    part = part_at(path[:-1]) if path else None
+    return fields(part).get(str(path[-1])) if part else None
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word most like a wrong one, however little it is like it."""
+    return _nearest(word, tuple(known))
+
+
+@lru_cache(maxsize=1000)
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
+    matcher = difflib.SequenceMatcher(None)
+    matcher.set_seq2(word[:80].lower())
+    best, found = -1.0, None
+    for name in known:
+        matcher.set_seq1(name.lower())
+        # The quick ratios are upper bounds; most names need no more than them.
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
+            best, found = matcher.ratio(), name
+    return found
+
+
+def nearest_key(path: Path) -> str:
+    """The known key nearest to an unknown one: beside it, or of that very name elsewhere in the lab."""
+    part = part_at(path[:-1]) or Lab
+    wrong = str(path[-1])
+    beside = nearest(wrong, list(fields(part))) or "name"
+    alike = difflib.SequenceMatcher(None, wrong.lower(), beside).ratio()
+    elsewhere = next((found for found in _places(Lab) if found.rpartition(".")[2] == wrong), None)
+    return elsewhere if elsewhere and alike < 0.8 else beside  # noqa: PLR2004 - a typo beats a namesake
+
+
+def _places(part: type[Part], above: str = "") -> Iterator[str]:
+    for key, field in fields(part).items():
+        yield f"{above}{key}"
+        kind = bare(field.annotation)
+        inner, between = (kind, "") if get_origin(kind) is None else (bare(get_args(kind)[-1]), "*.")
+        if isinstance(inner, type) and issubclass(inner, Part):
+            yield from _places(inner, f"{above}{key}.{between}")

@@ -1,0 +1,219 @@
+"""What would fail a quarter of an hour into a deploy: network, zones, images, versions, taints, quotas.
+
+Only for what we create; of an adopted cluster and its groups AWS knows better.
+"""
+
+from collections.abc import Generator, Iterator
+from ipaddress import IPv4Network, ip_network
+from string import ascii_lowercase
+
+from lamplighter.data import instance_types, versions
+from lamplighter.lab.model import Lab
+from lamplighter.lab.operator import tolerated
+from lamplighter.lab.pools import Pool
+from lamplighter.lab.reading.keys import Path, nearest
+from lamplighter.lab.rules.parts import Misfit
+from lamplighter.lab.types import shown
+
+WIDEST_NETWORK, NARROWEST_NETWORK = 16, 28
+FEWEST_ZONES = 2
+# Nothing else brings them: our clusters begin without add-ons of their own.
+NEEDED_BY_NODES = ("vpc-cni", "kube-proxy")
+IDENTITY_AGENT = "eks-pod-identity-agent"
+# Local zones and wavelength zones, whose names are longer, take no control plane.
+LETTERS = tuple(ascii_lowercase)
+
+VERSION: Path = ("cluster", "kubernetes_version")
+ZONES: Path = ("cluster", "zones")
+SYSTEM: Path = ("cluster", "system_nodes")
+OPERATOR: Path = ("gpu_operator", "version")
+
+
+def misfits(lab: Lab) -> Iterator[Misfit]:
+    """Everything about the cluster that does not fit."""
+    for name, pool in lab.pools.items():
+        yield from _pool(lab, ("pools", name), pool)
+    if lab.cluster.existing is not None:
+        return
+    yield from _zones(lab)
+    yield from _network(lab)
+    yield from _endpoint(lab)
+    for add_on in NEEDED_BY_NODES:
+        if add_on not in lab.cluster.addons:
+            said = f"leave out {add_on}, without which no node becomes ready; name it too"
+            yield Misfit(("cluster", "addons"), said)
+    if lab.cluster.workload_identity == "pod" and IDENTITY_AGENT not in lab.cluster.addons:
+        said = f"leave out {IDENTITY_AGENT}, which hands pods their rights; name it, or say workload_identity: node"
+        yield Misfit(("cluster", "addons"), said, (("cluster", "workload_identity"),))
+    yield from _system_nodes(lab)
+    if lab.gpu_operator.enabled:
+        yield from _operator(lab)
+
+
+def _zones(lab: Lab) -> Iterator[Misfit]:
+    zones = lab.cluster.zones
+    for index, zone in enumerate(zones):
+        if zone.removeprefix(lab.region) not in LETTERS:
+            text = f"is {shown(zone)}, no zone of {lab.region}; write a zone such as {lab.region}a"
+            yield Misfit((*ZONES, index), text, (("region",),))
+        elif zone in zones[:index]:
+            yield Misfit((*ZONES, index), f"is {shown(zone)} for a second time, write each zone once")
+    if len(zones) < FEWEST_ZONES:
+        yield Misfit(ZONES, f"names {len(zones)} zone, EKS needs at least {FEWEST_ZONES}")
+
+
+def _network(lab: Lab) -> Iterator[Misfit]:
+    vpc, here = lab.cluster.vpc, ("cluster", "vpc")
+    whole = yield from _block(vpc.cidr, (*here, "cidr"))
+    blocks: list[tuple[Path, IPv4Network]] = []
+    for kind, subnets in (("public_subnets", vpc.public_subnets), ("private_subnets", vpc.private_subnets)):
+        path: Path = (*here, kind)
+        if len(subnets) != len(lab.cluster.zones):
+            yield Misfit(
+                path,
+                f"names {len(subnets)} subnets for {len(lab.cluster.zones)} zones, write one a zone",
+                (ZONES,),
+            )
+        for index, text in enumerate(subnets):
+            block = yield from _block(text, (*path, index))
+            if block is None:
+                continue
+            if whole is not None and not block.subnet_of(whole):
+                said = f"is {text}, outside the VPC's {vpc.cidr}; write a block inside it"
+                yield Misfit((*path, index), said, ((*here, "cidr"),))
+            blocks.append(((*path, index), block))
+    yield from _overlaps(blocks)
+
+
+def _overlaps(blocks: list[tuple[Path, IPv4Network]]) -> Iterator[Misfit]:
+    """Blocks are nested or apart, so in the order of their addresses one overlaps the widest before it."""
+    widest: tuple[Path, IPv4Network] | None = None
+    for path, block in sorted(blocks, key=lambda one: (one[1].network_address, one[1].prefixlen)):
+        if widest is not None and block.overlaps(widest[1]):
+            where = ".".join(str(step) for step in widest[0])
+            text = f"is {block}, which overlaps {widest[1]} of {where}; write a block of its own"
+            yield Misfit(path, text, (widest[0],))
+        else:
+            widest = path, block
+
+
+def _block(text: str, path: Path) -> Generator[Misfit, None, IPv4Network | None]:
+    try:
+        block = ip_network(text)
+    except ValueError:
+        yield Misfit(path, f"is {shown(text)}, write an IPv4 block such as 192.168.0.0/16")
+        return None
+    if not isinstance(block, IPv4Network) or not WIDEST_NETWORK <= block.prefixlen <= NARROWEST_NETWORK:
+        said = f"is {shown(text)}, AWS takes IPv4 blocks from /{WIDEST_NETWORK} to /{NARROWEST_NETWORK}"
+        yield Misfit(path, said)
+        return None
+    return block
+
+
+def _endpoint(lab: Lab) -> Iterator[Misfit]:
+    if not lab.cluster.endpoint.public:
+        said = "is false, but the functions run outside the VPC and reach the cluster in no other way; write true"
+        yield Misfit(("cluster", "endpoint", "public"), said)
+
+
+def _system_nodes(lab: Lab) -> Iterator[Misfit]:
+    nodes = lab.cluster.system_nodes
+    if not nodes.min_nodes <= nodes.nodes <= nodes.max_nodes:
+        yield Misfit(
+            (*SYSTEM, "nodes"),
+            f"is {nodes.nodes}, write a number from min_nodes {nodes.min_nodes} to max_nodes {nodes.max_nodes}",
+            ((*SYSTEM, "min_nodes"), (*SYSTEM, "max_nodes")),
+        )
+    yield from _image(lab, SYSTEM, nodes.ami_type, nodes.instance_type)
+
+
+def _image(lab: Lab, path: Path, ami_type: str, instance_type: str) -> Iterator[Misfit]:
+    known = versions.ami_types()
+    image = known.get(ami_type)
+    if image is None:
+        closest = nearest(ami_type, list(known))
+        yield Misfit(
+            (*path, "ami_type"), f"is {shown(ami_type)}, no image type we know; the nearest is {closest}"
+        )
+        return
+    architecture = instance_types.architecture(instance_type)
+    if architecture is not None and architecture != image.architecture:
+        alike = [
+            name
+            for name, other in known.items()
+            if other.architecture == architecture and other.nvidia == image.nvidia
+        ]
+        yield Misfit(
+            (*path, "ami_type"),
+            f"is {ami_type} for {image.architecture}, but {instance_type} is {architecture};"
+            f" write {nearest(ami_type, alike)}",
+            ((*path, "instance_type"),),
+        )
+    version = lab.cluster.kubernetes_version
+    stated = lab.cluster.existing is None or "kubernetes_version" in lab.cluster.model_fields_set
+    if stated and not image.fit.holds(version):
+        yield Misfit(
+            (*path, "ami_type"),
+            f"is {ami_type}, which EKS has for Kubernetes {image.fit}, not for {version}; write an AL2023 type",
+            (VERSION,),
+        )
+
+
+def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
+    if pool.instance_type and instance_types.has_no_gpu(pool.instance_type):
+        said = f"is {pool.instance_type}, which has no NVIDIA GPU; write a type such as g5.xlarge"
+        yield Misfit((*path, "instance_type"), said)
+    yield from _quota(lab, path, pool)
+    if pool.existing is not None or lab.cluster.existing is not None:
+        return
+    if pool.zone_index >= len(lab.cluster.zones):
+        most = len(lab.cluster.zones) - 1
+        said = f"is {pool.zone_index}, but cluster.zones counts from 0 to {most}"
+        yield Misfit((*path, "zone_index"), said, (ZONES,))
+    yield from _image(lab, path, pool.ami_type, pool.instance_type)
+    image = versions.ami_types().get(pool.ami_type)
+    if image is not None and not image.nvidia and not _operator_brings_driver(lab):
+        said = f"is {pool.ami_type}, which has no NVIDIA driver; write AL2023_x86_64_NVIDIA or its like"
+        yield Misfit((*path, "ami_type"), said)
+    for index, taint in enumerate(pool.taints):
+        if lab.gpu_operator.enabled and not tolerated(taint, lab.gpu_operator.values):
+            yield Misfit(
+                (*path, "taints", index),
+                f"is {shown(str(taint))[1:-1]}, which the operator's pods do not tolerate;"
+                " write nvidia.com/gpu with NoSchedule, or add it to daemonsets.tolerations and"
+                " node-feature-discovery.worker.tolerations of gpu_operator.values",
+                (
+                    ("gpu_operator", "values"),
+                    *((*path, "taints", index, part) for part in ("key", "value", "effect")),
+                ),
+            )
+
+
+def _operator_brings_driver(lab: Lab) -> bool:
+    driver = lab.gpu_operator.values.get("driver")
+    return lab.gpu_operator.enabled and isinstance(driver, dict) and driver.get("enabled") is True
+
+
+def _quota(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
+    known = instance_types.gpu_type(pool.instance_type)
+    key = instance_types.quota(pool.instance_type)
+    most = getattr(lab.quotas, key) if key else None
+    if known is not None and most is not None and pool.max_nodes * known.vcpus > most:
+        fit = most // known.vcpus
+        advice = f"write at most {fit}" if fit else "not one fits, take a smaller type or raise the quota"
+        yield Misfit(
+            (*path, "max_nodes"),
+            f"is {pool.max_nodes}, which needs {pool.max_nodes * known.vcpus} vCPUs of {known.name},"
+            f" but quotas.{key} is {most}; {advice}",
+            (("quotas", str(key)), (*path, "instance_type")),
+        )
+
+
+def _operator(lab: Lab) -> Iterator[Misfit]:
+    fit = versions.operator_fit(lab.gpu_operator.version)
+    version = lab.cluster.kubernetes_version
+    if fit is not None and not fit.holds(version):
+        other = versions.operator_for(version)
+        advice = f"write {other}.x" if other else "write a Kubernetes version it supports"
+        said = f"is {lab.gpu_operator.version}, which supports Kubernetes {fit}, not {version}; {advice}"
+        yield Misfit(OPERATOR, said, (VERSION,))

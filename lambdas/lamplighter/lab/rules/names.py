@@ -1,0 +1,103 @@
+"""What AWS and Kubernetes would refuse of the words a lab gives them: tags, labels, taints, node groups.
+
+They say so halfway through a deploy; here it is said before. The form of single names is in lab_names.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from lamplighter.lab.model import Lab
+from lamplighter.lab.pools import Taint
+from lamplighter.lab.reading.keys import Path
+from lamplighter.lab.rules.parts import Misfit
+from lamplighter.lab.types import shown
+
+# 50 tags on a resource, of which some are ours.
+MOST_TAGS = 40
+LONGEST_TAG_KEY, LONGEST_TAG = 128, 256
+LONGEST_LABEL = 63
+_TAG = re.compile(r"[\w +\-=.:/@]*")
+TAG_LETTERS = "letters, digits, spaces or any of + - = . _ : / @"
+_NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+_LABEL_KEY = re.compile(rf"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?{_NAME}")
+_LABEL = re.compile(rf"({_NAME})?")
+
+
+def misfits(lab: Lab) -> Iterator[Misfit]:
+    """Every word that would be refused, and every two names that are one."""
+    yield from _tags(lab.tags)
+    yield from _node_groups(lab)
+    yield from _repeats(lab)
+    places: list[tuple[Path, Mapping[str, str], list[Taint]]] = [
+        (("pools", name), pool.labels, pool.taints)
+        for name, pool in lab.pools.items()
+        if pool.existing is None
+    ]
+    if lab.cluster.existing is None:
+        nodes = lab.cluster.system_nodes
+        places.append((("cluster", "system_nodes"), nodes.labels, nodes.taints))
+    for path, labels, taints in places:
+        for key, value in labels.items():
+            yield from _label(key, value, (*path, "labels", key))
+        for index, taint in enumerate(taints):
+            yield from _label(taint.key, taint.value, (*path, "taints", index))
+
+
+def _tags(tags: Mapping[str, str]) -> Iterator[Misfit]:
+    if len(tags) > MOST_TAGS:
+        yield Misfit(("tags",), f"are {len(tags)} with the default ones, write at most {MOST_TAGS}")
+    for key, value in tags.items():
+        path: Path = ("tags", key)
+        if key.lower().startswith(("aws:", "lamplighter:")):
+            yield Misfit(
+                path, "is kept for others' tags, begin its key with another word than aws: or lamplighter:"
+            )
+        elif not key or len(key) > LONGEST_TAG_KEY or not _TAG.fullmatch(key):
+            said = f"is no key AWS takes, write 1 to {LONGEST_TAG_KEY} {TAG_LETTERS}"
+            yield Misfit(path, said)
+        elif len(value) > LONGEST_TAG or not _TAG.fullmatch(value):
+            said = f"is {shown(value)}, write at most {LONGEST_TAG} {TAG_LETTERS}"
+            yield Misfit(path, said)
+
+
+def _node_groups(lab: Lab) -> Iterator[Misfit]:
+    """Groups of ours have roles and outputs of the same name: IAM takes gpu and GPU for one, CloudFormation g-pu."""
+    ours = lab.cluster.existing is None
+    taken = {_alike(f"{lab.name}-ng-1"): "the system nodes"} if ours else {}
+    for name, pool in lab.pools.items():
+        group = lab.nodegroup_name(name)
+        known = group if pool.existing is not None else _alike(group)
+        path: Path = ("pools", name) if pool.existing is None else ("pools", name, "existing")
+        if known in taken:
+            makes, same, advice = "makes", "but for case, - and _ that of", "give the pool another name"
+            if pool.existing is not None:
+                makes, same, advice = "names", "like", "name each group once"
+            said = f"{makes} the node group {group}, {same} {taken[known]}; {advice}"
+            yield Misfit(path, said, (("name",), ("pools", name, "existing")))
+        else:
+            taken[known] = f"pool {name}"
+
+
+def _alike(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _repeats(lab: Lab) -> Iterator[Misfit]:
+    lists: list[tuple[Path, Sequence[str]]] = [
+        (("admins",), lab.admins),
+        (("cluster", "addons"), lab.cluster.addons),
+        (("cluster", "logs"), lab.cluster.logs),
+    ]
+    for path, words in lists:
+        for index, word in enumerate(words):
+            if word in words[:index]:
+                yield Misfit((*path, index), f"is {shown(word)} for a second time, write each once")
+
+
+def _label(key: str, value: str, path: Path) -> Iterator[Misfit]:
+    form = "letters and digits, and - _ . within"
+    if not _LABEL_KEY.fullmatch(key) or len(key) > LONGEST_LABEL:
+        said = f"has the key {shown(key)}, write at most {LONGEST_LABEL} {form}, with a prefix/ or without"
+        yield Misfit(path, said)
+    if not _LABEL.fullmatch(value) or len(value) > LONGEST_LABEL:
+        yield Misfit(path, f"has the value {shown(value)}, write at most {LONGEST_LABEL} {form}")

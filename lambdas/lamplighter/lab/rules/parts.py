@@ -1,0 +1,207 @@
+"""What no single key can tell: whether the parts of a lab fit each other, and the world.
+
+Each rule says where, what is wrong and what would be right, and which paths it read, so that one
+mistake is told once. Network, images and versions are in lab_rules_cluster.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lamplighter.data import prices, regions
+from lamplighter.domain import zones
+from lamplighter.domain.notices.counted import write_duration
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.keys import Path, nearest
+from lamplighter.lab.types import shown, write_time
+from lamplighter.lab.windows import TIMES, Window
+
+EXAMPLES = {"start": "20:00", "end": "23:00"}
+LONGEST_NODEGROUP_NAME = 63
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """One thing that does not fit, at a path, found by reading some paths."""
+
+    path: Path
+    text: str
+    reads: tuple[Path, ...] = ()
+
+
+def misfits(lab: Lab) -> Iterator[Misfit]:
+    """Everything about pools, windows and money that does not fit."""
+    yield from _places(lab)
+    yield from _pools(lab)
+    yield from _guard(lab)
+    names = Counter(window.name for window in lab.windows)
+    for index, window in enumerate(lab.windows):
+        path: Path = ("windows", index)
+        if names[window.name] > 1 and any(other.name == window.name for other in lab.windows[:index]):
+            yield Misfit(
+                (*path, "name"), f"is {shown(window.name)} like a window before it, give it another name"
+            )
+        yield from _window(lab, window, path)
+        yield from _span(window, path)
+    for name, role in lab.slack.roles.items() if lab.slack else ():
+        for index, pool in enumerate(role.pools or ()):
+            if pool not in lab.pools:
+                yield no_pool(lab, ("slack", "roles", name, "pools", index), pool)
+
+
+def _places(lab: Lab) -> Iterator[Misfit]:
+    known = regions.names()
+    if lab.region not in known:
+        yield Misfit(
+            ("region",),
+            f"is {shown(lab.region)}, no AWS region we know; the nearest is {nearest(lab.region, known)}",
+        )
+    yield from _zone(lab.time_zone, ("time_zone",))
+
+
+def _zone(name: str, path: Path) -> Iterator[Misfit]:
+    if name not in zones.names():
+        closest = nearest(name, sorted(zones.names()))
+        yield Misfit(path, f"is {shown(name)}, no zone of the IANA list; write a name such as {closest}")
+
+
+def _pools(lab: Lab) -> Iterator[Misfit]:
+    for name, pool in lab.pools.items():
+        path: Path = ("pools", name)
+        if pool.existing is not None and lab.cluster.existing is None:
+            yield Misfit(
+                (*path, "existing"),
+                "names a node group, but cluster.existing names no cluster; name the cluster it is in",
+                (("cluster", "existing"),),
+            )
+        if pool.existing is None and lab.cluster.existing is not None:
+            yield Misfit(
+                path,
+                "is not adopted, but nothing is created in an existing cluster; name its node group in existing",
+                ((*path, "existing"), ("cluster", "existing")),
+            )
+        if pool.auto_scaling_group is not None and pool.existing is None:
+            yield Misfit(
+                (*path, "auto_scaling_group"),
+                "is for a node group that exists already, and EKS names that of a new one; leave it out",
+                ((*path, "existing"),),
+            )
+        group = lab.nodegroup_name(name)
+        if len(group) > LONGEST_NODEGROUP_NAME:
+            yield Misfit(
+                path,
+                f"makes the node group {group}, which is longer than {LONGEST_NODEGROUP_NAME} characters;"
+                " shorten the pool's name or the lab's",
+                (("name",),),
+            )
+        yield from _price(lab, name, path)
+
+
+def _price(lab: Lab, name: str, path: Path) -> Iterator[Misfit]:
+    pool, currency = lab.pools[name], lab.guard.budget.currency
+    if pool.price_per_hour is not None or not pool.instance_type or lab.region not in regions.names():
+        return
+    if prices.on_demand(lab.region, pool.instance_type, currency) is None:
+        yield Misfit(
+            (*path, "price_per_hour"),
+            f"is left out, and no price of {pool.instance_type} in {lab.region} in {currency} is known;"
+            ' state what a node costs for an hour, such as "1.237"',
+            ((*path, "instance_type"), ("region",), ("guard", "budget", "currency")),
+        )
+
+
+def _guard(lab: Lab) -> Iterator[Misfit]:
+    guard = lab.guard
+    if guard.default_lease > guard.longest_lease:
+        yield Misfit(
+            ("guard", "default_lease"),
+            f"is {write_duration(guard.default_lease)}, longer than longest_lease;"
+            f" write at most {write_duration(guard.longest_lease)}",
+            (("guard", "longest_lease"),),
+        )
+
+
+def no_pool(lab: Lab, path: Path, name: str) -> Misfit:
+    """That a name is of no pool, with the nearest one."""
+    known = list(lab.pools)
+    text = f"is {shown(name)}, no pool of this lab; the nearest is {nearest(name, known)}"
+    return Misfit(path, text, (("pools",), ("pools", name)))
+
+
+def _window(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
+    if window.pool is None and len(lab.pools) > 1:
+        yield Misfit(
+            (*path, "pool"),
+            f"is left out, but the lab has {len(lab.pools)} pools; write one of {', '.join(lab.pools)}",
+            (("pools",),),
+        )
+    elif window.pool is not None and window.pool not in lab.pools:
+        yield no_pool(lab, (*path, "pool"), window.pool)
+    else:
+        yield from _nodes(lab, window, path)
+    yield from _dates(window, path)
+    if window.time_zone is not None:
+        yield from _zone(window.time_zone, (*path, "time_zone"))
+    if window.timed:
+        yield from _length(lab, window, path)
+
+
+def _dates(window: Window, path: Path) -> Iterator[Misfit]:
+    """Days or dates with a start and an end, or a calendar that says all of it."""
+    if window.calendar is not None:
+        for key in ("days", "dates", *TIMES):
+            if getattr(window, key) is not None:
+                yield Misfit(
+                    (*path, key), "is given beside calendar, keep one of the two", ((*path, "calendar"),)
+                )
+        return
+    # A calendar that could not be read was meant to say when.
+    meant = (*path, "calendar")
+    for key in TIMES:
+        if getattr(window, key) is None:
+            yield Misfit((*path, key), f"is missing, write {key}: {shown(EXAMPLES[key])}", (meant,))
+    if window.days is None and window.dates is None:
+        yield Misfit(
+            path,
+            "has neither days nor dates nor a calendar, write one of them",
+            ((*path, "days"), (*path, "dates"), meant),
+        )
+    if window.days is not None and window.dates is not None:
+        yield Misfit((*path, "dates"), "is given beside days, keep one of the two", ((*path, "days"),))
+
+
+def _nodes(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
+    pool = lab.pool_of(window)
+    most = lab.pools[pool].max_nodes
+    if window.nodes is not None and most and window.nodes > most:
+        yield Misfit(
+            (*path, "nodes"),
+            f"is {window.nodes}, more than pool {pool} may have; write at most {most}",
+            ((*path, "pool"), ("pools", pool, "max_nodes")),
+        )
+
+
+def _length(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
+    times = ((*path, "start"), (*path, "end"))
+    if window.begins == window.end:
+        end = write_time(window.end)
+        yield Misfit(
+            (*path, "end"), f"is {end} like start, write when it closes; a whole day is 00:00 to 24:00", times
+        )
+    elif window.length > lab.guard.longest_lease:
+        yield Misfit(
+            (*path, "end"),
+            f"window {window.name} lasts {write_duration(window.length)}; longest_lease allows"
+            f" {write_duration(lab.guard.longest_lease)}",
+            (*times, ("guard", "longest_lease")),
+        )
+
+
+def _span(window: Window, path: Path) -> Iterator[Misfit]:
+    first, last = window.from_, window.until
+    if first is not None and last is not None and last < first:
+        yield Misfit(
+            (*path, "until"),
+            f"is {last}, before from ({first}), so window {window.name} would never open; write a later day",
+            ((*path, "from"), (*path, "until")),
+        )

@@ -1,0 +1,73 @@
+"""Whether what announces GPUs fits the lab: one plugin on a node, and settings only where something obeys them.
+
+Which settings there are is for lab_rules_gpu; whether images and versions fit, for lab_rules_cluster.
+"""
+
+from collections.abc import Iterator
+
+from lamplighter.domain.gpu.device_plugin import pools as of_the_chart
+from lamplighter.domain.gpu.sharing import sharings
+from lamplighter.lab.gpu_settings import GpuSettings
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading.keys import Path
+from lamplighter.lab.rules.parts import Misfit
+
+PLUGIN: Path = ("device_plugin", "enabled")
+OPERATOR: Path = ("gpu_operator", "enabled")
+MONITORING: Path = ("cluster", "node_monitoring")
+CONFIG: Path = ("device_plugin", "values", "config")
+
+
+def misfits(lab: Lab) -> Iterator[Misfit]:
+    """Everything about the kinds of GPU stack that does not fit."""
+    if lab.device_plugin.enabled and lab.gpu_operator.enabled:
+        yield Misfit(
+            PLUGIN,
+            "is true beside the GPU Operator, which brings a device plugin too, and a node takes one;"
+            " write gpu_operator: {enabled: false}, or leave this out",
+            (OPERATOR,),
+        )
+        return
+    if lab.device_plugin.enabled and not of_the_chart(lab):
+        yield Misfit(
+            PLUGIN,
+            "is true, but every pool's image brings a device plugin of its own; leave it out",
+            (("pools",),),
+        )
+    if lab.cluster.node_monitoring and lab.cluster.existing is not None:
+        yield Misfit(
+            MONITORING,
+            "is true, but nothing is installed in an existing cluster; add eks-node-monitoring-agent there"
+            " yourself and leave this out: where it runs, it is read",
+            (("cluster", "existing"),),
+        )
+    if "config" in lab.device_plugin.values and sharings(lab):
+        yield Misfit(
+            CONFIG, "is where share and sharing are kept; keep one of the two", (("gpu",), ("windows",))
+        )
+    yield from _settings(lab, lab.gpu, ("gpu",), list(lab.pools))
+    for index, window in enumerate(lab.windows):
+        if window.gpu is None or (window.pool is not None and window.pool not in lab.pools):
+            continue
+        pool = lab.pool_of(window)
+        yield from _settings(lab, window.gpu, ("windows", index, "gpu"), [pool])
+        if window.gpu.cluster_policy and lab.gpu_operator.enabled and lab.gpu_stack(pool) != "operator":
+            yield Misfit(
+                ("windows", index, "gpu", "cluster_policy"),
+                f"changes the GPU Operator, but the GPUs of pool {pool} come from the plugin in its image,"
+                " which does not heed it; leave it out",
+                (("pools", pool, "ami_type"),),
+            )
+
+
+def _settings(lab: Lab, said: GpuSettings, path: Path, pools: list[str]) -> Iterator[Misfit]:
+    """MPS by the chart: its daemon starts where GPU feature discovery has labelled the node, and nowhere else."""
+    if said.shared is None or said.shared.strategy != "mps" or lab.device_plugin.discovers:
+        return
+    if any(lab.gpu_stack(pool) == "device-plugin" for pool in pools):
+        yield Misfit(
+            (*path, "sharing", "strategy"),
+            "is mps, whose daemon the device-plugin chart starts only where GPU feature discovery has labelled the"
+            " node; write time-slicing, or device_plugin: {values: {gfd: {enabled: true}}}",
+            (("device_plugin", "values"),),
+        )

@@ -1,0 +1,175 @@
+"""Windows: planned periods in which a pool is open, as lab.yaml writes them.
+
+Which instants a window means is for domain.calendar; whether it can be admitted, for domain.admission.
+"""
+
+from datetime import date, timedelta
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from lamplighter.lab.checks import WindowChecks
+from lamplighter.lab.gpu_settings import GpuSettings
+from lamplighter.lab.idle import IdleAfter
+from lamplighter.lab.names import COURSE_CALENDAR, WINDOW_NAME
+from lamplighter.lab.types import MINUTES_A_DAY, Day, End, OneOrMore, Part, Start, unit
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+DAY_WORDS = {
+    **{word: (number,) for number, word in enumerate(WEEKDAYS)},
+    "daily": tuple(range(7)),
+    "weekdays": tuple(range(5)),
+    "weekends": (5, 6),
+}
+DayWord = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun", "daily", "weekdays", "weekends"]
+
+
+Ready = Literal["by", "from"]
+TIMES = ("start", "end")
+
+
+class Window(Part):
+    """A planned period in which a pool is open with so many nodes, in its own time zone."""
+
+    # What lab_rules asks for, as far as an editor can tell.
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["calendar"]}, {"required": list(TIMES)}]}
+    )
+
+    name: str = Field(
+        pattern=WINDOW_NAME, description="What people call it; unique in the lab.", examples=["evening"]
+    )
+    pool: str | None = Field(
+        None, description="The pool it opens; may be left out where there is one.", examples=["gpu"]
+    )
+    nodes: int | None = Field(
+        None,
+        ge=1,
+        description="Nodes it opens with; left out: the pool's max_nodes.",
+        examples=[2],
+        json_schema_extra=unit("nodes"),
+    )
+    days: Annotated[list[DayWord], Field(min_length=1), OneOrMore()] | None = Field(
+        None,
+        description="The days of the week on which it starts: mon to sun, daily, weekdays, weekends.",
+        examples=[["tue", "thu"]],
+    )
+    dates: Annotated[list[Day], Field(min_length=1), OneOrMore()] | None = Field(
+        None,
+        description="The dates on which it starts, in place of days.",
+        examples=[["2026-12-01"]],
+        json_schema_extra=unit("YYYY-MM-DD"),
+    )
+    calendar: str | None = Field(
+        None,
+        pattern=COURSE_CALENDAR,
+        description="A course calendar (iCalendar), each event of which is a window; in place of days, dates,"
+        " start and end. A file beside the lab, or an https address that is read every hour.",
+        examples=["course.ics"],
+    )
+    start: Start | None = Field(
+        None,
+        description="When it opens, by the clock on the wall of its zone.",
+        examples=["20:00"],
+        json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
+    )
+    end: End | None = Field(
+        None,
+        description="When it closes; before start it is the next day's, equal to start it is refused.",
+        examples=["23:00"],
+        json_schema_extra=unit("HH:MM, 00:00 to 24:00"),
+    )
+    ready: Ready = Field(
+        "from",
+        description="from: it opens at its start, and GPUs are ready some minutes later. by: it opens early by the"
+        " pool's measured warm-up, so that they are ready at its start.",
+        examples=["by"],
+    )
+    time_zone: str | None = Field(
+        None,
+        description="The zone of start, end and all its dates; left out: the lab's.",
+        examples=["Asia/Seoul"],
+        json_schema_extra=unit("IANA name"),
+    )
+    from_: Day | None = Field(
+        None,
+        alias="from",
+        description="The first date on which it may start, inclusive.",
+        examples=["2026-03-02"],
+        json_schema_extra=unit("YYYY-MM-DD"),
+    )
+    until: Day | None = Field(
+        None,
+        description="The last date on which it may start, inclusive.",
+        examples=["2026-06-19"],
+        json_schema_extra=unit("YYYY-MM-DD"),
+    )
+    except_: Annotated[list[Day], OneOrMore()] = Field(
+        default_factory=list,
+        alias="except",
+        description="Start dates on which it does not open.",
+        examples=[["2026-05-05"]],
+        json_schema_extra=unit("YYYY-MM-DD"),
+    )
+    owner: str | None = Field(
+        None,
+        min_length=1,
+        max_length=80,
+        description="Who answers for it; left out: the lab's owner.",
+        examples=["evening-class"],
+    )
+
+    idle_after: IdleAfter | None = Field(
+        None,
+        description="Closes it when no pod has held a GPU of its pool for that long, a quarter of an hour after"
+        " this was said; left out: never.",
+        examples=["45m"],
+        json_schema_extra=unit("duration such as 45m or 2h, or off"),
+    )
+    gpu: GpuSettings | None = Field(
+        None,
+        description="How its GPUs are offered, in place of what the lab's gpu says; left out: as the lab says.",
+    )
+    checks: WindowChecks | None = Field(
+        None, description="What is proven of its GPUs; left out: as the lab says."
+    )
+
+    @property
+    def weekdays(self) -> frozenset[int]:
+        """The days of the week on which it starts, Monday 0 to Sunday 6; empty for a dated window."""
+        return frozenset(number for word in self.days or () for number in DAY_WORDS[word])
+
+    @property
+    def start_dates(self) -> list[date]:
+        """The dates of a dated window, each once, in order; empty for a recurring one."""
+        return sorted(set(self.dates or ()))
+
+    @property
+    def timed(self) -> bool:
+        """Whether it says by itself when it opens and closes, and no calendar does."""
+        return self.start is not None and self.end is not None
+
+    @property
+    def begins(self) -> int:
+        """Its start as the minute of the day; ValueError for one that is not `timed`."""
+        return _said(self.start)
+
+    @property
+    def length(self) -> timedelta:
+        """Its length by the clock on the wall, whatever a clock change makes of it.
+
+        ValueError for one that is not `timed`.
+        """
+        start, end = _said(self.start), _said(self.end)
+        return timedelta(minutes=end - start + (MINUTES_A_DAY if end < start else 0))
+
+    @property
+    def online(self) -> bool:
+        """Whether its calendar is at an address, not in a file."""
+        return self.calendar is not None and self.calendar.startswith("https://")
+
+
+def _said(minute: int | None) -> int:
+    if minute is None:
+        raise ValueError("a window that follows a calendar has no times of its own")
+    return minute
