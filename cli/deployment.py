@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from cli import elsewhere, known_names
+from cli import elsewhere
+from cli.look_after import known_names
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client
 from lamplighter.adapters.aws.cloudformation import Stack, Stacks
 from lamplighter.adapters.aws.ledger.ledger import Ledger

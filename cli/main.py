@@ -23,33 +23,37 @@ app = typer.Typer(
 )
 
 VERBS = {
-    "check": "cli.check",
-    "adopt": "cli.adopt",
-    "doctor": "cli.doctor",
-    "simulate": "cli.simulate",
-    "status": "cli.status",
-    "open": "cli.open",
-    "close": "cli.close",
-    "extend": "cli.extend",
-    "leases": "cli.leases",
-    "windows": "cli.windows",
-    "skip": "cli.skip",
-    "pause": "cli.pause",
-    "resume": "cli.resume",
-    "cost": "cli.cost",
-    "receipt": "cli.receipt",
-    "page": "cli.page",
-    "arm": "cli.arm",
-    "ack": "cli.ack",
-    "keep": "cli.keep",
-    "why": "cli.why",
-    "verdict": "cli.verdict",
-    "diagnose": "cli.diagnose",
-    "completion": "cli.completion",
+    "check": "cli.plan.check",
+    "adopt": "cli.plan.adopt",
+    "doctor": "cli.look_after.doctor",
+    "simulate": "cli.plan.simulate",
+    "status": "cli.understand.status",
+    "open": "cli.use.open",
+    "close": "cli.use.close",
+    "extend": "cli.use.extend",
+    "leases": "cli.use.leases",
+    "windows": "cli.plan.windows",
+    "skip": "cli.plan.skip",
+    "pause": "cli.plan.pause",
+    "resume": "cli.plan.resume",
+    "cost": "cli.understand.cost",
+    "receipt": "cli.understand.receipt",
+    "page": "cli.understand.page",
+    "arm": "cli.look_after.arm",
+    "ack": "cli.look_after.ack",
+    "keep": "cli.use.keep",
+    "why": "cli.understand.why",
+    "verdict": "cli.understand.verdict",
+    "diagnose": "cli.understand.diagnose",
+    "completion": "cli.look_after.completion",
 }
-COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.completion, which only a shell needs
+COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.look_after.completion, which only a shell needs
 INTERRUPTED = 130  # as shells say it
-GROUPS = {"experiment": "cli.experiment", "local": "cli.local", "slack": "cli.slack"}
+GROUPS = {
+    "experiment": "cli.look_after.experiment",
+    "local": "cli.local.local",
+    "slack": "cli.look_after.slack",
+}
 
 
 @app.callback()
@@ -125,7 +129,7 @@ def _complete() -> None:
         completion_init,
     )
 
-    from cli.completion import typed  # noqa: PLC0415
+    from cli.look_after.completion import typed  # noqa: PLC0415
 
     try:
         asked = next((word for word in typed() if not word.startswith("-")), "")

@@ -7,12 +7,12 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+ROOT = Path(__file__).parents[1]
 
 
 def summary(module: str) -> str:
     """The first paragraph of a verb's help (`command`) or of a group's (`HELP`)."""
-    tree = ast.parse((FOLDER / f"{module.rpartition('.')[2]}.py").read_text("utf-8"))
+    tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "command":
             return _first(ast.get_docstring(node) or "")

@@ -1,6 +1,6 @@
 """Writes every generated page: `make docs`. A test compares each with what stands in the checkout.
 
-What is on a page is its own module's business; the lab's pages are cli.reference's, cost is stacks.cost's.
+What is on a page is its own module's business; the lab's pages are cli.reference.files's, cost is stacks.cost's.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cli import reference
+from cli.reference import files as reference
 from docs import alarms, causes, checks, commands, doctor, events, experiments, faults, notices, permissions
 from lamplighter.lab.model import Lab
 from stacks import cost

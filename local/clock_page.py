@@ -9,7 +9,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from local.aws.server import Request, Response
+from local.aws.api.server import Request, Response
 from local.clock import VirtualClock
 
 

@@ -24,7 +24,7 @@ from local.assembly import Assembly, StackTemplate, synthesise
 from local.aws.cloudformation.stack import Stack
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws
 from local.aws.faults import Faults
-from local.aws.lambda_durations import Durations
+from local.aws.functions.durations import Durations
 from local.background import Background
 from local.clock import VirtualClock
 from local.clock_page import ClockPage

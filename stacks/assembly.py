@@ -11,7 +11,7 @@ from aws_cdk import App, Aspects, Stack, Tags
 
 from lamplighter.lab.model import Lab
 from stacks.cluster_stack import ClusterStack
-from stacks.constructs.log_retention import KeepLogsShort
+from stacks.constructs.functions.log_retention import KeepLogsShort
 from stacks.controller_stack import ControllerStack
 from stacks.layer import CHECKOUT
 from stacks.names import Names

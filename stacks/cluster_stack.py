@@ -16,19 +16,19 @@ from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.domain.pool.node_group_edit import NodeGroupSides
 from lamplighter.lab.cluster import SystemNodes
 from lamplighter.lab.model import Lab
-from stacks.constructs.add_ons import AddOns
-from stacks.constructs.control_plane import ControlPlane
-from stacks.constructs.denied_sizing import deny_sizing
+from stacks.constructs.cluster.add_ons import AddOns
+from stacks.constructs.cluster.control_plane import ControlPlane
+from stacks.constructs.cluster.kubectl import Kubectl
+from stacks.constructs.cluster.network import Network
+from stacks.constructs.cluster.security_groups import SecurityGroups
+from stacks.constructs.cluster.workload_identity import WORKLOADS, PodIdentities, policy
 from stacks.constructs.deploy_steps import deploy_step, node_role_step, pools_step, version_of
-from stacks.constructs.functions import LOG_RETENTION, Function, FunctionCode
-from stacks.constructs.gatekeeper import gatekeeper
-from stacks.constructs.gpu_pool import GpuPool
-from stacks.constructs.kubectl import Kubectl
-from stacks.constructs.network import Network
-from stacks.constructs.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeTaint
-from stacks.constructs.node_group_edits import sides, written
-from stacks.constructs.security_groups import SecurityGroups
-from stacks.constructs.workload_identity import WORKLOADS, PodIdentities, policy
+from stacks.constructs.functions.functions import LOG_RETENTION, Function, FunctionCode
+from stacks.constructs.pool.denied_sizing import deny_sizing
+from stacks.constructs.pool.gatekeeper import gatekeeper
+from stacks.constructs.pool.gpu_pool import GpuPool
+from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGroupSpec, NodeTaint
+from stacks.constructs.pool.node_group_edits import sides, written
 from stacks.manifests import RBAC, documents
 from stacks.names import Names
 

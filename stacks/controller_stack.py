@@ -14,26 +14,26 @@ from constructs import Construct
 
 from lamplighter.lab.model import Lab
 from stacks.constructs.alarms import Alarms
-from stacks.constructs.change import ChangeLab
-from stacks.constructs.channels import Channels
-from stacks.constructs.close_lab import CloseLab
-from stacks.constructs.commands import Commands
-from stacks.constructs.curfew import Curfew
 from stacks.constructs.deploy_steps import deploy_step, pools_step
-from stacks.constructs.doctor import Doctor
-from stacks.constructs.experiment import RunExperiment
-from stacks.constructs.extend import ExtendLease
-from stacks.constructs.functions import FunctionCode
-from stacks.constructs.lab_functions import LabFunctions
+from stacks.constructs.functions.functions import FunctionCode
+from stacks.constructs.functions.lab_functions import LabFunctions
+from stacks.constructs.functions.permissions import Permissions
+from stacks.constructs.functions.rules import Rules
+from stacks.constructs.functions.schedules import Schedules
+from stacks.constructs.functions.trail_rules import group_names
+from stacks.constructs.http.channels import Channels
+from stacks.constructs.http.commands import Commands
+from stacks.constructs.http.pages import Pages, PagesBucket
 from stacks.constructs.last_close import LastClose
 from stacks.constructs.ledger import Ledger
-from stacks.constructs.open_lab import OpenLab
-from stacks.constructs.pages import Pages, PagesBucket
-from stacks.constructs.permissions import Permissions
-from stacks.constructs.rules import Rules
-from stacks.constructs.schedules import Schedules
-from stacks.constructs.trail_rules import group_names
-from stacks.constructs.workflows import accept_invocations
+from stacks.constructs.pool.curfew import Curfew
+from stacks.constructs.workflows.change import ChangeLab
+from stacks.constructs.workflows.close_lab import CloseLab
+from stacks.constructs.workflows.doctor import Doctor
+from stacks.constructs.workflows.experiment import RunExperiment
+from stacks.constructs.workflows.extend import ExtendLease
+from stacks.constructs.workflows.open_lab import OpenLab
+from stacks.constructs.workflows.workflows import accept_invocations
 from stacks.names import Names
 
 

@@ -18,7 +18,7 @@ PACKAGES = ("handlers", "lamplighter")
 MOUNTED_AT = "/var/task"
 """Where Lambda has it (https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html, LAMBDA_TASK_ROOT)."""
 # Reading a lab file needs a YAML parser, which no function has: functions read lab.json.
-CLI_ONLY = ("labfile.py", "lab_yaml.py", "lab_courses.py")
+CLI_ONLY = SOURCE / "lamplighter" / "lab" / "reading"
 
 
 def stage(lab: Lab, folder: Path) -> str:
@@ -56,5 +56,5 @@ def _build(folder: Path) -> None:
 def _files() -> Iterator[Path]:
     for package in PACKAGES:
         for path in sorted((SOURCE / package).rglob("*")):
-            if path.is_file() and path.suffix != ".pyc" and path.name not in CLI_ONLY:
+            if path.is_file() and path.suffix != ".pyc" and CLI_ONLY not in path.parents:
                 yield path

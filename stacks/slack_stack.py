@@ -10,13 +10,13 @@ from constructs import Construct
 
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
-from stacks.constructs import throttle
-from stacks.constructs.accepted import accept
-from stacks.constructs.functions import Function, FunctionCode
-from stacks.constructs.http_address import http_address
-from stacks.constructs.ledger_listener import LAB, LINE, POOLS, SLACK, STATES, LedgerListener
-from stacks.constructs.pages import on_pages
-from stacks.constructs.permissions import Permissions
+from stacks.constructs.functions.accepted import accept
+from stacks.constructs.functions.functions import Function, FunctionCode
+from stacks.constructs.functions.ledger_listener import LAB, LINE, POOLS, SLACK, STATES, LedgerListener
+from stacks.constructs.functions.permissions import Permissions
+from stacks.constructs.http import throttle
+from stacks.constructs.http.http_address import http_address
+from stacks.constructs.http.pages import on_pages
 from stacks.names import Names
 
 PATH = "/slack"

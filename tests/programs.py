@@ -1,7 +1,7 @@
 """Our programs, run in this interpreter as a shell starts them: with words, a folder, an environment and streams.
 
 What a new process has anew, these runs have anew. That the programs start at all is proven with real processes, by
-tests/unit/test_cli_process.py and tests/infra/test_app.py.
+tests/unit/cli/test_process.py and tests/infra/stacks/test_app.py.
 """
 
 import contextlib

@@ -2,34 +2,34 @@
 by itself, and the handles that the rest of the embedded cloud needs.
 """
 
-from local.aws import security_group_rules
 from local.aws.agenda import Agenda
-from local.aws.alarms import Alarms
+from local.aws.api.own_services import application
+from local.aws.api.server import Server
+from local.aws.api.surroundings import Surroundings
 from local.aws.authorization.own_state import fill_in
-from local.aws.autoscaling import AutoScaling
-from local.aws.autoscaling_scaling import Scaling
-from local.aws.ec2 import InstanceLives
-from local.aws.ec2_faults import Faults
-from local.aws.eks_access import Access
-from local.aws.eks_addons import Addons
-from local.aws.eks_clusters import Clusters
-from local.aws.eks_faults import NodegroupFaults
-from local.aws.eks_nodegroups import Nodegroups
-from local.aws.eks_nodes import Fleet, Nodes
-from local.aws.eks_tags import Tags
-from local.aws.eks_updates import Updates
-from local.aws.events import Events
-from local.aws.launch_faults import LaunchFaults
-from local.aws.network_faults import NetworkFaults
-from local.aws.network_paths import NetworkPaths
-from local.aws.own_services import application
+from local.aws.autoscaling.autoscaling import AutoScaling
+from local.aws.autoscaling.scaling import Scaling
+from local.aws.ec2 import security_group_rules
+from local.aws.ec2.ec2 import InstanceLives
+from local.aws.ec2.ec2_faults import Faults
+from local.aws.ec2.launch_faults import LaunchFaults
+from local.aws.ec2.network_faults import NetworkFaults
+from local.aws.ec2.network_paths import NetworkPaths
+from local.aws.eks.access import Access
+from local.aws.eks.addons import Addons
+from local.aws.eks.clusters import Clusters
+from local.aws.eks.faults import NodegroupFaults
+from local.aws.eks.nodegroups import Nodegroups
+from local.aws.eks.nodes import Fleet, Nodes
+from local.aws.eks.tags import Tags
+from local.aws.eks.updates import Updates
+from local.aws.events.alarms import Alarms
+from local.aws.events.events import Events
+from local.aws.events.scheduler import Firing, Scheduler
 from local.aws.pricing import Pricing
 from local.aws.quotas import Quotas
-from local.aws.scheduler import Firing, Scheduler
-from local.aws.server import Server
-from local.aws.stepfunctions import StepFunctions
-from local.aws.stepfunctions_limits import Limits
-from local.aws.surroundings import Surroundings
+from local.aws.stepfunctions.limits import Limits
+from local.aws.stepfunctions.service import StepFunctions
 from local.faults.switches import Switches
 
 

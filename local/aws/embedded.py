@@ -9,28 +9,29 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from local.assembly import StackTemplate
-from local.aws import iam, virtual_time
-from local.aws.assets import Assets
+from local.aws import iam
+from local.aws.api import virtual_time
+from local.aws.api.dynamodb_queries import read_partitions
+from local.aws.api.fresh_start import forget_everything
+from local.aws.api.http_api import HttpApi
+from local.aws.api.moto_once import work_out_once
+from local.aws.api.server import Server
+from local.aws.api.surroundings import Surroundings
 from local.aws.authorization.record import RECORD
 from local.aws.behaviours import Behaviours
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.service import CloudFormation
 from local.aws.cloudformation.stack import Stack
-from local.aws.destinations import Destinations
-from local.aws.dynamodb_queries import read_partitions
-from local.aws.event_sources import EventSources
-from local.aws.fresh_start import forget_everything
-from local.aws.http_api import HttpApi
-from local.aws.lambda_async import AsyncInvoker
-from local.aws.lambda_durations import Durations
-from local.aws.lambda_runtime import Runtime
-from local.aws.lambda_service import LambdaService
-from local.aws.lambda_worker import FunctionSpec
-from local.aws.moto_once import work_out_once
+from local.aws.events.destinations import Destinations
+from local.aws.events.event_sources import EventSources
+from local.aws.events.streams import Streams
+from local.aws.functions.assets import Assets
+from local.aws.functions.asynchronous import AsyncInvoker
+from local.aws.functions.durations import Durations
+from local.aws.functions.runtime import Runtime
+from local.aws.functions.service import LambdaService
+from local.aws.functions.worker import FunctionSpec
 from local.aws.refusals import Refusals
-from local.aws.server import Server
-from local.aws.streams import Streams
-from local.aws.surroundings import Surroundings
 from local.clock import VirtualClock
 
 #: The administrator's credentials; every key that belongs to no role is theirs.

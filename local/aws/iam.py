@@ -23,12 +23,12 @@ from moto.sts.models import sts_backends
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
+from local.aws.api.own_services import AwsError
 from local.aws.authorization.judge import Caller, denial, trusts
 from local.aws.authorization.record import RECORD, line
 from local.aws.authorization.requests import Ask, asks, call_of, signing_name
 from local.aws.authorization.state import State
 from local.aws.authorization.statements import Policy
-from local.aws.own_services import AwsError
 from local.aws.refusals import CODES, Refusal
 
 ACCOUNT = "123456789012"

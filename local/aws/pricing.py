@@ -3,7 +3,7 @@
 import json
 
 from lamplighter.data.prices import on_demand
-from local.aws.own_services import Document
+from local.aws.api.own_services import Document
 
 
 class Pricing:

@@ -3,10 +3,10 @@
 The GPU quota follows the faults.
 """
 
-from local.aws.ec2_faults import Faults
-from local.aws.lambda_runtime import NEW_ACCOUNT
-from local.aws.own_services import AwsError, Document
-from local.aws.surroundings import Surroundings
+from local.aws.api.own_services import AwsError, Document
+from local.aws.api.surroundings import Surroundings
+from local.aws.ec2.ec2_faults import Faults
+from local.aws.functions.runtime import NEW_ACCOUNT
 
 GPU_QUOTA = "L-DB2E81BA"
 #: Names of services by code.

@@ -6,8 +6,8 @@ Owns the texts of AWS's refusals and the question; when to refuse is up to whoev
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from local.aws.api.own_services import AwsError
 from local.aws.faults import step_and_pool
-from local.aws.own_services import AwsError
 
 
 @dataclass(frozen=True)

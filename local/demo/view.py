@@ -17,7 +17,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from cli.drawn import pool_panel
+from cli.understand.drawn import pool_panel
 from lamplighter.domain.views.lab_view import PoolView
 
 LINES_KEPT = 14

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from lamplighter.errors import BadInput
-from local.aws.server import Request, Response
+from local.aws.api.server import Request, Response
 from local.faults.switchboard import Switchboard
 
 _KEYS = {"on", "off", "pool"}

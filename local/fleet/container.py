@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from local.fleet import container_faults, timings
-from local.fleet.container_faults import Refusal
-from local.fleet.programs import program_of
+from local.fleet import timings
+from local.fleet.faults import container as container_faults
+from local.fleet.faults.container import Refusal
+from local.fleet.programs.programs import program_of
 from local.fleet.stories import Pause
 from local.kubernetes.api import Object
 

@@ -14,12 +14,12 @@ from local.faults.switches import Switches
 from local.fleet import jobs, timings
 from local.fleet.controllers import unfinished
 from local.fleet.draining import drain
+from local.fleet.faults.policy import policy_fault
+from local.fleet.gpus.operator import POLICIES, Operator
 from local.fleet.kubelet import Kubelet
 from local.fleet.logs import KubeletServer, Logs
 from local.fleet.machine import Machine
 from local.fleet.network import Network
-from local.fleet.operator import POLICIES, Operator
-from local.fleet.policy_fault import policy_fault
 from local.fleet.settling import Settling
 from local.fleet.stories import Pause, Stories
 from local.fleet.timings import Timings

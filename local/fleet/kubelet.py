@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from local.fleet import built_in_plugin, node_faults, timings
-from local.fleet.hardware import Hardware, hardware
+from local.fleet import timings
+from local.fleet.faults import node as node_faults
+from local.fleet.gpus import built_in_plugin
+from local.fleet.gpus.hardware import Hardware, hardware
 from local.fleet.machine import Machine
 from local.fleet.node_object import UNINITIALIZED, conditions, lost, network, node, stamped
 from local.fleet.pod import PodRun

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from local.fleet.hardware import hardware
+from local.fleet.gpus.hardware import hardware
 from local.fleet.machine import Machine
 from local.kubernetes.api import Object
 

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING
 
-from local.fleet import container_faults, timings
+from local.fleet import timings
 from local.fleet.container import ContainerRun
+from local.fleet.faults import container as container_faults
 from local.fleet.images import duration, pull_seconds, size_bytes
 from local.fleet.stories import Pause, Story, Until
 from local.fleet.world import TERMINAL, gpus_of, path

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from botocore.exceptions import ClientError
 
-from local.aws.surroundings import Surroundings
+from local.aws.api.surroundings import Surroundings
 
 #: Where a lab without a channel of its own speaks, on this machine alone.
 CHANNEL = "C0LAMPLIGHT"

@@ -14,8 +14,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
-from local.aws.lambda_runtime import SLACK
-from local.aws.server import Request, Response
+from local.aws.api.server import Request, Response
+from local.aws.functions.runtime import SLACK
 from local.clock import VirtualClock
 
 #: Below PATH: /api/METHOD, /reply/ANY-ID, and for whoever plays, /people, /groups and /trouble.

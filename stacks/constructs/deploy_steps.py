@@ -22,8 +22,8 @@ from aws_cdk import CustomResource, Duration
 from constructs import Construct
 
 from lamplighter.lab.pools import Pool
-from stacks.constructs.functions import Function
-from stacks.constructs.node_group import LaunchTemplate
+from stacks.constructs.functions.functions import Function
+from stacks.constructs.pool.node_group import LaunchTemplate
 
 
 def deploy_step(

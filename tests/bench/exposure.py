@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
 from functools import partial
 
-from local.aws.lambda_durations import ANSWER_SECONDS, INIT_SECONDS
+from local.aws.functions.durations import ANSWER_SECONDS, INIT_SECONDS
 from tests.bench.figure import Measurement, seconds_of
 from tests.world.history import FUNCTIONS, History, Play, Step, history, play
 from tests.world.labs import LAB, START

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.aws.runnable_layer import runnable
+from local.aws.functions.runnable_layer import runnable
 from tests.bench.assembly import assembly, code_of, layer_of
 from tests.bench.figure import Measurement
 

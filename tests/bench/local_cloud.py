@@ -14,7 +14,7 @@ from typing import Any
 import boto3
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from local.aws.lambda_durations import Measured
+from local.aws.functions.durations import Measured
 from local.cloud import Cloud
 from local.endpoints import Endpoints
 from local.kubernetes.api import KubernetesApi

@@ -1,7 +1,7 @@
 """What the functions' memory costs and brings: their first events, at the memory they have and at others.
 
 Of a function's work only the processor seconds and the calls are measured; outside Init its time follows from
-them and from its memory (local/aws/lambda_durations.py), so one run tells all sizes. `python -m
+them and from its memory (local/aws/functions/durations.py), so one run tells all sizes. `python -m
 tests.bench.memory` prints the table of docs/reference/performance.md.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from statistics import median
 
-from local.aws.lambda_durations import Measured, Work
+from local.aws.functions.durations import Measured, Work
 from local.cloud import Cloud
 from stacks import cost
 

@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import boto3
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from local.aws.lambda_durations import PLACING_SECONDS, Measured
+from local.aws.functions.durations import PLACING_SECONDS, Measured
 from local.cloud import Cloud
 from tests.bench.figure import Measurement
 

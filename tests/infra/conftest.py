@@ -14,7 +14,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from lamplighter.lab.model import Lab
 from stacks.assembly import build
-from tests.infra.unpacked import Unpacked, unpack
+from tests.infra.functions.unpacked import Unpacked, unpack
 from tests.shared_folders import made_once
 
 Resource = dict[str, Any]

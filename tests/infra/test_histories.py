@@ -3,7 +3,7 @@
 from typing import Any
 
 from lamplighter.domain.leases.handing_on import MOST_EVENTS
-from local.aws.stepfunctions_limits import Limits
+from local.aws.stepfunctions.limits import Limits
 from tests.infra.workflow_definitions import definitions
 
 FULL = Limits().history_events

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from handlers.slack import SECONDS
 from lamplighter.data.quotas import NEW_ACCOUNT
-from stacks.constructs.throttle import ROOM, SLACK
+from stacks.constructs.http.throttle import ROOM, SLACK
 from tests.infra.conftest import Assembly, Resource, Template
 from tests.infra.test_permissions import allowed, listed
 

@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.schedules.failsafe import FIRES_WITHIN, RETRIED
 from lamplighter.domain.schedules.schedule import NEAREST
-from local.aws.stepfunctions_choice import holds
+from local.aws.stepfunctions.choice import holds
 from tests.infra.workflow_definitions import definitions
 
 OPEN = [

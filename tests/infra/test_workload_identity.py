@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from stacks.constructs.workload_identity import WORKLOADS
+from stacks.constructs.cluster.workload_identity import WORKLOADS
 from tests.infra.conftest import Assembly, Template
 
 ARN = {

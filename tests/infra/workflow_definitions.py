@@ -8,11 +8,11 @@ import aws_cdk as cdk
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk.assertions import Template
 
-from stacks.constructs.change import ChangeLab
-from stacks.constructs.close_lab import CloseLab
-from stacks.constructs.experiment import RunExperiment
-from stacks.constructs.extend import ExtendLease
-from stacks.constructs.open_lab import OpenLab
+from stacks.constructs.workflows.change import ChangeLab
+from stacks.constructs.workflows.close_lab import CloseLab
+from stacks.constructs.workflows.experiment import RunExperiment
+from stacks.constructs.workflows.extend import ExtendLease
+from stacks.constructs.workflows.open_lab import OpenLab
 from stacks.names import Names
 
 FUNCTIONS = ("leases", "nodegroups", "cluster", "diagnosis", "experiments", "guard", "planner", "notices")

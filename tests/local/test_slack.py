@@ -9,7 +9,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from local.slack.workspace import PATH, Workspace
-from tests.local.test_cloudformation import Stacks
+from tests.local.cloudformation.test_cloudformation import Stacks
 
 TOKEN = "xoxb-local"
 CHANNEL = "C0LAMPLIGHT"

@@ -6,10 +6,10 @@ import pytest
 import urllib3
 from typer.testing import CliRunner
 
-from cli import local_fault
+from cli.local import fault as local_fault
 from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.errors import BadInput, OutsideFailed
-from local.aws.server import Server
+from local.aws.api.server import Server
 from local.clock import VirtualClock
 from local.faults.catalogue import FAULTS
 from local.faults.page import FaultsPage

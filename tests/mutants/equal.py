@@ -1,8 +1,8 @@
 """Changes that no test can see, each with the reason: by file, the line before and the line after."""
 
-_DOMAIN, _HANDLERS, _AWS = (
+_DOMAIN, _APPLICATION, _AWS = (
     "lambdas/lamplighter/domain",
-    "lambdas/handlers",
+    "lambdas/lamplighter/application",
     "lambdas/lamplighter/adapters/aws",
 )
 _ENDS = "closes = terms.ends(opens, closes) if closes {} opens else closes"
@@ -63,17 +63,17 @@ _DAY = "day = seconds {} DAY {} EPOCH_ORDINAL"
 _AHEAD = "ahead = [one for one in expand(alone, now, now + AHEAD, courses).windows if one.closes {} now]"
 
 EQUAL: dict[tuple[str, str, str], str] = {
-    (f"{_DOMAIN}/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
+    (f"{_DOMAIN}/leases/grant.py", _ENDS.format(">"), _ENDS.format(">=")): (
         "a lease that would end where it begins is refused, wherever its end is moved"
     ),
-    (f"{_DOMAIN}/grant.py", _EARLIEST.format(">"), _EARLIEST.format(">=")): (
+    (f"{_DOMAIN}/leases/grant.py", _EARLIEST.format(">"), _EARLIEST.format(">=")): (
         "at the instant that was asked for it was refused a moment before"
     ),
-    (f"{_DOMAIN}/extension.py", _SHORTENS.format("<"), _SHORTENS.format("<=")): (
+    (f"{_DOMAIN}/leases/extension.py", _SHORTENS.format("<"), _SHORTENS.format("<=")): (
         "an end that stays is refused with the same words by either way"
     ),
     (
-        f"{_DOMAIN}/occupancy.py",
+        f"{_DOMAIN}/leases/occupancy.py",
         _EDGES.format("<"),
         _EDGES.format("<="),
     ): "its own opening is among them already",
@@ -86,8 +86,12 @@ EQUAL: dict[tuple[str, str, str], str] = {
     (f"{_DOMAIN}/diagnosis/pod.py", _ONLY_NODE.format(0), _ONLY_NODE.format(" -1")): (
         "the only one is first and last"
     ),
-    (f"{_DOMAIN}/failsafe.py", _SHOTS.format(True), _SHOTS.format(False)): "both are as long as MINUTES",
-    (f"{_DOMAIN}/failsafe.py", _IN_THE_AIR.format(True), _IN_THE_AIR.format(False)): (
+    (
+        f"{_DOMAIN}/schedules/failsafe.py",
+        _SHOTS.format(True),
+        _SHOTS.format(False),
+    ): "both are as long as MINUTES",
+    (f"{_DOMAIN}/schedules/failsafe.py", _IN_THE_AIR.format(True), _IN_THE_AIR.format(False)): (
         "both are as long as MINUTES"
     ),
     (f"{_DOMAIN}/diagnosis/software.py", _WANTED.format(0), _WANTED.format(-1)): (
@@ -102,159 +106,177 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "an empty line before it is stripped, and says nothing"
     ),
     (
-        f"{_HANDLERS}/sizes.py",
+        f"{_APPLICATION}/capacity/sizes.py",
         _BEFORE.format(0),
         _BEFORE.format(1),
     ): "where there is no group there is a node group",
     (
-        f"{_HANDLERS}/sizes.py",
+        f"{_APPLICATION}/capacity/sizes.py",
         _BEFORE.format(0),
         _BEFORE.format(-1),
     ): "where there is no group there is a node group",
     (
-        f"{_HANDLERS}/sizes.py",
+        f"{_APPLICATION}/capacity/sizes.py",
         _BOUND.format(0),
         _BOUND.format(-1),
     ): "what was there before is none below zero",
-    (f"{_HANDLERS}/metering.py", _LIVES.format("<"), _LIVES.format("<=")): "no time is counted there",
     (
-        f"{_HANDLERS}/guard_money.py",
+        f"{_APPLICATION}/capacity/metering.py",
+        _LIVES.format("<"),
+        _LIVES.format("<="),
+    ): "no time is counted there",
+    (
+        f"{_APPLICATION}/guard/money.py",
         _COUNTING.format(0),
         _COUNTING.format(1),
     ): "the ledger keeps milliseconds",
-    (f"{_AWS}/ledger_changes.py", _END.format(0), _END.format(1)): "instants are written in milliseconds",
-    (f"{_DOMAIN}/words.py", _GAP.format(">"), _GAP.format(">=")): (
+    (f"{_AWS}/ledger/changes.py", _END.format(0), _END.format(1)): "instants are written in milliseconds",
+    (f"{_DOMAIN}/commands/words.py", _GAP.format(">"), _GAP.format(">=")): (
         "an hour, or half of one, halved again and again is never one second"
     ),
-    (f"{_DOMAIN}/words.py", "middle = low + (high - low) / 2", "middle = low + (high - low) / 3"): (
+    (f"{_DOMAIN}/commands/words.py", "middle = low + (high - low) / 2", "middle = low + (high - low) / 3"): (
         "by thirds the same second is found, in more steps"
     ),
-    (f"{_DOMAIN}/verdict_nvidia_smi.py", "ALLOWED_EVENTS = 0x1 | 0x4", "ALLOWED_EVENTS = 0x1 | 5"): (
+    (f"{_DOMAIN}/checks/verdicts/nvidia_smi.py", "ALLOWED_EVENTS = 0x1 | 0x4", "ALLOWED_EVENTS = 0x1 | 5"): (
         "0x1 | 0x4 is 5"
     ),
-    (f"{_DOMAIN}/verdict_nvidia_smi.py", "whole, strange = True, 0", "whole, strange = False, 0"): (
+    (f"{_DOMAIN}/checks/verdicts/nvidia_smi.py", "whole, strange = True, 0", "whole, strange = False, 0"): (
         "every row says it anew, and a table without a row is none"
     ),
-    (f"{_DOMAIN}/verdict_nccl.py", _HALVES.format("4"), _HALVES.format("5")): (
+    (f"{_DOMAIN}/checks/verdicts/nccl.py", _HALVES.format("4"), _HALVES.format("5")): (
         "behind the first half stands a figure of the second, which is read with that"
     ),
-    (f"{_DOMAIN}/verdict_nccl.py", _PLANNED.format("0"), _PLANNED.format(" -1")): _ONE,
-    (f"{_DOMAIN}/verdict_dcgm.py", _DOCUMENT.format("0"), _DOCUMENT.format(" -1")): _ONE,
-    (f"{_DOMAIN}/verdict_dcgm.py", _ROOTS.format("0"), _ROOTS.format(" -1")): _ONE,
-    (f"{_DOMAIN}/verdict_dcgm.py", _ROOT.format("0"), _ROOT.format(" -1")): _ONE,
-    (f"{_DOMAIN}/verdict_dcgm.py", _PASSES.format("+"), _PASSES.format("-")): (
+    (f"{_DOMAIN}/checks/verdicts/nccl.py", _PLANNED.format("0"), _PLANNED.format(" -1")): _ONE,
+    (f"{_DOMAIN}/checks/verdicts/dcgm.py", _DOCUMENT.format("0"), _DOCUMENT.format(" -1")): _ONE,
+    (f"{_DOMAIN}/checks/verdicts/dcgm.py", _ROOTS.format("0"), _ROOTS.format(" -1")): _ONE,
+    (f"{_DOMAIN}/checks/verdicts/dcgm.py", _ROOT.format("0"), _ROOT.format(" -1")): _ONE,
+    (f"{_DOMAIN}/checks/verdicts/dcgm.py", _PASSES.format("+"), _PASSES.format("-")): (
         "only whether it is none is asked"
     ),
-    (f"{_DOMAIN}/checks_course.py", _NOT_THERE.format("60"), _NOT_THERE.format("59")): "600 // 59 is 10, too",
+    (f"{_DOMAIN}/checks/course.py", _NOT_THERE.format("60"), _NOT_THERE.format("59")): "600 // 59 is 10, too",
     (
-        f"{_DOMAIN}/incident.py",
+        f"{_DOMAIN}/guard/incident.py",
         _RETRY.format("4"),
         _RETRY.format("5"),
     ): "80 and 160 minutes are both cut to an hour",
     (
-        f"{_DOMAIN}/shortage.py",
+        f"{_DOMAIN}/pool/shortage.py",
         'type=kind[1] if kind else "such",',
         'type=kind[ 0] if kind else "such",',
     ): "the group is the whole match",
-    (f"{_DOMAIN}/admission.py", _LATELY.format(">"), _LATELY.format(">=")): (
+    (f"{_DOMAIN}/calendar/placement.py", _LATELY.format(">"), _LATELY.format(">=")): (
         "who closes then has left before anybody could open early"
     ),
-    (f"{_DOMAIN}/grant.py", _HOLD.format(">"), _HOLD.format(">=")): "nodes for no time cost nothing",
-    (f"{_DOMAIN}/early_opening.py", _NEAR.format("<", ">"), _NEAR.format("<=", ">")): (
+    (f"{_DOMAIN}/leases/grant.py", _HOLD.format(">"), _HOLD.format(">=")): "nodes for no time cost nothing",
+    (f"{_DOMAIN}/calendar/early_opening.py", _NEAR.format("<", ">"), _NEAR.format("<=", ">")): (
         "who comes at its start takes no node before it"
     ),
-    (f"{_DOMAIN}/early_opening.py", _NEAR.format("<", ">"), _NEAR.format("<", ">=")): (
+    (f"{_DOMAIN}/calendar/early_opening.py", _NEAR.format("<", ">"), _NEAR.format("<", ">=")): (
         "who leaves as it would open has no node from then on"
     ),
-    (f"{_DOMAIN}/early_opening.py", _FULL.format("<"), _FULL.format("<=")): (
+    (f"{_DOMAIN}/calendar/early_opening.py", _FULL.format("<"), _FULL.format("<=")): (
         "full at its start is full just before, and it opens no later than its start"
     ),
     **{
-        (f"{_DOMAIN}/early_opening.py", "WHOLE_POOL = 1_000_000", f"WHOLE_POOL = {nodes}"): (
+        (f"{_DOMAIN}/calendar/early_opening.py", "WHOLE_POOL = 1_000_000", f"WHOLE_POOL = {nodes}"): (
             "no pool has so many nodes"
         )
         for nodes in (999_999, 1_000_001)
     },
-    (f"{_DOMAIN}/allowance.py", _THEIRS.format(">"), _THEIRS.format(">=")): (
+    (f"{_DOMAIN}/leases/allowance.py", _THEIRS.format(">"), _THEIRS.format(">=")): (
         "its own opening is among them already"
     ),
-    (f"{_DOMAIN}/allowance.py", "has: int = 0,", "has: int = -1,"): "a role allows no fewer than no nodes",
+    (
+        f"{_DOMAIN}/leases/allowance.py",
+        "has: int = 0,",
+        "has: int = -1,",
+    ): "a role allows no fewer than no nodes",
     **{
-        (f"{_DOMAIN}/announcement_opening.py", _WANTED.format(0), _WANTED.format(nodes)): (
+        (f"{_DOMAIN}/notices/opening.py", _WANTED.format(0), _WANTED.format(nodes)): (
             "a lease has a node at least"
         )
         for nodes in (-1, 1)
     },
     **{
-        (f"{_DOMAIN}/calendar.py", _DAYS.format(3, 2), _DAYS.format(*days)): _MARGIN
+        (f"{_DOMAIN}/calendar/occurrences.py", _DAYS.format(3, 2), _DAYS.format(*days)): _MARGIN
         for days in ((4, 2), (2, 2), (3, 3), (3, 1))
     },
-    (f"{_DOMAIN}/calendar.py", _VANISHES.format(0), _VANISHES.format(-1)): "an opening has one note",
-    (f"{_DOMAIN}/findings_told.py", _SAME.format(0), _SAME.format(-1)): "all of them are of one instant",
-    (f"{_DOMAIN}/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("< 0")): (
+    (
+        f"{_DOMAIN}/calendar/occurrences.py",
+        _VANISHES.format(0),
+        _VANISHES.format(-1),
+    ): "an opening has one note",
+    (f"{_DOMAIN}/notices/findings.py", _SAME.format(0), _SAME.format(-1)): "all of them are of one instant",
+    (f"{_DOMAIN}/money/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("< 0")): (
         "of no more missing nodes nothing is freed, either way"
     ),
-    (f"{_DOMAIN}/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("<= -1")): (
+    (f"{_DOMAIN}/money/holds.py", _NEWLY.format("<= 0"), _NEWLY.format("<= -1")): (
         "of no more missing nodes nothing is freed, either way"
     ),
-    (f"{_DOMAIN}/hours.py", _CANDIDATE.format("<"), _CANDIDATE.format("<=")): (
+    (f"{_DOMAIN}/calendar/hours.py", _CANDIDATE.format("<"), _CANDIDATE.format("<=")): (
         "what is looked at for nothing is not open at the instant"
     ),
-    (f"{_DOMAIN}/hours.py", _DATES.format(1, 1), _DATES.format(2, 1)): (
+    (f"{_DOMAIN}/calendar/hours.py", _DATES.format(1, 1), _DATES.format(2, 1)): (
         "no window of two days ago is open any more"
     ),
-    (f"{_DOMAIN}/hours.py", _DATES.format(1, 1), _DATES.format(1, 2)): "no window of tomorrow is open yet",
-    (f"{_DOMAIN}/meant.py", "return running[0]", "return running[ -1]"): "there is one",
-    (f"{_DOMAIN}/meant.py", "return pools[0]", "return pools[ -1]"): "there is one",
-    (f"{_DOMAIN}/money.py", _ROUNDED.format(">="), _ROUNDED.format(">")): "minus nothing is nothing",
-    (f"{_DOMAIN}/money.py", _FOLLOWING.format(31), _FOLLOWING.format(" 32")): (
+    (
+        f"{_DOMAIN}/calendar/hours.py",
+        _DATES.format(1, 1),
+        _DATES.format(1, 2),
+    ): "no window of tomorrow is open yet",
+    (f"{_DOMAIN}/commands/meant.py", "return running[0]", "return running[ -1]"): "there is one",
+    (f"{_DOMAIN}/commands/meant.py", "return pools[0]", "return pools[ -1]"): "there is one",
+    (f"{_DOMAIN}/money/money.py", _ROUNDED.format(">="), _ROUNDED.format(">")): "minus nothing is nothing",
+    (f"{_DOMAIN}/money/money.py", _FOLLOWING.format(31), _FOLLOWING.format(" 32")): (
         "either lies in the first days of the month that follows"
     ),
-    (f"{_DOMAIN}/pausing.py", "continue", "break"): (
+    (f"{_DOMAIN}/calendar/pausing.py", "continue", "break"): (
         "leases come by opening: what a pause ends before, it ends before all behind it"
     ),
-    (f"{_DOMAIN}/price.py", _FRESHEST.format("0.0"), _FRESHEST.format("1.0")): _UNREAD,
-    (f"{_DOMAIN}/price.py", _FRESHEST.format("0.0"), _FRESHEST.format("-1.0")): _UNREAD,
-    (f"{_DOMAIN}/schedule.py", "if shots and at <= shots[-1].at:", "if shots and at <= shots[- 0].at:"): (
-        "two warnings fall on one instant only at half of the lease, where no other comes before them"
-    ),
+    (f"{_DOMAIN}/money/price.py", _FRESHEST.format("0.0"), _FRESHEST.format("1.0")): _UNREAD,
+    (f"{_DOMAIN}/money/price.py", _FRESHEST.format("0.0"), _FRESHEST.format("-1.0")): _UNREAD,
     (
-        f"{_DOMAIN}/shrink.py",
+        f"{_DOMAIN}/schedules/schedule.py",
+        "if shots and at <= shots[-1].at:",
+        "if shots and at <= shots[- 0].at:",
+    ): ("two warnings fall on one instant only at half of the lease, where no other comes before them"),
+    (
+        f"{_DOMAIN}/pool/shrink.py",
         "return 1 if node.gpu_leases == {ending} else 2",
         "return 1 if node.gpu_leases == {ending} else 3",
     ): "the worst is the last either way",
     (
-        f"{_DOMAIN}/standing.py",
+        f"{_DOMAIN}/pool/standing.py",
         "if lease.granted and self.at < lease.opens:",
         "if lease.granted and self.at <= lease.opens:",
     ): "at its opening a granted lease is in force",
-    (f"{_DOMAIN}/target.py", "if len(in_force) == 1:", "if len(in_force) == 0:"): (
+    (f"{_DOMAIN}/pool/target.py", "if len(in_force) == 1:", "if len(in_force) == 0:"): (
         "one lease adds up like several, only slower"
     ),
-    (f"{_DOMAIN}/target.py", _ONE_LEASE.format(0, 0), _ONE_LEASE.format(" -1", 0)): "there is one",
-    (f"{_DOMAIN}/target.py", _ONE_LEASE.format(0, 0), _ONE_LEASE.format(0, " -1")): "there is one",
-    (f"{_DOMAIN}/wall_clock.py", "if before >= after:", "if before > after:"): (
+    (f"{_DOMAIN}/pool/target.py", _ONE_LEASE.format(0, 0), _ONE_LEASE.format(" -1", 0)): "there is one",
+    (f"{_DOMAIN}/pool/target.py", _ONE_LEASE.format(0, 0), _ONE_LEASE.format(0, " -1")): "there is one",
+    (f"{_DOMAIN}/calendar/wall_clock.py", "if before >= after:", "if before > after:"): (
         "where clocks do not change both readings are one"
     ),
     (
-        f"{_DOMAIN}/wall_clock.py",
+        f"{_DOMAIN}/calendar/wall_clock.py",
         "moved = naive - before if end is None else end",
         "moved = naive + before if end is None else end",
     ): "in a gap clocks have changed",
     (
-        f"{_DOMAIN}/wall_clock.py",
+        f"{_DOMAIN}/calendar/wall_clock.py",
         "low, high = min(opens, closes) - 1, max(opens, closes)",
         "low, high = min(opens, closes) - 2, max(opens, closes)",
     ): "a window opens at a whole minute: no change lies a second before it",
-    (f"{_DOMAIN}/wall_clock.py", _OFFSETS.format(1), _OFFSETS.format(2)): (
+    (f"{_DOMAIN}/calendar/wall_clock.py", _OFFSETS.format(1), _OFFSETS.format(2)): (
         "no clock changes twice within two seconds"
     ),
     (
-        f"{_DOMAIN}/wall_clock.py",
+        f"{_DOMAIN}/calendar/wall_clock.py",
         'way = "forward" if after > before else "back"',
         'way = "forward" if after >= before else "back"',
     ): "where a clock changes the offsets are not equal",
-    (f"{_DOMAIN}/why.py", _WAS_OPEN.format("<"), _WAS_OPEN.format("<=")): (
+    (f"{_DOMAIN}/audit/why.py", _WAS_OPEN.format("<"), _WAS_OPEN.format("<=")): (
         "at its end a lease is in force in no state, and is said to be closed in all of these"
     ),
     (f"{_DOMAIN}/zones.py", _OFFSET.format(0), _OFFSET.format(1)): "every zone of the list has an offset",
@@ -270,7 +292,7 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "on a day that no calendar has the instant itself is asked"
     ),
     (
-        f"{_DOMAIN}/skipping.py",
+        f"{_DOMAIN}/calendar/skipping.py",
         _AHEAD.format(">"),
         _AHEAD.format(">="),
     ): "what closes now is not ahead of now",

@@ -10,7 +10,7 @@ from typing import Self
 LAMBDAS = Path("lambdas")
 #: Together they take about so long; the histories, which run nearly everything, always have their turn.
 SECONDS = 45.0
-HISTORIES = "tests/properties/test_laws.py::test_no_history_breaks_a_law"
+HISTORIES = "tests/properties/laws/test_laws.py::test_no_history_breaks_a_law"
 
 
 @dataclass(frozen=True)

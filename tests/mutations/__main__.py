@@ -23,8 +23,8 @@ HEAD = """\
 # What the laws' test sees when a mechanism is gone
 
 Each line is a breakage made by hand in one file (tests/mutations/breakages.py). Histories were played in the broken
-product (tests/properties/test_laws.py; for law 10 tests/mutations/experiments.py) until its law was found broken; the
-number says how many it took. Made by `make mutations`.
+product (tests/properties/laws/test_laws.py; for law 10 tests/mutations/experiments.py) until its law was found
+broken; the number says how many it took. Made by `make mutations`.
 
 What decides outside of histories is not in the table: alarms, node roles, the bounds of a calendar, how an installer
 is verified and how a text of AWS is read. tests/infra and tests/unit hold it.

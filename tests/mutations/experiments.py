@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
-from tests.properties.test_experiments import CHANGING, STEPS, dies, judged
+from tests.properties.laws.test_experiments import CHANGING, STEPS, dies, judged
 from tests.world.experiments import begin, command
 from tests.world.world import World
 

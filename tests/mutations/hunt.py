@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from tests.mutations.experiments import histories
-from tests.properties.test_laws import STORIES
+from tests.properties.laws.test_laws import STORIES
 from tests.world.history import history, play
 
 HISTORIES, SECONDS = 2_000, 1800.0

@@ -13,7 +13,7 @@ from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.errors import OutsideFailed
 from tests.lengths import examples
 from tests.world.history import History, Play, Step, history
-from tests.world.kubernetes import CHECK_RUNS, QUICK_RUNS
+from tests.world.kubernetes.kubernetes import CHECK_RUNS, QUICK_RUNS
 from tests.world.labs import FIRST_SWEEP
 from tests.world.world import World
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli import deployment, experiment, experiment_orders
+from cli import deployment
+from cli.look_after import experiment, experiment_orders
 from lamplighter.adapters.aws.security_groups import SecurityGroups
 from lamplighter.domain.experiments.catalogue import CATALOGUE
 from lamplighter.domain.experiments.policy import MANAGER

@@ -12,8 +12,10 @@ from typing import Any
 import typer
 from typer.testing import CliRunner
 
-from cli import deployment, diagnose, local_fault
-from cli import open as opening
+from cli import deployment
+from cli.local import fault as local_fault
+from cli.understand import diagnose
+from cli.use import open as opening
 from lamplighter.domain.diagnosis import Snapshot
 from lamplighter.domain.diagnosis import diagnose as judged
 from local.cloud import Cloud

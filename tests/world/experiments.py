@@ -11,7 +11,7 @@ from typing import Any
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.experiments.policy import MANAGER
 from lamplighter.domain.experiments.run import ExperimentRun
-from tests.world.kubernetes import QUICK_RUNS
+from tests.world.kubernetes.kubernetes import QUICK_RUNS
 from tests.world.world import World
 
 Json = dict[str, Any]

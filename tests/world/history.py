@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.world.aws.cloudformation import DIES, MARKED
+from tests.world.aws.functions import KINDS, Trouble
+from tests.world.aws.scheduler import LATE
 from tests.world.chat import STUDENTS, TEACHER, Chat, written
-from tests.world.cloudformation import DIES, MARKED
-from tests.world.functions import KINDS, Trouble
+from tests.world.judge.laws import Laws
+from tests.world.judge.truth import Truth
 from tests.world.labs import FIRST_SWEEP, LAB, VARIANTS
-from tests.world.laws import Laws
 from tests.world.people import BOSS, CRAFTED, PEOPLE, ask, lease_of
-from tests.world.scheduler import LATE
-from tests.world.truth import Truth
 from tests.world.world import World
 
 Json = dict[str, Any]

@@ -32,16 +32,19 @@ def forget_workers() -> None:
         each.cache_clear()
 
 
+OURS = ("handlers.", "lamplighter.application.")
+
+
 @functools.cache
 def _caches(_modules: int) -> list[Any]:
     """What the modules of our functions keep, for so many modules as are loaded."""
-    ours = [module for name, module in list(sys.modules.items()) if name.startswith("handlers.")]
+    ours = [module for name, module in list(sys.modules.items()) if name.startswith(OURS)]
     return [each for module in ours for each in vars(module).values() if hasattr(each, "cache_clear")]
 
 
 for _function in (
     "commands",
-    "slack_answering",
+    "slack",
     "leases",
     "nodegroups",
     "cluster",

@@ -28,18 +28,18 @@ import lamplighter.clock
 from lamplighter.adapters.aws.ledger import table as ledger_table
 from lamplighter.domain.notices import kinds as notice_kinds
 from lamplighter.lab.model import Lab
-from tests.world.agenda import Agenda
-from tests.world.capacity import AutoScaling, Ec2, Eks
-from tests.world.cloudformation import CloudFormation
-from tests.world.cluster_policy import ClusterPolicy
-from tests.world.dynamodb import DynamoDB
-from tests.world.functions import Functions
-from tests.world.kubernetes import Kubernetes
-from tests.world.machines import Machines
+from tests.world.aws.agenda import Agenda
+from tests.world.aws.capacity import AutoScaling, Ec2, Eks
+from tests.world.aws.cloudformation import CloudFormation
+from tests.world.aws.dynamodb import DynamoDB
+from tests.world.aws.functions import Functions
+from tests.world.aws.machines import Machines
+from tests.world.aws.scheduler import Scheduler
+from tests.world.aws.workflows import StepFunctions
+from tests.world.kubernetes.cluster_policy import ClusterPolicy
+from tests.world.kubernetes.kubernetes import Kubernetes
 from tests.world.our_code import WORKFLOWS, forget_workers, workflows_of
 from tests.world.outside import ACCOUNT, REGION, Client, NotInTheWorld
-from tests.world.scheduler import Scheduler
-from tests.world.workflows import StepFunctions
 
 Json = dict[str, Any]
 UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})

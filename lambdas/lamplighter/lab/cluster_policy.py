@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from pydantic import JsonValue
 
-from lamplighter.lab.reading.keys import Path, nearest
+from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.types import shown
 
 Schema = Mapping[str, object]

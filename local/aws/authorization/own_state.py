@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
+from local.aws.api.own_services import AwsError
 from local.aws.authorization.state import Group, State, Tags
-from local.aws.autoscaling_scaling import Scaling
-from local.aws.eks_clusters import Clusters
-from local.aws.eks_nodegroups import Nodegroups
-from local.aws.own_services import AwsError
+from local.aws.autoscaling.scaling import Scaling
+from local.aws.eks.clusters import Clusters
+from local.aws.eks.nodegroups import Nodegroups
 
 
 def fill_in(state: State, scaling: Scaling, nodegroups: Nodegroups, clusters: Clusters) -> None:

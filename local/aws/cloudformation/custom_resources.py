@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from local.aws.api.server import Request, Response, Server
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical
-from local.aws.lambda_runtime import Throttled
-from local.aws.lambda_worker import Outcome
-from local.aws.server import Request, Response, Server
+from local.aws.functions.runtime import Throttled
+from local.aws.functions.worker import Outcome
 from local.clock import ClockEvent, VirtualClock
 
 LOG = logging.getLogger(__name__)

@@ -10,12 +10,12 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local.aws.api.surroundings import Surroundings
 from local.aws.cloudformation.expressions import Scope, Surface
 from local.aws.cloudformation.graph import reversed_order, walk
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, Properties
 from local.aws.cloudformation.stack import Installed, Stack
 from local.aws.cloudformation.template import InvalidTemplate, Resource, Template
-from local.aws.surroundings import Surroundings
 
 #: The kind of a resource by its type and properties; Failed for a type that is not known.
 KindOf = Callable[[str, Properties], Kind]

@@ -11,8 +11,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from local.aws.api.surroundings import Surroundings
 from local.aws.cloudformation.shapes import shaped
-from local.aws.surroundings import Surroundings
 
 Properties = Mapping[str, Any]
 

@@ -10,15 +10,15 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from local.aws.assets import Assets
+from local.aws.api.own_services import AwsError, Document
+from local.aws.api.surroundings import Surroundings
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.deployment import Deployment
 from local.aws.cloudformation.registry import kind_of
 from local.aws.cloudformation.stack import Installed, Stack
 from local.aws.cloudformation.surface import parameters, surface
 from local.aws.cloudformation.template import InvalidTemplate, Template, parse
-from local.aws.own_services import AwsError, Document
-from local.aws.surroundings import Surroundings
+from local.aws.functions.assets import Assets
 
 LOG = logging.getLogger(__name__)
 CHANGEABLE = {"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"}

@@ -7,10 +7,10 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from local.aws.api.surroundings import Surroundings
 from local.aws.cloudformation.expressions import Surface
 from local.aws.cloudformation.stack import Stack
 from local.aws.cloudformation.template import InvalidTemplate, Template
-from local.aws.surroundings import Surroundings
 
 #: What `cdk bootstrap` leaves behind; our assemblies ask for it.
 BOOTSTRAP = {"/cdk-bootstrap/hnb659fds/version": "30"}

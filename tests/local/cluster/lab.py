@@ -7,8 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 from local.clock import VirtualClock
 from local.fleet.fleet import Fleet
+from local.fleet.gpus.operands import OPERANDS, Operand, daemonset
 from local.fleet.machine import Machine
-from local.fleet.operands import OPERANDS, Operand, daemonset
 from local.kubernetes.api import KubernetesApi
 
 Value = TypeVar("Value")

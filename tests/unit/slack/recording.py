@@ -30,7 +30,7 @@ from lamplighter.lab.model import Lab
 from lamplighter.lab.reading.file import parse
 from tests.block_kit import faults
 from tests.stopped_clock import stop_at
-from tests.world.dynamodb import DynamoDB
+from tests.world.aws.dynamodb import DynamoDB
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)  # 20:00 in Seoul
 MINUTE = timedelta(minutes=1)

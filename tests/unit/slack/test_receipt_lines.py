@@ -9,7 +9,7 @@ from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lease_view import Standing
 from lamplighter.domain.views.receipt_view import ZeroView
 from tests.unit.slack.test_message import EIGHT, LOOK, OPEN, shown, texts
-from tests.unit.test_receipt_views import BARE, RECEIPT
+from tests.unit.views.test_receipt_views import BARE, RECEIPT
 
 WHOLE = receipt_view.of(RECEIPT, receipt_view.Beside("g4dn.12xlarge"))
 LINES = [

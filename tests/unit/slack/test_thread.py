@@ -16,9 +16,9 @@ from lamplighter.domain.slack.waiting import Round, look_after, offer_message
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 from lamplighter.lab.channels import Role, Slack
+from tests.unit.guard.test_guard import lease as leased
 from tests.unit.slack.test_message import EIGHT, LOOK, MINUTE, OPEN
 from tests.unit.slack.test_waiting import wish
-from tests.unit.test_guard import lease as leased
 
 SECOND = timedelta(seconds=1)
 USED = PoolState("gpu", seen_gpus=SeenGpus(1, 4, LOOK.now - 15 * MINUTE))

@@ -10,8 +10,8 @@ from pathlib import Path as FilePath
 
 from lamplighter.adapters.calendars.text import LARGEST, LARGEST_KEPT, CourseText, read
 from lamplighter.errors import BadInput
+from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.keys import Path
 
 
 def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:

@@ -12,9 +12,9 @@ from pathlib import Path as FilePath
 from pydantic import ValidationError
 
 from lamplighter.errors import BadInput
+from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.reading import yaml as lab_yaml
-from lamplighter.lab.reading.keys import Path
 from lamplighter.lab.reading.messages import sentence
 from lamplighter.lab.reading.repair import cleaned, culprit, repaired
 from lamplighter.lab.rules import cluster as lab_rules_cluster

@@ -6,7 +6,7 @@ from typing import get_origin
 from pydantic_core import ErrorDetails
 
 from lamplighter.lab import names as lab_names
-from lamplighter.lab.reading.keys import Path, field_at, fields, kind_at, nearest, nearest_key, part_at
+from lamplighter.lab.keys import Path, field_at, fields, kind_at, nearest, nearest_key, part_at
 from lamplighter.lab.types import shown
 
 RIGHT = {

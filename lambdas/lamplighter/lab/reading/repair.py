@@ -9,8 +9,8 @@ from math import isfinite
 
 from pydantic import ValidationError
 
+from lamplighter.lab.keys import Path, fields, part_at
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.keys import Path, fields, part_at
 from lamplighter.lab.types import Number
 
 VALUES: Path = ("gpu_operator", "values")

@@ -8,10 +8,10 @@ from ipaddress import IPv4Network, ip_network
 from string import ascii_lowercase
 
 from lamplighter.data import instance_types, versions
+from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
 from lamplighter.lab.operator import tolerated
 from lamplighter.lab.pools import Pool
-from lamplighter.lab.reading.keys import Path, nearest
 from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import shown
 

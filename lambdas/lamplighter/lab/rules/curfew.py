@@ -9,8 +9,8 @@ from functools import cache
 
 from lamplighter.domain import zones
 from lamplighter.domain.calendar.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, instants
+from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.keys import Path
 from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import write_time
 from lamplighter.lab.windows import Window

@@ -9,8 +9,8 @@ from lamplighter.data import instance_types, mig
 from lamplighter.domain.gpu.sharing import mig_strategy, sharings
 from lamplighter.lab.cluster_policy import faults
 from lamplighter.lab.gpu_settings import GpuSettings
+from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.keys import Path, nearest
 from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import shown
 

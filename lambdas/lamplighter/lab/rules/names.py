@@ -6,9 +6,9 @@ They say so halfway through a deploy; here it is said before. The form of single
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.pools import Taint
-from lamplighter.lab.reading.keys import Path
 from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import shown
 

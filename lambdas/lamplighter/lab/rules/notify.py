@@ -1,14 +1,14 @@
 """Whether the routes of `notify` fit: kinds and pools that there are, and no address twice on one topic.
 
-Where notices go is decided by the subscriptions that stacks/constructs/channels.py makes of them.
+Where notices go is decided by the subscriptions that stacks/constructs/http/channels.py makes of them.
 """
 
 from collections.abc import Iterator
 
 from lamplighter.domain.notices.kinds import NOTICES, PAGES
 from lamplighter.lab.channels import Route
+from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.keys import Path, nearest
 from lamplighter.lab.rules.parts import Misfit, no_pool
 from lamplighter.lab.types import shown
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from lamplighter.data import prices, regions
 from lamplighter.domain import zones
 from lamplighter.domain.notices.counted import write_duration
+from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.keys import Path, nearest
 from lamplighter.lab.types import shown, write_time
 from lamplighter.lab.windows import TIMES, Window
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from lamplighter.domain.gpu.device_plugin import pools as of_the_chart
 from lamplighter.domain.gpu.sharing import sharings
 from lamplighter.lab.gpu_settings import GpuSettings
+from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.keys import Path
 from lamplighter.lab.rules.parts import Misfit
 
 PLUGIN: Path = ("device_plugin", "enabled")

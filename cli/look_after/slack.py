@@ -1,0 +1,130 @@
+"""`lamplighter slack`: what installing the Slack app takes: its manifest, and putting its two secrets away.
+
+What the app then does is the Slack stack's; docs/how-to/install-slack.md goes through it step by step.
+"""
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import deployment, printing
+from cli.look_after import slack_manifest
+from cli.options import AsJson, LabName
+from cli.use import agreed
+from lamplighter.adapters.aws.cloudformation import Stacks
+from lamplighter.errors import BadInput
+from lamplighter.lab.channels import Slack
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
+
+HELP = """The Slack app: what to paste into Slack, and where its secrets go.
+
+\b
+Examples:
+  lamplighter slack manifest > manifest.yaml
+  lamplighter slack secret
+"""
+app = typer.Typer(help=HELP, no_args_is_help=True)
+
+ADDRESS = re.compile(r"https://[^\s\"'<>]+|http://(127\.0\.0\.1|localhost)(:\d+)?/[^\s\"'<>]*")
+SIGNING_SECRET = re.compile(r"[0-9a-f]{32}")
+BOT_TOKEN = re.compile(r"xoxb-[A-Za-z0-9-]{10,200}")
+
+
+@app.command("manifest")
+def manifest(
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url", metavar="URL", help="The address that Slack posts to; default: the deployed lab's."
+        ),
+    ] = None,
+    lab_file: Annotated[
+        Path,
+        typer.Option("--lab", metavar="F", help="With --url: the lab file to read the command's word from."),
+    ] = Path("lab.yaml"),
+    lab_name: LabName = None,
+) -> None:
+    """Print the app's manifest, to be pasted where Slack makes an app from one.
+
+    \b
+    Examples:
+      lamplighter slack manifest
+      lamplighter slack manifest --lab-name gpu-lab > manifest.yaml
+      lamplighter slack manifest --lab lab.yaml --url https://example.com/slack
+    """
+    if url is None:
+        name, slack, address = _deployed(lab_name)
+    else:
+        if not ADDRESS.fullmatch(url):
+            raise BadInput(f"--url: {url[:80]} is no address that Slack posts to, give https://…/slack")
+        lab = labfile.load(lab_file)
+        name, slack, address = lab.name, _slack_of(lab, str(lab_file)), url
+    sys.stdout.write(slack_manifest.manifest(name, slack.command, address))
+
+
+@app.command("secret")
+def secret(as_json: AsJson = False, lab_name: LabName = None) -> None:
+    """Put the app's signing secret and bot token into the lab's secret, without showing them.
+
+    They are asked for, or read from stdin, a line each. The lab uses new ones within a minute, without a deploy.
+
+    \b
+    Examples:
+      lamplighter slack secret
+      lamplighter slack secret --lab-name gpu-lab < two-lines.txt
+    """
+    from lamplighter.adapters.aws.secrets import put  # noqa: PLC0415 -- only here
+
+    outputs = _outputs(lab_name)
+    signing_secret, bot_token = _asked()
+    put(outputs["SlackSecretArn"], {"signing_secret": signing_secret, "bot_token": bot_token})
+    if as_json:
+        printing.as_json({"secret": outputs["SlackSecretArn"], "put": True})
+    else:
+        printing.say(
+            f"both are in {outputs['SlackSecretArn']}; /{_command(lab_name)} help in Slack tries them"
+        )
+
+
+def _asked() -> tuple[str, str]:
+    if agreed.somebody_is_there():
+        first = typer.prompt("Signing Secret (Basic Information, App Credentials)", hide_input=True)
+        second = typer.prompt("Bot User OAuth Token (OAuth & Permissions)", hide_input=True)
+    else:
+        first, _, second = sys.stdin.read(10_000).strip().partition("\n")
+    signing_secret, bot_token = first.strip(), second.strip()
+    # What was given is named by neither: it may be half a secret.
+    if not SIGNING_SECRET.fullmatch(signing_secret):
+        raise BadInput("the signing secret is not one, Slack's has 32 digits and letters a to f")
+    if not BOT_TOKEN.fullmatch(bot_token):
+        raise BadInput("the bot token is not one, Slack's begins with xoxb-")
+    return signing_secret, bot_token
+
+
+def _deployed(lab_name: str | None) -> tuple[str, Slack, str]:
+    found = deployment.find(lab_name)
+    return found.name, _slack_of(found.lab, f"the deployed lab {found.name}"), _outputs(lab_name)["SlackUrl"]
+
+
+def _command(lab_name: str | None) -> str:
+    lab = deployment.find(lab_name).lab
+    return lab.slack.command if lab.slack else Slack.model_fields["command"].default
+
+
+def _slack_of(lab: Lab, what: str) -> Slack:
+    if lab.slack is None:
+        raise BadInput(f"{what} has no slack key, add `slack: {{channel: C…}}` and deploy")
+    return lab.slack
+
+
+def _outputs(lab_name: str | None) -> dict[str, str]:
+    """Those of the lab's Slack stack."""
+    lab = deployment.find(lab_name).name
+    for stack in Stacks().of_labs(lab):
+        if "SlackUrl" in stack.outputs:
+            return dict(stack.outputs)
+    raise BadInput(f"the lab {lab} has no Slack stack, add `slack: {{channel: C…}}` to its file and deploy")

@@ -1,0 +1,133 @@
+"""`lamplighter check`: is this lab good, and what would it do. Every problem of a bad one, a line each."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from cli import printing
+from cli.options import AsJson
+from cli.plan import check_year
+from lamplighter import clock
+from lamplighter.domain.gpu import sharing as gpu_sharing
+from lamplighter.domain.notices.counted import counted, write_duration
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
+from lamplighter.lab.reading.schema import schema
+from lamplighter.lab.types import write_amount, write_time
+from lamplighter.lab.windows import Window
+
+NOTE = "note: "
+
+
+def command(
+    lab: Annotated[str, typer.Option("--lab", metavar="FILE", help="The lab to check.")] = "lab.yaml",
+    schema_only: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of lab files, for editors, and stop.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a lab file before anything is built.
+
+    Exit code 0: good, with a summary, and notes on which windows will be refused in the year from now.
+    2: every problem on stderr, FILE:LINE: key: what is wrong, what is right.
+
+    \b
+    Examples:
+      lamplighter check
+      lamplighter check --lab labs/evening.yaml --json
+      lamplighter check --schema > lab.schema.json
+    """
+    if schema_only:
+        sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
+        return
+    if as_json:
+        printing.as_json(document(lab))
+    good = labfile.load(lab)
+    if not as_json:
+        printing.say("\n".join([*summary(good), *check_year.lines(good, lab, clock.now())]))
+
+
+def document(file: str) -> dict[str, object]:
+    """What is said of a lab file, for programs: every problem, or the lab with all its defaults written out."""
+    found = labfile.read(file)
+    if not isinstance(found, Lab):
+        return {"file": file, "good": False, "problems": [asdict(problem) for problem in found]}
+    said = [*summary(found), *check_year.lines(found, file, clock.now())]
+    told = [line.removeprefix(NOTE) for line in said if line.startswith(NOTE)]
+    lines = [line.strip() for line in said if not line.startswith(NOTE)]
+    lab: object = json.loads(found.to_json())
+    return {"file": file, "good": True, "problems": [], "summary": lines, "notes": told, "lab": lab}
+
+
+def summary(lab: Lab) -> Iterator[str]:
+    """What a good lab is, in a few lines."""
+    budget = lab.guard.budget
+    cluster = "adopts cluster" if lab.cluster.existing else "creates cluster"
+    yield f"{lab.name} is good: {cluster} {lab.cluster_name} in {lab.region}, times in {lab.time_zone}"
+    for name, pool in lab.pools.items():
+        if pool.unstated:
+            yield f"  pool {name}: node group {lab.nodegroup_name(name)}, {', '.join(pool.unstated)} as AWS says"
+            continue
+        price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour"
+        curfew = f", curfew {write_time(pool.curfew)}" if pool.curfew is not None else ""
+        yield (
+            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}, {price}, "
+            f"guard: {lab.mode(name)}{curfew}"
+        )
+    yield (
+        f"  guard: {write_amount(budget.amount)} {budget.currency} a {budget.period}{_parts(lab)},"
+        f" no lease longer than {write_duration(lab.guard.longest_lease)}{_curfew(lab)}"
+    )
+    for window in lab.windows:
+        yield f"  window {window.name}: {_when(lab, window)}"
+    if not lab.windows:
+        yield "  no windows: GPUs start only when someone opens a pool"
+    yield from (f"{NOTE}{note}" for note in notes(lab))
+
+
+def _parts(lab: Lab) -> str:
+    """What single owners may have of the budget."""
+    owners = lab.guard.budget.owners.items()
+    return f" ({', '.join(f'{owner} {write_amount(amount)}' for owner, amount in owners)})" if owners else ""
+
+
+def _curfew(lab: Lab) -> str:
+    return f", curfew {write_time(lab.guard.curfew)}" if lab.guard.curfew is not None else ""
+
+
+def _when(lab: Lab, window: Window) -> str:
+    nodes = counted(lab.nodes_of(window), "node") if lab.nodes_of(window) else "all nodes"
+    ready = ", GPUs ready by its start" if window.ready == "by" else ""
+    return f"{_times(lab, window)}{ready}, {nodes} of {lab.pool_of(window)}, for {lab.owner_of(window)}"
+
+
+def _times(lab: Lab, window: Window) -> str:
+    if window.start is None or window.end is None:
+        return f"as {window.calendar} says, dates in {lab.zone_of(window)}"
+    on = ", ".join(window.days) if window.days else ", ".join(day.isoformat() for day in window.start_dates)
+    return f"{on}, {write_time(window.start)} to {write_time(window.end)} {lab.zone_of(window)}"
+
+
+def notes(lab: Lab) -> Iterator[str]:
+    """What is allowed and probably not meant."""
+    if lab.cluster.existing is not None and gpu_sharing.sharings(lab):
+        yield (
+            "GPUs are shared, but the chart that announces them is not ours: give it what"
+            " `lamplighter adopt --gpu-values` prints"
+        )
+    for name, pool in lab.pools.items():
+        if lab.gpu_stack(name) == "built-in" and not pool.brings_plugin and not pool.existing:
+            yield (
+                f"nothing that this lab installs announces the GPUs of pool {name}: enable gpu_operator or"
+                " device_plugin, or see to it yourself"
+            )
+    for window in lab.windows:
+        if window.from_ and window.until and window.until < window.from_:
+            yield f"window {window.name} never opens, its until is before its from"
+        for day in sorted(set(window.except_)):
+            if window.timed and day.weekday() not in window.weekdays and day not in window.start_dates:
+                yield f"the exception {day} of window {window.name} is on no day that it names"

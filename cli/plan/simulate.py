@@ -1,0 +1,150 @@
+"""`lamplighter simulate`: what the planner and the guard would do with a lab over a range of time."""
+
+import gc
+import json
+import os
+import re
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.options import LabName
+from cli.plan import courses
+from lamplighter.domain.calendar.simulation import simulate
+from lamplighter.errors import BadInput
+from lamplighter.lab.model import Lab
+from lamplighter.lab.reading import file as labfile
+
+_RFC_3339 = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]:[0-5][0-9])(?:\.([0-9]+))?"
+    r"([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+)
+MICROSECOND_DIGITS = 6
+
+
+def command(
+    begins: Annotated[
+        str | None, typer.Option("--from", metavar="T", help="Begin of the range, RFC 3339 with an offset.")
+    ] = None,
+    ends: Annotated[
+        str | None, typer.Option("--to", metavar="T", help="End of the range, exclusive.")
+    ] = None,
+    lab: Annotated[str, typer.Option("--lab", metavar="FILE", help="The lab to play.")] = "lab.yaml",
+    out: Annotated[
+        str | None, typer.Option("--json", metavar="OUT", help="Write the JSON document here; - is stdout.")
+    ] = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Play the deployed lab with its ledger; default: from now, for a week."),
+    ] = False,
+    lab_name: LabName = None,
+) -> None:
+    """Show which windows would open between two instants, which would not and why, and what it costs.
+
+    Nothing is spent and no lease runs before; nothing is asked of AWS. With --live it is: the deployed lab
+    is played with its skips, pauses, leases granted ahead and what is held and spent.
+
+    \b
+    Examples:
+      lamplighter simulate --live
+      lamplighter simulate --from 2026-03-01T00:00:00+09:00 --to 2026-04-01T00:00:00+09:00
+      lamplighter simulate --lab evening.yaml --from 2026-01-01T00:00:00Z --to 2027-01-01T00:00:00Z --json year.json
+      lamplighter simulate --from 2026-03-01T00:00:00Z --to 2026-03-08T00:00:00Z --json - | jq .cost
+    """
+    if live:
+        from cli.plan import simulate_live  # noqa: PLC0415 - AWS is asked only here
+
+        simulate_live.show(begins, ends, lab_name, out)
+        return
+    if begins is None or ends is None:
+        missing = "--from" if begins is None else "--to"
+        raise BadInput(
+            f"{missing}: is missing, write an instant with an offset such as 2026-03-01T00:00:00+09:00"
+        )
+    begin, end = instant("--from", begins), instant("--to", ends)
+    if begin >= end:
+        raise BadInput(f"--to: {ends} is not after --from {begins}, write a later instant")
+    played = labfile.load(lab)
+    _answerable(played, lab)
+    # A year of many windows is a million small values, none of them garbage: looking for some takes half the time.
+    gc.disable()
+    simulation = simulate(played, begin, end, courses.of(played))
+    if out is not None:
+        write_document(simulation.to_json(), out)
+        if out == "-":
+            return
+    from cli.plan import simulation_month, simulation_table  # noqa: PLC0415 - rich is slow, and JSON needs none of it
+
+    simulation_table.show(played, simulation)
+    simulation_month.show(played, simulation)
+
+
+def write_document(document: object, out: str) -> None:
+    """The document as JSON, to a file or, for `-`, to stdout."""
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    if out == "-":
+        sys.stdout.write(text)
+    else:
+        write_whole(Path(out), text)
+
+
+def instant(option: str, text: str) -> datetime:
+    """An RFC 3339 instant in UTC; BadInput names the option."""
+    right = "write an instant with an offset such as 2026-03-01T00:00:00+09:00"
+    shown = "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text[:80])
+    match = _RFC_3339.fullmatch(text)
+    if match is None:
+        raise BadInput(f"--{option.strip('-')}: '{shown}' is no RFC 3339 instant, {right}")
+    day, hour, rest, fraction, offset = match.groups()
+    fraction = (fraction or "")[:MICROSECOND_DIGITS].ljust(MICROSECOND_DIGITS, "0")
+    try:
+        return datetime.fromisoformat(f"{day}T{hour}{rest}.{fraction}{offset.upper()}").astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadInput(f"--{option.strip('-')}: '{shown}' is on no calendar, {right}") from None
+
+
+def _answerable(lab: Lab, file: str) -> None:
+    """Of an adopted pool with windows the lab must say what would otherwise be read from AWS."""
+    missing: list[tuple[str, str, str]] = []
+    for pool in dict.fromkeys(lab.pool_of(window) for window in lab.windows):
+        if not lab.pools[pool].max_nodes:
+            missing.append(("pools", pool, "max_nodes"))
+        if lab.pools[pool].price_per_hour is None and not lab.pools[pool].instance_type:
+            missing.append(("pools", pool, "price_per_hour"))
+    if missing:
+        text = "is left to AWS, state it to simulate"
+        raise BadInput("\n".join(str(labfile.problem(file, path, text)) for path in missing))
+
+
+def write_whole(path: Path, text: str, option: str = "--json") -> None:
+    """Writes a file whole or not at all; BadInput, by the option that named it, where it cannot be written."""
+    try:
+        if path.exists() and not path.is_file():
+            # A device or a pipe cannot be put in place by renaming; a folder is refused by the system.
+            path.write_text(text, "utf-8")
+            return
+        path = path.resolve()
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadInput(
+            f"{option}: {path} cannot be written ({reason}), name a file in a folder that can"
+        ) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,62 @@
+"""`lamplighter simulate --live`: the plan of the deployed lab, with what its people and its ledger say."""
+
+from datetime import datetime, timedelta
+
+from cli import deployed, deployment, printing
+from cli.deployment import Deployment
+from cli.plan.simulate import instant, write_document
+from lamplighter.domain.calendar.changes import clock_of, paused_at
+from lamplighter.domain.calendar.live import live
+from lamplighter.domain.money.budget import Budget
+from lamplighter.errors import BadInput
+
+A_WEEK = timedelta(days=7)
+
+
+def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | None) -> None:
+    """The same document and tables as of a lab file; the document has the budgets beside."""
+    asked = instant("--from", begins) if begins else None
+    until = instant("--to", ends) if ends else None
+    found = deployment.find(lab_name)
+    begin = asked or found.now
+    end = until or _a_week_from(begin)
+    if begin >= end:
+        since = f"--from {begins}" if begins else f"now, {printing.local(begin, found.zone)}"
+        raise BadInput(f"--to: {ends or begins} is not after {since}, write a later instant")
+    known = deployed.look(found)
+    budgets = deployed.budgets(found, known, begin, end)
+    simulation = live(known, budgets, begin, end, found.now)
+    if out is not None:
+        kept = [_budget(found, budget) for budget in budgets.values()]
+        write_document({**simulation.to_json(), "budgets": kept}, out)
+        if out == "-":
+            return
+    from cli.plan import simulation_month, simulation_table  # noqa: PLC0415 - rich is slow, and JSON needs none of it
+
+    pause = paused_at(known.pauses, found.now)
+    if pause is not None:
+        printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
+    simulation_table.show(found.lab, simulation)
+    simulation_month.show(found.lab, simulation)
+    for budget in budgets.values():
+        printing.say(f"{budget.period}: {budget.held} held, {budget.spent} spent, of {_limit(found)}")
+
+
+def _a_week_from(begin: datetime) -> datetime:
+    try:
+        return begin + A_WEEK
+    except OverflowError:
+        return begin
+
+
+def _budget(found: Deployment, budget: Budget) -> dict[str, object]:
+    return {
+        "period": budget.period,
+        "amount": str(found.lab.guard.budget.amount),
+        "held": budget.held.to_json(),
+        "spent": budget.spent.to_json(),
+    }
+
+
+def _limit(found: Deployment) -> str:
+    return f"{found.lab.guard.budget.amount} {found.lab.guard.budget.currency}"

@@ -1,0 +1,193 @@
+"""`lamplighter windows`: the windows of the next 36 hours, leases granted ahead, skips and pauses, with the reasons."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from cli import deployment, printing
+from cli.deployment import Deployment
+from cli.look_after import known_names
+from cli.options import AsJson, LabName
+from lamplighter.adapters.calendars.kept import warm_up
+from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
+from lamplighter.domain.instant import written
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.warm_up import gpus_expected
+from lamplighter.domain.schedules.of_leases import opens_at, unopened
+from lamplighter.errors import BadInput
+
+
+def command(
+    pool: Annotated[
+        str | None, typer.Argument(metavar="[POOL]", help="Only this pool.", autocompletion=known_names.pools)
+    ] = None,
+    as_json: AsJson = False,
+    ics: Annotated[
+        str | None,
+        typer.Option("--ics", metavar="OUT", help="Write the next 8 weeks as iCalendar here; - is stdout."),
+    ] = None,
+    lab_name: LabName = None,
+) -> None:
+    """Show the windows of the next 36 hours, leases granted ahead, and what people skipped or paused.
+
+    \b
+    Examples:
+      lamplighter windows
+      lamplighter windows gpu --json
+      lamplighter windows --ics gpu-windows.ics
+    """
+    if ics is not None and as_json:
+        raise BadInput("--ics: writes a calendar and --json a document, keep one of the two")
+    if ics is not None:
+        from cli.plan import windows_ics  # noqa: PLC0415 - the whole plan is worked out only here
+
+        windows_ics.write(ics, pool, lab_name)
+        return
+    found = deployment.find(lab_name)
+    pools = found.pools(pool)
+    pauses = found.ledger.pauses()
+    known = {name: found.ledger.leases(name) for name in pools}
+    gpus = _Gpus(found, known)
+    leases = [lease for of_pool in known.values() for lease in of_pool if _is_window(lease, found.now)]
+    skips = [skip for skip in found.ledger.skips() if _is_ahead(skip, found) and _pool(skip, found) in pools]
+    shown: list[Lease | Skip] = sorted([*leases, *skips], key=partial(_place, found))
+    if as_json:
+        printing.as_json(
+            [
+                _skipped(each, found)
+                if isinstance(each, Skip)
+                else _document(each, _paused(each, pauses, found), gpus.at(each))
+                for each in shown
+            ]
+        )
+        return
+    pause = paused_at(pauses, found.now)
+    if pause is not None:
+        printing.say(f"PAUSED: {pause.reason(clock_of(found.zone))}")
+    if not shown:
+        printing.say("No window opens in the next 36 hours.")
+        return
+    printing.table(
+        ["window", "date", "pool", "nodes", "owner", "state", "opens", "GPUs", "closes", "why"],
+        [
+            _skip_row(each, found) if isinstance(each, Skip) else _row(each, pauses, found, gpus)
+            for each in shown
+        ],
+    )
+
+
+def _is_window(lease: Lease, now: datetime) -> bool:
+    """A window that is not over, or a lease that somebody was granted ahead."""
+    if lease.state is LeaseState.CLOSED:
+        return False
+    return lease.window is not None or lease.opens > now
+
+
+def _is_ahead(skip: Skip, found: Deployment) -> bool:
+    """Dates are the window's own; a day more is shown rather than one too few."""
+    return date.fromisoformat(skip.date) >= found.now.astimezone(found.zone).date() - timedelta(days=1)
+
+
+def _place(found: Deployment, each: Lease | Skip) -> tuple[str, str, str]:
+    """By date, then by opening; what does not open stands first on its date."""
+    if isinstance(each, Skip):
+        return each.date, "", each.window
+    return _date(each, found), written(each.opens), each.id
+
+
+def _date(lease: Lease, found: Deployment) -> str:
+    return lease.date or f"{lease.opens.astimezone(found.zone):%Y-%m-%d}"
+
+
+def _pool(skip: Skip, found: Deployment) -> str | None:
+    window = next((each for each in found.lab.windows if each.name == skip.window), None)
+    return found.lab.pool_of(window) if window else None
+
+
+class _Gpus:
+    """When GPUs are expected of each lease; a pool's receipts are read once."""
+
+    def __init__(self, found: Deployment, known: Mapping[str, Sequence[Lease]]) -> None:
+        self._known = known
+        self._taking = {pool: warm_up(pool, found.ledger) for pool, leases in known.items() if leases}
+
+    def at(self, lease: Lease) -> datetime | None:
+        return gpus_expected(lease, self._known[lease.pool], self._taking[lease.pool])
+
+
+def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment, gpus: _Gpus) -> list[str]:
+    paused = _paused(lease, pauses, found)
+    return [
+        lease.window or lease.id,
+        _date(lease, found),
+        lease.pool,
+        str(lease.nodes),
+        lease.owner,
+        lease.state.value,
+        printing.local(lease.opens, found.zone),
+        printing.local(None if paused else gpus.at(lease), found.zone),
+        printing.local(lease.closes, found.zone),
+        _why(lease, paused),
+    ]
+
+
+def _skip_row(skip: Skip, found: Deployment) -> list[str]:
+    return [skip.window, skip.date, _pool(skip, found) or "", "", "", "skipped", "-", "-", "-", skip.reason()]
+
+
+def _why(lease: Lease, paused: str | None) -> str:
+    if paused:
+        return paused
+    if lease.refusal:
+        return f"will not open: {lease.refusal}"
+    if lease.window is None and lease.by:
+        return f"by {lease.by}{said_because(lease.because)}"
+    return lease.because or ""
+
+
+def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | None:
+    """What a pause makes of a lease that has not opened yet."""
+    if not unopened(lease):
+        return None
+    opens = opens_at(lease, pauses, found.now)
+    if opens == lease.opens:
+        return None
+    pause = paused_at(pauses, max(lease.opens, found.now))
+    if opens is not None:
+        late = printing.local(opens, found.zone)
+        return f"opens late, {late}, when the pause by {pause.by if pause else 'a person'} ends"
+    reason = pause.reason(clock_of(found.zone)) if pause else "the lab is paused"
+    return f"does not open: {reason}"
+
+
+def _document(lease: Lease, paused: str | None, gpus: datetime | None) -> dict[str, object]:
+    return {
+        "window": lease.window,
+        "date": lease.date,
+        "pool": lease.pool,
+        "nodes": lease.nodes,
+        "owner": lease.owner,
+        "by": lease.by,
+        "state": lease.state.value,
+        "opens": written(lease.opens),
+        "gpus_expected": written(gpus) if gpus else None,
+        "closes": written(lease.closes),
+        "lease": lease.id,
+        "reason": lease.refusal or lease.because,
+        "paused": paused,
+    }
+
+
+def _skipped(skip: Skip, found: Deployment) -> dict[str, object]:
+    return {
+        "window": skip.window,
+        "date": skip.date,
+        "pool": _pool(skip, found),
+        "by": skip.by,
+        "state": "skipped",
+        "at": written(skip.at),
+        "reason": skip.because,
+    }

@@ -1,0 +1,128 @@
+"""The reference page of lab.yaml: a table a part, from the model's descriptions, units and defaults."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from lamplighter.domain.notices.counted import write_duration
+from lamplighter.lab.keys import bare, fields
+from lamplighter.lab.model import Lab
+from lamplighter.lab.types import Part
+
+HEAD = """\
+# lab.yaml
+
+<!-- Generated from the model by `make docs`; do not edit. -->
+
+One file describes one lab. Every key left out takes the value of the default lab, so `name: my-lab` is a
+whole lab. `lamplighter check` tells every problem with its line; [lab.schema.json](lab.schema.json) lets
+editors complete keys; the [lab.yaml](../../lab.yaml) of this repository shows all of them.
+
+How the file is read:
+
+- It is YAML 1.2: `20:00` and `2026-03-02` need no quotes, `yes` is a word. One document, UTF-8, at most
+  256 KiB. Tags and keys written twice are refused. Anchors and aliases work; merge keys (`<<`) do not exist
+  in YAML 1.2.
+- `null` is the same as left out. Unknown keys are refused, with the nearest known one named.
+- `pools` and `windows`, once given, replace the default's. A pool's missing keys take the default pool's
+  values. Other mappings (`labels`, `tags`, `gpu_operator.values`) are added to the default ones key by key;
+  lists replace the default list.
+- Money is read as written, never as a binary float. Durations are written `8h`, `90m` or `1h30m`.
+- A pool with `existing` takes nothing from the default lab: what it leaves out is read from AWS.
+"""
+
+
+def page() -> str:
+    """The text of docs/reference/lab.md."""
+    return HEAD + "\n" + "\n".join(_sections(Lab, "", set()))
+
+
+def _sections(part: type[Part], path: str, told: set[type[Part]]) -> Iterator[str]:
+    if part in told:
+        return
+    told.add(part)
+    yield f"## {path or 'The lab'}"
+    yield ""
+    yield " ".join((part.__doc__ or "").split())
+    yield ""
+    yield "| key | what | value | default |"
+    yield "|---|---|---|---|"
+    for key, field in fields(part).items():
+        yield f"| `{key}` | {_what(field)} | {_value(field)} | {_default(field)} |"
+    yield ""
+    for key, field in fields(part).items():
+        kind = bare(field.annotation)
+        step = "[]" if get_origin(kind) is list else ".NAME" if get_origin(kind) is dict else ""
+        inner = bare(get_args(kind)[-1]) if step else kind
+        if isinstance(inner, type) and issubclass(inner, Part):
+            yield from _sections(inner, f"{path}.{key}{step}".lstrip("."), told)
+
+
+def _what(field: FieldInfo) -> str:
+    return (field.description or "").replace("|", "\\|")
+
+
+def _value(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    unit = str(extra["unit"]) if isinstance(extra, dict) and "unit" in extra else ""
+    kind = bare(field.annotation)
+    words = "time" if unit.startswith("HH:MM") else _words(kind)  # kept as a minute of the day
+    bounds = {
+        name: getattr(rule, name) for rule in field.metadata for name in ("ge", "le") if hasattr(rule, name)
+    }
+    if bounds:
+        words += (
+            f", {bounds.get('ge', '…')} to {bounds['le']}" if "le" in bounds else f", {bounds['ge']} or more"
+        )
+    return f"{words} ({unit})" if unit else words
+
+
+def _words(kind: object) -> str:
+    kind = bare(kind)
+    origin = get_origin(kind)
+    if origin is Literal:
+        return "one of " + ", ".join(f"`{word}`" for word in get_args(kind))
+    if origin is list:
+        return f"list of: {_words(get_args(kind)[0])}"
+    if origin is dict:
+        return f"mapping of names to: {_words(get_args(kind)[1])}"
+    if isinstance(kind, type) and issubclass(kind, Part):
+        return "keys below"
+    return _NAMES.get(str(getattr(kind, "__name__", kind)), "any value")
+
+
+_NAMES = {
+    "str": "text",
+    "int": "whole number",
+    "bool": "`true` or `false`",
+    "Decimal": "amount",
+    "timedelta": "duration",
+    "date": "date",
+}
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value == "" or value in ([], {}):
+        example = f", such as `{json.dumps(field.examples[0])}`" if field.examples else ""
+        return f"left out{example}"
+    if isinstance(value, Part) or (
+        isinstance(value, dict) and any(isinstance(item, Part) for item in value.values())
+    ):
+        return "see below"
+    if isinstance(value, list) and any(isinstance(item, Part) for item in value):
+        return ", ".join(f"`{item}`" for item in value)
+    return f"`{_plain(value)}`"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, timedelta):
+        return write_duration(value)
+    return (
+        json.dumps(value, default=_plain) if isinstance(value, bool | int | str | list | dict) else str(value)
+    )

@@ -1,0 +1,116 @@
+"""What the behaviours of the embedded AWS share: which account and region this is, its clock, and how one
+service calls another, over the endpoint like everybody else, as the account itself or in a role's name.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.client import BaseClient
+from botocore.config import Config
+
+from local.aws.api.own_services import Document
+from local.aws.authorization.state import State
+from local.aws.iam import Service, refuse_untrusted
+from local.clock import VirtualClock
+
+#: One try: a retry of the SDK would sleep in real time. Long enough for the longest function (15 minutes).
+SDK = Config(
+    retries={"total_max_attempts": 1}, max_pool_connections=64, read_timeout=960, inject_host_prefix=False
+)
+
+
+#: For whose strand of work a call is made: local/clock_strands.py.
+STRAND_HEADER = "x-lamplighter-strand"
+
+
+@dataclass
+class Surroundings:
+    """`access_key_id` and `secret_access_key` are the account's own: allowed everything."""
+
+    clock: VirtualClock
+    region: str
+    endpoint: str
+    access_key_id: str
+    secret_access_key: str
+    account_id: str = "123456789012"
+    _clients: dict[tuple[str, str], BaseClient] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    #: One for all, since each reads AWS's models anew; making clients from it needs the lock.
+    _session: boto3.session.Session = field(default_factory=boto3.session.Session)
+
+    def __post_init__(self) -> None:
+        #: What policies are judged by.
+        self.state = State(self.account_id, self.region, self.clock.time)
+
+    def call(
+        self,
+        service: str,
+        operation: str,
+        request: Mapping[str, object],
+        *,
+        role: str = "",
+        by: Service | None = None,
+    ) -> Document:
+        """One call by boto3's names (`"eks", "describe_cluster"`); raises botocore's errors as they come.
+
+        `by`: the service that takes the role, as its trust policy has to let it.
+        """
+        if role and by is not None:
+            refuse_untrusted(role, by, self.state)
+        answer: Document = getattr(self._client(service, role), operation)(**request)
+        answer.pop("ResponseMetadata", None)
+        return answer
+
+    def end_instances(self, instances: list[str]) -> None:
+        """End instances as Auto Scaling does: `DisableApiTermination` keeps people away, not it."""
+        for instance in instances:
+            self.call(
+                "ec2",
+                "modify_instance_attribute",
+                {"InstanceId": instance, "DisableApiTermination": {"Value": False}},
+            )
+        self.call("ec2", "terminate_instances", {"InstanceIds": instances})
+
+    def arn(self, service: str, resource: str) -> str:
+        return f"arn:aws:{service}:{self.region}:{self.account_id}:{resource}"
+
+    def _client(self, service: str, role: str) -> BaseClient:
+        with self._lock:
+            client = self._clients.get((service, role))
+        if client is None:
+            credentials = self._assume(role) if role else {}
+            with self._lock:
+                client = self._clients.get((service, role)) or self._new_client(service, credentials)
+                self._clients[service, role] = client
+        return client
+
+    def _say_for_whom(self, request: AWSPreparedRequest, **_: object) -> None:
+        """A call is part of the work for which it is made, on whatever thread it is answered."""
+        strand = self.clock.strand()
+        if strand is not None:
+            request.headers[STRAND_HEADER] = str(strand.number)
+
+    def _assume(self, role: str) -> dict[str, Any]:
+        session = {"RoleArn": role, "RoleSessionName": "embedded-aws"}
+        credentials = self.call("sts", "assume_role", session)["Credentials"]
+        return {
+            "aws_access_key_id": credentials["AccessKeyId"],
+            "aws_secret_access_key": credentials["SecretAccessKey"],
+            "aws_session_token": credentials["SessionToken"],
+        }
+
+    def _new_client(self, service: str, credentials: dict[str, Any]) -> BaseClient:
+        own = {"aws_access_key_id": self.access_key_id, "aws_secret_access_key": self.secret_access_key}
+        client: BaseClient = self._session.client(
+            service,  # type: ignore[call-overload]
+            endpoint_url=self.endpoint,
+            region_name=self.region,
+            config=SDK,
+            **(credentials or own),
+        )
+        client.meta.events.register("before-send", self._say_for_whom)
+        return client

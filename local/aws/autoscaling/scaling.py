@@ -1,0 +1,306 @@
+"""How an Auto Scaling group gets from what it has to what it wants: launches, refusals and their retries,
+terminations with their lifecycle hooks, replacement of what was lost. All of it happens on the agenda.
+
+Who else cares (EKS) registers itself; the group's bounds are set in autoscaling.py.
+"""
+
+import json
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from botocore.exceptions import ClientError
+
+from local.aws.agenda import Agenda
+from local.aws.api.own_services import Document
+from local.aws.api.surroundings import Surroundings
+from local.aws.autoscaling.group import TERMINATING, Activity, Group, Hook, Member, instant
+from local.aws.ec2.ec2 import InstanceLives
+from local.aws.ec2.launch_faults import Launch, LaunchFaults
+
+#: Seconds until a refused launch is tried again: the first time, and at most [est].
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 300.0
+#: Seconds after which a group notices that an instance was taken from outside [est].
+HEALTH_CHECK_SECONDS = 30.0
+
+
+@dataclass
+class Listeners:
+    """What others want to hear of: all are called on the agenda's thread, outside the lock."""
+
+    launched: list[Callable[[Group, Member], None]] = field(default_factory=list)
+    refused: list[Callable[[Group, str], None]] = field(default_factory=list)
+    waiting: list[Callable[[Group, Hook, Member], None]] = field(default_factory=list)
+    gone: list[Callable[[Group, Member], None]] = field(default_factory=list)
+
+
+class Scaling:
+    """`lock` guards every group; hold it to read or change one, never while calling another service."""
+
+    def __init__(
+        self, surroundings: Surroundings, agenda: Agenda, lives: InstanceLives, faults: LaunchFaults
+    ) -> None:
+        self.groups: dict[str, Group] = {}
+        self.lock = threading.RLock()
+        self.listeners = Listeners()
+        self._surroundings = surroundings
+        self._clock = surroundings.clock
+        self._agenda = agenda
+        self._faults = faults
+        lives.listen(self._instance_changed)
+
+    def reconcile_soon(self, group: Group) -> None:
+        """Bring the group to its desired capacity, at once and forgetting earlier refusals' delay."""
+        group.retry_at = 0.0
+        self._agenda.soon(lambda: self._reconcile(group))
+
+    def retire(self, group: Group, member: Member, cause: str) -> Activity:
+        """Take a member out: through the group's terminating hook where it has one."""
+        with self.lock:
+            activity = self._activity(group, f"Terminating EC2 instance: {member.id}", cause, member)
+            member.activity = activity
+            hook = next((h for h in group.hooks.values() if h.transition == TERMINATING), None)
+            if hook is None or "Terminate" in group.suspended:
+                self._agenda.soon(lambda: self._terminate(group, member))
+                member.state = "Terminating"
+            else:
+                member.state, member.token = "Terminating:Wait", str(uuid.uuid4())
+                activity.status = "MidLifecycleAction"
+                self._agenda.soon(lambda: self._announce_wait(group, hook, member))
+                token = member.token
+                self._agenda.after(hook.heartbeat, lambda: self.complete(group, member, token))
+        return activity
+
+    def complete(self, group: Group, member: Member, token: str | None) -> None:
+        """The lifecycle action is over; a token that no longer waits changes nothing."""
+        with self.lock:
+            if member.state != "Terminating:Wait" or token != member.token:
+                return
+            member.state, member.token = "Terminating:Proceed", None
+            member.activity.status = "InProgress"
+        self._agenda.soon(lambda: self._terminate(group, member))
+
+    def _reconcile(self, group: Group) -> None:
+        with self.lock:
+            if self.groups.get(group.name) is not group or self._clock.time() < group.retry_at:
+                return
+            surplus = len(group.counted()) - group.desired
+            if surplus > 0 and "Terminate" not in group.suspended:
+                for member in group.victims(surplus):
+                    self._shrink(group, member)
+            missing = -surplus if "Launch" not in group.suspended else 0
+        for _ in range(missing):
+            if not self._launch(group):
+                break
+
+    def _shrink(self, group: Group, member: Member) -> None:
+        now, before = instant(self._clock.now()), len(group.counted())
+        cause = (
+            f"{group.request}At {now} an instance was taken out of service in response to a difference"
+            f" between desired and actual capacity, shrinking the capacity from {before} to {before - 1}."
+            f"  At {now} instance {member.id} was selected for termination."
+        )
+        self.retire(group, member, cause)
+
+    def _launch(self, group: Group) -> bool:
+        now, before = instant(self._clock.now()), len(group.counted())
+        cause = (
+            f"{group.request}At {now} an instance was started in response to a difference between desired"
+            f" and actual capacity, increasing the capacity from {before} to {before + 1}."
+        )
+        subnet, zone, refusal = self._place(group)
+        if refusal is None:
+            try:
+                instance = self._run_instance(group, subnet)
+            except ClientError as error:
+                refusal = f"{error.response['Error']['Message']}. Launching EC2 instance failed."
+        if refusal is not None:
+            self._refuse(group, zone, cause, refusal)
+            return False
+        with self.lock:
+            activity = self._activity(group, f"Launching a new EC2 instance: {instance}", cause, None)
+            activity.status = "PreInService"
+            activity.details = _details(subnet, zone)
+            member = Member(
+                id=instance,
+                type=group.instance_type,
+                zone=zone,
+                template=dict(group.template),
+                activity=activity,
+                joined=self._clock.now(),
+                protected=group.protect_new,
+            )
+            group.members[instance] = member
+        return True
+
+    def _place(self, group: Group) -> tuple[str, str, str | None]:
+        """Subnet and zone to launch in, and why none of them would do."""
+        order = group.next_zone_order()
+        zones = [zone for _, zone in order]
+        running = self.running() if self._faults.limits(group.instance_type) else []
+        first: str | None = None
+        for subnet, zone in order:
+            others = [other for other in zones if other != zone]
+            launch = Launch(group.nodegroup, group.instance_type, subnet, zone, others)
+            refusal = self._faults.refusal(launch, running)
+            if refusal is None:
+                return subnet, zone, None
+            first = first or refusal
+        return order[0][0], order[0][1], first
+
+    def running(self) -> list[str]:
+        """The types of all instances that EC2 counts."""
+        alive = {"Name": "instance-state-name", "Values": ["pending", "running"]}
+        reservations = self._surroundings.call("ec2", "describe_instances", {"Filters": [alive]})
+        return [i["InstanceType"] for r in reservations["Reservations"] for i in r["Instances"]]
+
+    def _run_instance(self, group: Group, subnet: str) -> str:
+        tags = {key: value for key, (value, propagated) in group.tags.items() if propagated}
+        tags["aws:autoscaling:groupName"] = group.name
+        template = {k: v for k, v in group.template.items() if k in ("LaunchTemplateId", "Version")}
+        versions = {"LaunchTemplateId": template["LaunchTemplateId"], "Versions": [template["Version"]]}
+        found = self._surroundings.call("ec2", "describe_launch_template_versions", versions)
+        data = found["LaunchTemplateVersions"][0]["LaunchTemplateData"]
+        # moto takes these from the call only.
+        said = {
+            key: data[key] for key in ("ImageId", "MetadataOptions", "BlockDeviceMappings") if key in data
+        }
+        reply = self._surroundings.call(
+            "ec2",
+            "run_instances",
+            {
+                "LaunchTemplate": template,
+                **said,
+                "MinCount": 1,
+                "MaxCount": 1,
+                "SubnetId": subnet,
+                "TagSpecifications": [
+                    {"ResourceType": "instance", "Tags": [{"Key": k, "Value": v} for k, v in tags.items()]}
+                ],
+            },
+        )
+        identity: str = reply["Instances"][0]["InstanceId"]
+        return identity
+
+    def _refuse(self, group: Group, zone: str, cause: str, refusal: str) -> None:
+        with self.lock:
+            subnet = next(name for name, its in group.zones.items() if its == zone)
+            description = f"Launching a new EC2 instance.  Status Reason: {refusal}"
+            activity = self._activity(group, description, cause, None)
+            activity.details = _details(subnet, zone)
+            activity.end("Failed", self._clock.now(), refusal)
+            group.failures += 1
+            delay = min(RETRY_SECONDS * 2 ** (group.failures - 1), LONGEST_RETRY_SECONDS)
+            group.retry_at = self._clock.time() + delay
+            self._agenda.at(group.retry_at, lambda: self._reconcile(group))
+        self._event(group, "EC2 Instance Launch Unsuccessful", activity, "")
+        for listener in self.listeners.refused:
+            listener(group, refusal)
+
+    def _announce_wait(self, group: Group, hook: Hook, member: Member) -> None:
+        detail = {
+            "LifecycleActionToken": member.token,
+            "AutoScalingGroupName": group.name,
+            "LifecycleHookName": hook.name,
+            "EC2InstanceId": member.id,
+            "LifecycleTransition": hook.transition,
+            "Origin": "AutoScalingGroup",
+            "Destination": "EC2",
+        }
+        self._put_event("EC2 Instance-terminate Lifecycle Action", [group.arn], detail)
+        for listener in self.listeners.waiting:
+            listener(group, hook, member)
+
+    def _terminate(self, group: Group, member: Member) -> None:
+        self._surroundings.end_instances([member.id])
+        self._agenda.soon(lambda: self._reconcile(group))
+
+    def _instance_changed(self, instance: str, state: str) -> None:
+        with self.lock:
+            found = [(g, g.members[instance]) for g in self.groups.values() if instance in g.members]
+        for group, member in found:
+            if state == "running" and member.state == "Pending":
+                self._in_service(group, member)
+            elif state == "shutting-down" and member.counts():
+                self._agenda.after(HEALTH_CHECK_SECONDS, partial(self._lost, group, member))
+            elif state == "terminated":
+                self._removed(group, member)
+
+    def _in_service(self, group: Group, member: Member) -> None:
+        with self.lock:
+            member.state = "InService"
+            member.activity.end("Successful", self._clock.now())
+            group.failures = 0
+        self._event(group, "EC2 Instance Launch Successful", member.activity, member.id)
+        for listener in self.listeners.launched:
+            listener(group, member)
+
+    def _lost(self, group: Group, member: Member) -> None:
+        with self.lock:
+            if not member.counts():
+                return
+            now = instant(self._clock.now())
+            member.healthy, member.state = False, "Terminating"
+            member.activity = self._activity(
+                group,
+                f"Terminating EC2 instance: {member.id}",
+                f"At {now} an instance was taken out of service in response to an EC2 health check"
+                " indicating it has been terminated or stopped.",
+                member,
+            )
+        self._reconcile(group)
+        self._surroundings.end_instances([member.id])
+
+    def _removed(self, group: Group, member: Member) -> None:
+        if member.counts():
+            self._lost(group, member)
+        with self.lock:
+            if group.members.pop(member.id, None) is None:
+                return
+            member.activity.end("Successful", self._clock.now())
+        self._event(group, "EC2 Instance Terminate Successful", member.activity, member.id)
+        for listener in self.listeners.gone:
+            listener(group, member)
+
+    def _activity(self, group: Group, description: str, cause: str, member: Member | None) -> Activity:
+        activity = Activity(group.name, group.arn, description, cause, self._clock.now())
+        if member is not None:
+            activity.details = member.activity.details
+        group.activities.insert(0, activity)
+        return activity
+
+    def _event(self, group: Group, kind: str, activity: Activity, instance: str) -> None:
+        detail = {
+            "StatusCode": "Failed" if activity.status == "Failed" else "InProgress",
+            "StatusMessage": activity.message or "",
+            "Description": activity.description.partition("  Status Reason")[0],
+            "AutoScalingGroupName": group.name,
+            "ActivityId": activity.id,
+            "RequestId": activity.id,
+            "Details": json.loads(activity.details),
+            "Cause": activity.cause,
+            "StartTime": activity.started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "EndTime": self._clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "EC2InstanceId": instance,
+            "Origin": "EC2" if "Launch" in kind else "AutoScalingGroup",
+            "Destination": "AutoScalingGroup" if "Launch" in kind else "EC2",
+        }
+        region, account = self._surroundings.region, self._surroundings.account_id
+        arn = [f"arn:aws:ec2:{region}:{account}:instance/{instance}"] if instance else []
+        self._put_event(kind, [group.arn, *arn], detail)
+
+    def _put_event(self, kind: str, resources: list[str], detail: Document) -> None:
+        entry = {
+            "Source": "aws.autoscaling",
+            "DetailType": kind,
+            "Resources": resources,
+            "Detail": json.dumps(detail),
+            "Time": self._clock.now(),
+        }
+        self._surroundings.call("events", "put_events", {"Entries": [entry]})
+
+
+def _details(subnet: str, zone: str) -> str:
+    return json.dumps({"Subnet ID": subnet, "Availability Zone": zone})

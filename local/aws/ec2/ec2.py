@@ -1,0 +1,120 @@
+"""The life of an EC2 instance in virtual time: pending, running, shutting-down, terminated.
+
+moto keeps the instances and answers for them; this changes when they are what, and tells who listens.
+"""
+
+import random
+import threading
+from collections.abc import Callable
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.instances import Instance, InstanceState, Reservation
+
+from local.aws.agenda import Agenda
+from local.aws.ec2.ec2_faults import Faults
+from local.clock import VirtualClock
+
+#: Seconds from pending to running by family, [est] from consoles; others take DEFAULT_BOOT.
+BOOT_SECONDS = {"t3": 12.0, "g4dn": 20.0, "g5": 22.0, "g6": 22.0, "g6e": 24.0, "p4d": 90.0, "p5": 120.0}
+DEFAULT_BOOT = 15.0
+BOOT_JITTER = 0.25
+SHUTDOWN_SECONDS = 35.0
+STUCK_LOOK_AGAIN_SECONDS = 15.0
+#: AWS shows a terminated instance for about an hour.
+FORGOTTEN_SECONDS = 3600.0
+
+PENDING, RUNNING, SHUTTING_DOWN, TERMINATED = (
+    (0, "pending"),
+    (16, "running"),
+    (32, "shutting-down"),
+    (48, "terminated"),
+)
+
+#: Told (instance id, state) on every change, on the agenda's thread.
+Listener = Callable[[str, str], None]
+
+_run_instances = EC2Backend.run_instances
+_terminate = Instance.terminate
+
+
+class InstanceLives:
+    """`install` puts it into moto; one at a time in a process, the latest counts."""
+
+    def __init__(self, clock: VirtualClock, agenda: Agenda, faults: Faults, seed: int = 0) -> None:
+        self._clock = clock
+        self._agenda = agenda
+        self._faults = faults
+        self._chance = random.Random(seed)  # noqa: S311 (jitter)
+        self._lock = threading.Lock()
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def install(self) -> None:
+        lives = self
+
+        def run_instances(backend: EC2Backend, *args: object, **kwargs: object) -> Reservation:
+            reservation = _run_instances(backend, *args, **kwargs)  # type: ignore[arg-type]
+            for instance in reservation.instances:
+                lives._begin(instance)
+            return reservation
+
+        def terminate(instance: Instance) -> InstanceState:
+            return lives._end(instance)
+
+        EC2Backend.run_instances = run_instances  # type: ignore[method-assign, assignment]
+        Instance.terminate = terminate  # type: ignore[method-assign, assignment]
+
+    def _begin(self, instance: Instance) -> None:
+        instance.launch_time = self._clock.now().replace(tzinfo=None, microsecond=0)
+        _set(instance, PENDING)
+        self._agenda.after(self._boot_seconds(instance.instance_type), lambda: self._run(instance))
+
+    def _run(self, instance: Instance) -> None:
+        if instance.state == PENDING[1]:
+            _set(instance, RUNNING)
+            self._tell(instance)
+
+    def _end(self, instance: Instance) -> InstanceState:
+        """As moto's terminate, but on its way there for a while; again is as once."""
+        if instance.state in (SHUTTING_DOWN[1], TERMINATED[1]):
+            return InstanceState(instance.state, instance.state_code)
+        before: InstanceState = _terminate(instance)
+        moment = self._clock.now().strftime("%Y-%m-%d %H:%M:%S GMT")
+        instance._reason = f"User initiated ({moment})"  # noqa: SLF001 (moto's own field)
+        _set(instance, SHUTTING_DOWN)
+        self._agenda.soon(lambda: self._tell(instance))
+        self._agenda.after(self._jittered(SHUTDOWN_SECONDS), lambda: self._finish(instance))
+        return before
+
+    def _finish(self, instance: Instance) -> None:
+        if self._faults.stuck(instance.instance_type):
+            self._agenda.after(STUCK_LOOK_AGAIN_SECONDS, lambda: self._finish(instance))
+            return
+        _set(instance, TERMINATED)
+        self._tell(instance)
+        self._agenda.after(FORGOTTEN_SECONDS, lambda: _forget(instance))
+
+    def _tell(self, instance: Instance) -> None:
+        for listener in self._listeners:
+            listener(instance.id, instance.state)
+
+    def _boot_seconds(self, instance_type: str) -> float:
+        family = instance_type.partition(".")[0]
+        return self._jittered(BOOT_SECONDS.get(family, DEFAULT_BOOT)) * self._faults.boot_factor
+
+    def _jittered(self, seconds: float) -> float:
+        with self._lock:
+            return seconds * self._chance.uniform(1 - BOOT_JITTER, 1 + BOOT_JITTER)
+
+
+def _set(instance: Instance, state: tuple[int, str]) -> None:
+    instance._state = InstanceState(state[1], state[0])  # noqa: SLF001 (moto's own field)
+
+
+def _forget(instance: Instance) -> None:
+    for reservation in list(instance.ec2_backend.reservations.values()):
+        if instance in reservation.instances:
+            # A new list: others may be walking along the old one.
+            reservation.instances = [other for other in reservation.instances if other is not instance]

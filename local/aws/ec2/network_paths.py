@@ -1,0 +1,49 @@
+"""Whether EC2's security groups let one instance reach a port of another: what the machines' network goes by.
+
+Reads the rules as they are when asked, so an experiment or a fault that takes one away is felt at once.
+"""
+
+from ipaddress import ip_address, ip_network
+
+from local.aws.api.own_services import Document
+from local.aws.api.surroundings import Surroundings
+
+
+class NetworkPaths:
+    """`allows` is a Path of local/fleet/network.py."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+
+    def allows(self, source: str, target: str, port: int) -> bool:
+        """Whether TCP gets from one instance to a port of the other; not where either is gone."""
+        found = {one["InstanceId"]: one for one in self._instances(source, target)}
+        if len(found) < len({source, target}):
+            return False
+        groups = {group["GroupId"] for group in found[source].get("SecurityGroups") or []}
+        address = found[source].get("PrivateIpAddress", "")
+        wanted = [group["GroupId"] for group in found[target].get("SecurityGroups") or []]
+        rules = self._surroundings.call("ec2", "describe_security_groups", {"GroupIds": wanted})
+        return any(
+            _opens(rule, port) and _lets_in(rule, groups, address)
+            for group in rules["SecurityGroups"]
+            for rule in group["IpPermissions"]
+        )
+
+    def _instances(self, *identities: str) -> list[Document]:
+        asked = {"Filters": [{"Name": "instance-id", "Values": list(identities)}]}
+        found = self._surroundings.call("ec2", "describe_instances", asked)
+        return [one for reservation in found["Reservations"] for one in reservation["Instances"]]
+
+
+def _opens(rule: Document, port: int) -> bool:
+    if rule["IpProtocol"] == "-1":
+        return True
+    first, last = int(rule.get("FromPort", 0)), int(rule.get("ToPort", 0))
+    return rule["IpProtocol"] == "tcp" and first <= port <= last
+
+
+def _lets_in(rule: Document, groups: set[str], address: str) -> bool:
+    if groups & {pair["GroupId"] for pair in rule.get("UserIdGroupPairs") or []}:
+        return True
+    return any(ip_address(address) in ip_network(one["CidrIp"]) for one in rule.get("IpRanges") or [])

@@ -1,0 +1,233 @@
+"""Who may enter an EKS cluster: access entries with their policies, and pod identity associations."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from local.aws.api.own_services import AwsError, Document
+from local.aws.api.surroundings import Surroundings
+from local.aws.eks.clusters import Clusters
+
+POLICIES = (
+    "AmazonEKSClusterAdminPolicy",
+    "AmazonEKSAdminPolicy",
+    "AmazonEKSEditPolicy",
+    "AmazonEKSViewPolicy",
+    "AmazonEKSAdminViewPolicy",
+)
+POLICY_ARN = "arn:aws:eks::aws:cluster-access-policy/"
+
+
+@dataclass
+class Entry:
+    """An access entry; `policies` by ARN."""
+
+    document: Document
+    policies: dict[str, Document] = field(default_factory=dict)
+
+
+class Access:
+    """Public methods that boto3 knows are operations of `eks`."""
+
+    def __init__(self, surroundings: Surroundings, clusters: Clusters) -> None:
+        self._surroundings = surroundings
+        self._clusters = clusters
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._pod_identities: dict[tuple[str, str], Document] = {}
+        clusters.removed.append(self._forget)
+
+    def create_access_entry(self, request: Document) -> Document:
+        cluster, principal = request["clusterName"], request["principalArn"]
+        self._check_mode(cluster)
+        if (cluster, principal) in self._entries:
+            raise AwsError(
+                "ResourceInUseException",
+                "The specified access entry resource is already in use on this cluster.",
+                clusterName=cluster,
+            )
+        groups = request.get("kubernetesGroups") or []
+        _check_groups(groups)
+        kind, _, name = principal.rpartition(":")[2].partition("/")
+        identity = secrets.token_hex(8)
+        now = self._surroundings.clock.now()
+        document = {
+            "clusterName": cluster,
+            "principalArn": principal,
+            "kubernetesGroups": groups,
+            "accessEntryArn": self._surroundings.arn(
+                "eks", f"access-entry/{cluster}/{kind}/{self._surroundings.account_id}/{name}/{identity}"
+            ),
+            "createdAt": now,
+            "modifiedAt": now,
+            "tags": request.get("tags") or {},
+            "username": request.get("username") or _username(principal),
+            "type": request.get("type") or "STANDARD",
+        }
+        self._entries[cluster, principal] = Entry(document)
+        return {"accessEntry": document}
+
+    def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """ARN and tags of each."""
+        for entry in list(self._entries.values()):
+            yield entry.document["accessEntryArn"], entry.document["tags"]
+        for known in list(self._pod_identities.values()):
+            yield known["associationArn"], known["tags"]
+
+    def describe_access_entry(self, request: Document) -> Document:
+        return {"accessEntry": self._entry(request).document}
+
+    def list_access_entries(self, request: Document) -> Document:
+        self._check_mode(request["clusterName"])
+        policy = request.get("associatedPolicyArn")
+        return {
+            "accessEntries": [
+                principal
+                for (cluster, principal), entry in self._entries.items()
+                if cluster == request["clusterName"] and (not policy or policy in entry.policies)
+            ]
+        }
+
+    def update_access_entry(self, request: Document) -> Document:
+        document = self._entry(request).document
+        if "kubernetesGroups" in request:
+            _check_groups(request["kubernetesGroups"])
+            document["kubernetesGroups"] = request["kubernetesGroups"]
+        document["username"] = request.get("username") or document["username"]
+        document["modifiedAt"] = self._surroundings.clock.now()
+        return {"accessEntry": document}
+
+    def delete_access_entry(self, request: Document) -> Document:
+        self._entry(request)
+        del self._entries[request["clusterName"], request["principalArn"]]
+        return {}
+
+    def associate_access_policy(self, request: Document) -> Document:
+        entry = self._entry(request)
+        if request["policyArn"] not in {POLICY_ARN + name for name in POLICIES}:
+            raise AwsError("InvalidParameterException", "The policyArn parameter format is not valid")
+        now = self._surroundings.clock.now()
+        associated = {
+            "policyArn": request["policyArn"],
+            "accessScope": request["accessScope"],
+            "associatedAt": now,
+            "modifiedAt": now,
+        }
+        entry.policies[request["policyArn"]] = associated
+        return {
+            "clusterName": request["clusterName"],
+            "principalArn": request["principalArn"],
+            "associatedAccessPolicy": associated,
+        }
+
+    def disassociate_access_policy(self, request: Document) -> Document:
+        self._entry(request).policies.pop(request["policyArn"], None)
+        return {}
+
+    def list_associated_access_policies(self, request: Document) -> Document:
+        policies = list(self._entry(request).policies.values())
+        names = {key: request[key] for key in ("clusterName", "principalArn")}
+        return {**names, "associatedAccessPolicies": policies}
+
+    def list_access_policies(self, _: Document) -> Document:
+        return {"accessPolicies": [{"name": name, "arn": POLICY_ARN + name} for name in POLICIES]}
+
+    def create_pod_identity_association(self, request: Document) -> Document:
+        cluster = self._clusters.cluster(request["clusterName"]).name
+        place = (request["namespace"], request["serviceAccount"])
+        for (its, _), known in self._pod_identities.items():
+            if its == cluster and (known["namespace"], known["serviceAccount"]) == place:
+                raise AwsError(
+                    "ResourceInUseException", f"Association already exists: {known['associationId']}"
+                )
+        identity = f"a-{secrets.token_hex(9)[:17]}"
+        now = self._surroundings.clock.now()
+        document = {
+            "clusterName": cluster,
+            "namespace": place[0],
+            "serviceAccount": place[1],
+            "roleArn": request["roleArn"],
+            "associationArn": self._surroundings.arn("eks", f"podidentityassociation/{cluster}/{identity}"),
+            "associationId": identity,
+            "tags": request.get("tags") or {},
+            "createdAt": now,
+            "modifiedAt": now,
+        }
+        self._pod_identities[cluster, identity] = document
+        return {"association": document}
+
+    def describe_pod_identity_association(self, request: Document) -> Document:
+        return {"association": self._pod_identity(request)}
+
+    def list_pod_identity_associations(self, request: Document) -> Document:
+        keys = ("clusterName", "namespace", "serviceAccount", "associationArn", "associationId")
+        wanted = {
+            key: request[key] for key in ("clusterName", "namespace", "serviceAccount") if request.get(key)
+        }
+        return {
+            "associations": [
+                {key: known[key] for key in keys}
+                for known in self._pod_identities.values()
+                if wanted.items() <= known.items()
+            ]
+        }
+
+    def update_pod_identity_association(self, request: Document) -> Document:
+        known = self._pod_identity(request)
+        known["roleArn"] = request.get("roleArn") or known["roleArn"]
+        known["modifiedAt"] = self._surroundings.clock.now()
+        return {"association": known}
+
+    def delete_pod_identity_association(self, request: Document) -> Document:
+        known = self._pod_identity(request)
+        del self._pod_identities[request["clusterName"], request["associationId"]]
+        return {"association": known}
+
+    def _forget(self, cluster: str) -> None:
+        for table in (self._entries, self._pod_identities):
+            for key in [key for key in table if key[0] == cluster]:
+                table.pop(key, None)
+
+    def _check_mode(self, name: str) -> None:
+        access = self._clusters.cluster(name).document["accessConfig"]
+        if access["authenticationMode"] == "CONFIG_MAP":
+            raise AwsError(
+                "InvalidRequestException",
+                "The cluster's authentication mode must be set to one of [API,"
+                " API_AND_CONFIG_MAP] to perform this operation.",
+                clusterName=name,
+            )
+
+    def _entry(self, request: Document) -> Entry:
+        self._check_mode(request["clusterName"])
+        entry = self._entries.get((request["clusterName"], request["principalArn"]))
+        if entry is None:
+            raise AwsError(
+                "ResourceNotFoundException",
+                "The specified principalArn could not be found. You can view"
+                " your available access entries with 'list-access-entries'.",
+            )
+        return entry
+
+    def _pod_identity(self, request: Document) -> Document:
+        known = self._pod_identities.get((request["clusterName"], request["associationId"]))
+        if known is None:
+            raise AwsError("ResourceNotFoundException", f"Association not found: {request['associationId']}")
+        return known
+
+
+def _check_groups(groups: list[str]) -> None:
+    for group in groups:
+        if group.startswith(("system:", "eks:", "aws:", "amazon:", "iam:")):
+            raise AwsError(
+                "InvalidParameterException",
+                f"The kubernetes group name {group} is invalid, it cannot start"
+                f" with {group.partition(':')[0]}:",
+            )
+
+
+def _username(principal: str) -> str:
+    """What EKS calls a principal whose entry names no user."""
+    if ":role/" not in principal:
+        return principal
+    account, name = principal.split(":")[4], principal.rpartition("/")[2]
+    return f"arn:aws:sts::{account}:assumed-role/{name}/{{{{SessionName}}}}"

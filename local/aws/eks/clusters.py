@@ -1,0 +1,250 @@
+"""EKS clusters: what CreateCluster makes on AWS (its security group, its identity provider, its log group)
+and what DescribeCluster says. The control plane itself runs elsewhere and is told to this once it does.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from botocore.exceptions import ClientError
+
+from local.aws.agenda import Agenda
+from local.aws.api.own_services import AwsError, Document
+from local.aws.api.surroundings import Surroundings
+from local.aws.eks.updates import Owner, Updates
+
+SUPPORTED_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35")
+#: Virtual seconds; minutes on AWS, where nothing of ours waits for them.
+CREATE_SECONDS, DELETE_SECONDS, UPDATE_SECONDS = 2.0, 2.0, 5.0
+CHANGEABLE = ("logging", "accessConfig", "upgradePolicy", "deletionProtection", "zonalShiftConfig")
+
+
+@dataclass
+class Cluster:
+    """`document` is what DescribeCluster gives, but for status, endpoint and authority."""
+
+    name: str
+    created: datetime
+    document: Document
+    status: str = "CREATING"
+    nodegroups: set[str] = field(default_factory=set)
+
+
+class Clusters:
+    """Public methods that boto3 knows are operations of `eks`."""
+
+    def __init__(self, surroundings: Surroundings, agenda: Agenda, updates: Updates) -> None:
+        self._surroundings = surroundings
+        self._agenda = agenda
+        self._updates = updates
+        self._clusters: dict[str, Cluster] = {}
+        self._endpoint = self._authority = ""
+        self._lock = threading.RLock()
+        #: Told the name of a cluster that is gone.
+        self.removed: list[Callable[[str], None]] = []
+
+    def control_plane(self, endpoint: str, certificate_authority_base64: str) -> None:
+        """Where the control plane listens; until this is known, clusters stay CREATING."""
+        self._endpoint, self._authority = endpoint, certificate_authority_base64
+        for cluster in list(self._clusters.values()):
+            self._activate(cluster)
+
+    def cluster(self, name: str) -> Cluster:
+        """The cluster, or EKS's refusal."""
+        cluster = self._clusters.get(name)
+        if cluster is None:
+            raise AwsError(
+                "ResourceNotFoundException", f"No cluster found for name: {name}.", clusterName=name
+            )
+        return cluster
+
+    def create_cluster(self, request: Document) -> Document:
+        name = request["name"]
+        version = request.get("version") or SUPPORTED_VERSIONS[-1]
+        if version not in SUPPORTED_VERSIONS:
+            raise AwsError("InvalidParameterException", f"unsupported Kubernetes version {version}")
+        with self._lock:
+            if name in self._clusters:
+                raise AwsError(
+                    "ResourceInUseException", f"Cluster already exists with name: {name}", clusterName=name
+                )
+            cluster = Cluster(name, self._surroundings.clock.now(), self._document(request, version))
+            self._clusters[name] = cluster
+        self._keep_logs(cluster)
+        self._agenda.after(CREATE_SECONDS, lambda: self._activate(cluster))
+        return {"cluster": self._described(cluster)}
+
+    def describe_cluster(self, request: Document) -> Document:
+        return {"cluster": self._described(self.cluster(request["name"]))}
+
+    def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """ARN and tags of each."""
+        for cluster in list(self._clusters.values()):
+            yield cluster.document["arn"], cluster.document["tags"]
+
+    def list_clusters(self, _: Document) -> Document:
+        return {"clusters": list(self._clusters)}
+
+    def update_cluster_config(self, request: Document) -> Document:
+        cluster = self._idle(request["name"])
+        vpc = request.get("resourcesVpcConfig") or {}
+        changed = {key: request[key] for key in CHANGEABLE if key in request}
+        cluster.document["resourcesVpcConfig"] |= vpc
+        for key, value in changed.items():
+            known = cluster.document.get(key)
+            cluster.document[key] = {**known, **value} if isinstance(known, dict) else value
+        if "logging" in changed:
+            self._keep_logs(cluster)
+        kind = (
+            "EndpointAccessUpdate"
+            if vpc
+            else "LoggingUpdate"
+            if "logging" in changed
+            else "AccessConfigUpdate"
+        )
+        return self._update(cluster, kind, {})
+
+    def update_cluster_version(self, request: Document) -> Document:
+        cluster = self._idle(request["name"])
+        version = request["version"]
+        present = SUPPORTED_VERSIONS.index(cluster.document["version"])
+        if version not in SUPPORTED_VERSIONS[present + 1 : present + 2]:
+            raise AwsError(
+                "InvalidParameterException",
+                "Unsupported Kubernetes minor version update from"
+                f" {cluster.document['version']} to {version}",
+                clusterName=cluster.name,
+            )
+        cluster.document["version"] = version
+        return self._update(cluster, "VersionUpdate", {"Version": version})
+
+    def delete_cluster(self, request: Document) -> Document:
+        cluster = self.cluster(request["name"])
+        if cluster.nodegroups:
+            raise AwsError(
+                "ResourceInUseException", "Cluster has nodegroups attached", clusterName=cluster.name
+            )
+        if cluster.document.get("deletionProtection"):
+            raise AwsError(
+                "InvalidRequestException",
+                f"Cluster {cluster.name} cannot be deleted: deletion protection is enabled",
+                clusterName=cluster.name,
+            )
+        cluster.status = "DELETING"
+        self._agenda.after(DELETE_SECONDS, lambda: self._remove(cluster))
+        return {"cluster": self._described(cluster)}
+
+    def _idle(self, name: str) -> Cluster:
+        cluster = self.cluster(name)
+        if cluster.status != "ACTIVE" or self._updates.running(Owner(name)):
+            raise AwsError(
+                "ResourceInUseException",
+                f"Cannot UpdateClusterConfig because cluster {name} currently has an update in progress",
+                clusterName=name,
+            )
+        return cluster
+
+    def _update(self, cluster: Cluster, kind: str, params: dict[str, object]) -> Document:
+        update = self._updates.start(Owner(cluster.name), kind, params)
+        self._agenda.after(UPDATE_SECONDS, lambda: setattr(update, "status", "Successful"))
+        return {"update": update.document()}
+
+    def _activate(self, cluster: Cluster) -> None:
+        age = self._surroundings.clock.now() - cluster.created
+        if self._endpoint and cluster.status == "CREATING" and age.total_seconds() >= CREATE_SECONDS:
+            cluster.status = "ACTIVE"
+
+    def _remove(self, cluster: Cluster) -> None:
+        group = cluster.document["resourcesVpcConfig"]["clusterSecurityGroupId"]
+        self._clusters.pop(cluster.name, None)
+        for forget in self.removed:
+            forget(cluster.name)
+        try:
+            self._surroundings.call("ec2", "delete_security_group", {"GroupId": group})
+        except ClientError:
+            return  # still referred to by a rule of someone else's group: AWS leaves it behind, too
+
+    def _described(self, cluster: Cluster) -> Document:
+        described = {**cluster.document, "status": cluster.status}
+        if cluster.status != "CREATING":
+            described |= {"endpoint": self._endpoint, "certificateAuthority": {"data": self._authority}}
+        return described
+
+    def _keep_logs(self, cluster: Cluster) -> None:
+        """EKS makes the log group itself when it first writes, and never removes it."""
+        if any(kind.get("enabled") for kind in cluster.document["logging"].get("clusterLogging", [])):
+            name = f"/aws/eks/{cluster.name}/cluster"
+            try:
+                self._surroundings.call("logs", "create_log_group", {"logGroupName": name})
+            except ClientError as error:
+                if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
+                    raise
+
+    def _document(self, request: Document, version: str) -> Document:
+        name, vpc = request["name"], request["resourcesVpcConfig"]
+        subnets = self._subnets(vpc.get("subnetIds", []))
+        vpc_id = subnets[0]["VpcId"]
+        region, issuer = self._surroundings.region, secrets.token_hex(16).upper()
+        access = request.get("accessConfig") or {}
+        network = request.get("kubernetesNetworkConfig") or {}
+        return {
+            "name": name,
+            "arn": self._surroundings.arn("eks", f"cluster/{name}"),
+            "createdAt": self._surroundings.clock.now(),
+            "version": version,
+            "roleArn": request["roleArn"],
+            "resourcesVpcConfig": {
+                "subnetIds": vpc.get("subnetIds", []),
+                "securityGroupIds": vpc.get("securityGroupIds", []),
+                "clusterSecurityGroupId": self._security_group(name, vpc_id),
+                "vpcId": vpc_id,
+                "endpointPublicAccess": vpc.get("endpointPublicAccess", True),
+                "endpointPrivateAccess": vpc.get("endpointPrivateAccess", False),
+                "publicAccessCidrs": vpc.get("publicAccessCidrs") or ["0.0.0.0/0"],
+            },
+            "kubernetesNetworkConfig": {"serviceIpv4Cidr": "10.100.0.0/16", "ipFamily": "ipv4", **network},
+            "logging": request.get("logging") or {"clusterLogging": []},
+            "identity": {"oidc": {"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/{issuer}"}},
+            "platformVersion": "eks.9",
+            "tags": request.get("tags") or {},
+            "encryptionConfig": request.get("encryptionConfig") or [],
+            "health": {"issues": []},
+            "accessConfig": {"authenticationMode": access.get("authenticationMode", "CONFIG_MAP")},
+            "upgradePolicy": request.get("upgradePolicy") or {"supportType": "EXTENDED"},
+            "deletionProtection": request.get("deletionProtection", False),
+        }
+
+    def _subnets(self, ids: list[str]) -> list[Document]:
+        try:
+            found: list[Document] = self._surroundings.call("ec2", "describe_subnets", {"SubnetIds": ids})[
+                "Subnets"
+            ]
+        except ClientError as error:
+            raise AwsError("InvalidParameterException", error.response["Error"]["Message"]) from error
+        if len({subnet["AvailabilityZone"] for subnet in found}) < 2:  # noqa: PLR2004 (EKS's own rule)
+            raise AwsError(
+                "InvalidParameterException", "Subnets specified must be in at least two different AZs"
+            )
+        return found
+
+    def _security_group(self, cluster: str, vpc: str) -> str:
+        tags = {f"kubernetes.io/cluster/{cluster}": "owned", "aws:eks:cluster-name": cluster}
+        request = {
+            "GroupName": f"eks-cluster-sg-{cluster}-{secrets.randbelow(10**9)}",
+            "Description": "EKS created security group applied to ENI that is attached to EKS Control Plane"
+            " master nodes, as well as any managed workloads.",
+            "VpcId": vpc,
+            "TagSpecifications": [
+                {
+                    "ResourceType": "security-group",
+                    "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+                }
+            ],
+        }
+        group: str = self._surroundings.call("ec2", "create_security_group", request)["GroupId"]
+        itself = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}]
+        ingress = {"GroupId": group, "IpPermissions": itself}
+        self._surroundings.call("ec2", "authorize_security_group_ingress", ingress)
+        return group

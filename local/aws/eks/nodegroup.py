@@ -1,0 +1,143 @@
+"""What a managed node group is, what EKS refuses about its sizes, and what DescribeNodegroup says of it.
+
+Values only; what happens to a group is in eks_nodegroups.py, to its nodes in eks_nodes.py.
+"""
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from local.aws.api.own_services import AwsError, Document
+
+#: What CreateNodegroup takes where no sizes are given.
+DEFAULT_SIZES = {"minSize": 1, "maxSize": 2, "desiredSize": 2}
+SIZES = ("minSize", "maxSize", "desiredSize")
+
+
+@dataclass
+class Nodegroup:
+    """`sizes` are EKS's own idea of them; the Auto Scaling group's may differ. `seen_resize` is when EKS last
+    took over the group's sizes, as an epoch.
+    """
+
+    cluster: str
+    name: str
+    arn: str
+    version: str
+    node_role: str
+    subnets: list[str]
+    sizes: dict[str, int]
+    ami_type: str
+    instance_types: list[str]
+    launch_template: Document | None
+    disk_size: int | None
+    labels: dict[str, str]
+    taints: list[Document]
+    tags: dict[str, str]
+    capacity_type: str
+    update_config: Document
+    created: datetime
+    modified: datetime
+    status: str = "CREATING"
+    issues: list[Document] = field(default_factory=list)
+    seen_resize: float = 0.0
+    #: The launch template that EKS derives from the user's: id and latest version.
+    derived_template: str = ""
+    #: While a fault plays that the group was made with another image.
+    played_image: str | None = None
+    #: The day of its image's release.
+    released: str = "20260714"
+    #: Its Auto Scaling group's, where EKS did not name it after the node group yet.
+    older_group: str = ""
+    uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    @property
+    def group(self) -> str:
+        """The name of the Auto Scaling group behind it."""
+        return self.older_group or f"eks-{self.name}-{self.uuid}"
+
+    @property
+    def image(self) -> str:
+        """The type of the image that its machines start from."""
+        return self.played_image or self.ami_type
+
+    def degrade(self, code: str, message: str, resources: list[str] | None = None) -> None:
+        """A health issue, of the group itself unless it names others; it stays until a scale-out succeeds."""
+        self.issues = [{"code": code, "message": message, "resourceIds": resources or [self.group]}]
+        if self.status == "ACTIVE":
+            self.status = "DEGRADED"
+
+    def recover(self) -> None:
+        self.issues = []
+        if self.status == "DEGRADED":
+            self.status = "ACTIVE"
+
+    def document(self) -> Document:
+        return {
+            "nodegroupName": self.name,
+            "nodegroupArn": self.arn,
+            "clusterName": self.cluster,
+            "version": self.version,
+            "releaseVersion": f"{self.version}.4-{self.released}",
+            "createdAt": self.created,
+            "modifiedAt": self.modified,
+            "status": self.status,
+            "capacityType": self.capacity_type,
+            "scalingConfig": dict(self.sizes),
+            "instanceTypes": self.instance_types or None,
+            "subnets": self.subnets,
+            "amiType": self.image,
+            "nodeRole": self.node_role,
+            "labels": self.labels,
+            "taints": self.taints,
+            "resources": {"autoScalingGroups": [{"name": self.group}]},
+            "diskSize": self.disk_size,
+            "health": {"issues": self.issues},
+            "updateConfig": self.update_config,
+            "launchTemplate": self.launch_template,
+            "tags": self.tags,
+        }
+
+
+def sizes_at_creation(given: dict[str, int] | None) -> dict[str, int]:
+    """All three or none, else EKS refuses."""
+    if not given:
+        return dict(DEFAULT_SIZES)
+    missing = [name for name in SIZES if given.get(name) is None]
+    if missing:
+        raise AwsError(
+            "InvalidParameterException",
+            f"A new nodegroup needs minSize, maxSize and desiredSize: {missing[0]} is missing",
+        )
+    return checked({name: given[name] for name in SIZES})
+
+
+def checked(sizes: dict[str, int]) -> dict[str, int]:
+    """The sizes, where EKS takes them."""
+    minimum, maximum, desired = (sizes[name] for name in SIZES)
+    problem = ""
+    if maximum < 1:
+        problem = f"Maximum capacity {maximum} must be at least 1"
+    elif minimum < 0 or desired < 0:
+        problem = "Capacities must not be negative"
+    elif minimum > maximum:
+        problem = f"Minimum capacity {minimum} can't be greater than max size {maximum}"
+    elif desired < minimum:
+        problem = f"Minimum capacity {minimum} can't be greater than desired size {desired}"
+    elif desired > maximum:
+        problem = f"desired capacity {desired} can't be greater than max size {maximum}"
+    if problem:
+        raise AwsError("InvalidParameterException", problem)
+    return sizes
+
+
+def changed_labels(known: dict[str, str], change: Document) -> dict[str, str]:
+    kept = {key: value for key, value in known.items() if key not in (change.get("removeLabels") or [])}
+    return kept | (change.get("addOrUpdateLabels") or {})
+
+
+def changed_taints(known: list[Document], change: Document) -> list[Document]:
+    gone = [*(change.get("removeTaints") or []), *(change.get("addOrUpdateTaints") or [])]
+    keys = {(taint["key"], taint["effect"]) for taint in gone}
+    kept = [taint for taint in known if (taint["key"], taint["effect"]) not in keys]
+    return [*kept, *(change.get("addOrUpdateTaints") or [])]

@@ -1,0 +1,337 @@
+"""EKS managed node groups: an Auto Scaling group and a derived launch template behind each, one update at a
+time. How they fare is in eks_health.py, what becomes of their nodes in eks_nodes.py.
+"""
+
+import random
+import threading
+from collections.abc import Iterator
+from functools import partial
+
+from local.aws.agenda import Agenda
+from local.aws.api.own_services import AwsError, Document
+from local.aws.api.surroundings import Surroundings
+from local.aws.autoscaling.autoscaling import AutoScaling
+from local.aws.autoscaling.group import Group, Member
+from local.aws.autoscaling.scaling import Scaling
+from local.aws.ec2.ec2_faults import Faults
+from local.aws.eks.clusters import Clusters
+from local.aws.eks.health import SETTLE_SECONDS, Health
+from local.aws.eks.nodegroup import (
+    SIZES,
+    Nodegroup,
+    changed_labels,
+    changed_taints,
+    checked,
+    sizes_at_creation,
+)
+from local.aws.eks.nodes import HOOKS
+from local.aws.eks.rolling import Rolling
+from local.aws.eks.template import DerivedTemplates
+from local.aws.eks.updates import Owner, Update, Updates
+
+#: How long a scaling update stays InProgress, least and most [est].
+UPDATE_SECONDS = (10.0, 30.0)
+#: An update that does not come to its end is looked at again after so long.
+LOOK_AGAIN_SECONDS = 60.0
+#: EKS takes over sizes that others set on the Auto Scaling group after so long [est].
+LAG_SECONDS = 60.0
+
+
+class Nodegroups:
+    """Public methods that boto3 knows are operations of `eks`."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        *,
+        agenda: Agenda,
+        clusters: Clusters,
+        updates: Updates,
+        autoscaling: AutoScaling,
+        scaling: Scaling,
+        faults: Faults,
+        seed: int = 0,
+    ) -> None:
+        self._surroundings = surroundings
+        self._clock = surroundings.clock
+        self._agenda = agenda
+        self._clusters = clusters
+        self._updates = updates
+        self._autoscaling = autoscaling
+        self._scaling = scaling
+        self._faults = faults
+        self._chance = random.Random(seed)  # noqa: S311 (jitter)
+        self._templates = DerivedTemplates(surroundings)
+        self._nodegroups: dict[tuple[str, str], Nodegroup] = {}
+        #: By node group its Auto Scaling group, of those made before spring 2021: eks-<uuid>.
+        self.older_groups: dict[str, str] = {}
+        self._lock = threading.RLock()
+        self._health = Health(agenda, scaling, self.behind)
+        scaling.listeners.gone.append(self._gone)
+
+    def behind(self, group: Group) -> Nodegroup | None:
+        """The node group that an Auto Scaling group belongs to."""
+        return next((n for n in self.known() if n.group == group.name), None)
+
+    def known(self) -> list[Nodegroup]:
+        """All of them."""
+        return list(self._nodegroups.values())
+
+    def create_nodegroup(self, request: Document) -> Document:
+        cluster = self._clusters.cluster(request["clusterName"])
+        name = request["nodegroupName"]
+        if cluster.status != "ACTIVE":
+            raise AwsError("InvalidRequestException", f"Cluster '{cluster.name}' is not in ACTIVE status")
+        template = request.get("launchTemplate")
+        given = self._templates.user_data_of(template) if template else {}
+        _check_template(request, given)
+        now = self._clock.now()
+        nodegroup = Nodegroup(
+            cluster=cluster.name,
+            name=name,
+            arn=self._surroundings.arn("eks", f"nodegroup/{cluster.name}/{name}/"),
+            version=request.get("version") or cluster.document["version"],
+            node_role=request["nodeRole"],
+            subnets=request["subnets"],
+            sizes=sizes_at_creation(request.get("scalingConfig")),
+            ami_type=request.get("amiType") or "AL2023_x86_64_STANDARD",
+            instance_types=request.get("instanceTypes") or ([] if template else ["t3.medium"]),
+            launch_template=_completed(template) if template else None,
+            disk_size=None if template else request.get("diskSize") or 20,
+            labels=request.get("labels") or {},
+            taints=request.get("taints") or [],
+            tags=request.get("tags") or {},
+            capacity_type=request.get("capacityType") or "ON_DEMAND",
+            update_config=request.get("updateConfig") or {"maxUnavailable": 1},
+            created=now,
+            modified=now,
+            older_group=self.older_groups.get(name, ""),
+        )
+        nodegroup.arn += nodegroup.uuid
+        with self._lock:
+            if (cluster.name, name) in self._nodegroups:
+                raise AwsError(
+                    "ResourceInUseException",
+                    f"NodeGroup already exists with name {name} and cluster name {cluster.name}",
+                    clusterName=cluster.name,
+                    nodegroupName=name,
+                )
+            self._nodegroups[cluster.name, name] = nodegroup
+            cluster.nodegroups.add(name)
+        try:
+            self._build(nodegroup)
+        except BaseException:
+            self._forget(nodegroup)
+            raise
+        self._health.watch_creation(nodegroup)
+        return {"nodegroup": nodegroup.document()}
+
+    def describe_nodegroup(self, request: Document) -> Document:
+        nodegroup = self._nodegroup(request)
+        self._take_over(nodegroup)
+        return {"nodegroup": nodegroup.document()}
+
+    def list_nodegroups(self, request: Document) -> Document:
+        return {"nodegroups": sorted(self._clusters.cluster(request["clusterName"]).nodegroups)}
+
+    def update_nodegroup_config(self, request: Document) -> Document:
+        nodegroup, token = self._nodegroup(request), str(request.get("clientRequestToken") or "")
+        with self._lock:
+            if token and (known := self._updates.known_as(token)):
+                return {"update": known.document()}
+            self._check_idle(nodegroup)
+            self._take_over(nodegroup)
+            before = dict(nodegroup.sizes)
+            given = {
+                key: value for key, value in (request.get("scalingConfig") or {}).items() if value is not None
+            }
+            sizes = checked({**before, **given})
+            nodegroup.labels = changed_labels(nodegroup.labels, request.get("labels") or {})
+            nodegroup.taints = changed_taints(nodegroup.taints, request.get("taints") or {})
+            nodegroup.update_config = request.get("updateConfig") or nodegroup.update_config
+            params: dict[str, object] = {key[0].upper() + key[1:]: value for key, value in given.items()}
+            update = self._updates.start(Owner(nodegroup.cluster, nodegroup.name), "ConfigUpdate", params)
+            self._updates.asked_as(token, update)
+            nodegroup.sizes, nodegroup.modified = sizes, self._clock.now()
+            nodegroup.seen_resize = self._clock.time()
+        if given:
+            self._resize_group(nodegroup, sizes)
+        duration = self._chance.uniform(*UPDATE_SECONDS)
+        self._agenda.after(duration, lambda: self._finish(nodegroup, update, before))
+        return {"update": update.document()}
+
+    def update_nodegroup_version(self, request: Document) -> Document:
+        nodegroup = self._nodegroup(request)
+        with self._lock:
+            self._check_idle(nodegroup)
+            template = request.get("launchTemplate")
+            if template and not nodegroup.launch_template:
+                raise AwsError(
+                    "InvalidRequestException",
+                    "You cannot add a launch template to a nodegroup that was created without one",
+                )
+            if template:
+                nodegroup.launch_template = {**(nodegroup.launch_template or {}), **_completed(template)}
+            nodegroup.version = request.get("version") or nodegroup.version
+            params: dict[str, object] = {"Version": nodegroup.version}
+            if template:
+                params["LaunchTemplateVersion"] = template.get("version", "")
+            update = self._updates.start(Owner(nodegroup.cluster, nodegroup.name), "VersionUpdate", params)
+            nodegroup.status = "UPDATING"
+        version = self._templates.renew(nodegroup, self._security_group(nodegroup))
+        derived = {"LaunchTemplateId": nodegroup.derived_template, "Version": version}
+        self._autoscaling.update_auto_scaling_group(
+            {"AutoScalingGroupName": nodegroup.group, "LaunchTemplate": derived}
+        )
+        Rolling(self._clock, self._autoscaling, self._scaling, nodegroup, update).start()
+        return {"update": update.document()}
+
+    def delete_nodegroup(self, request: Document) -> Document:
+        nodegroup = self._nodegroup(request)
+        with self._lock:
+            if nodegroup.status in ("UPDATING", "DELETING"):
+                self._refuse_busy(nodegroup)
+            nodegroup.status = "DELETING"
+        none = {"minSize": 0, "maxSize": nodegroup.sizes["maxSize"], "desiredSize": 0}
+        self._resize_group(nodegroup, none)
+        self._agenda.after(SETTLE_SECONDS, lambda: self._finish_delete(nodegroup))
+        return {"nodegroup": nodegroup.document()}
+
+    def tagged(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """ARN and tags of each."""
+        yield from ((nodegroup.arn, nodegroup.tags) for nodegroup in self.known())
+
+    def _build(self, nodegroup: Nodegroup) -> None:
+        self._templates.create(nodegroup, self._security_group(nodegroup))
+        cluster = nodegroup.cluster
+        # Those of the instances come with the launch template; node group tags go nowhere.
+        propagated = {f"kubernetes.io/cluster/{cluster}": "owned"}
+        own = {
+            "eks:cluster-name": cluster,
+            "eks:nodegroup-name": nodegroup.name,
+            "k8s.io/cluster-autoscaler/enabled": "true",
+            f"k8s.io/cluster-autoscaler/{cluster}": "owned",
+        }
+        tags = [(key, value, True) for key, value in propagated.items()]
+        tags += [(key, value, False) for key, value in own.items()]
+        self._autoscaling.create_auto_scaling_group(
+            {
+                "AutoScalingGroupName": nodegroup.group,
+                "LaunchTemplate": {"LaunchTemplateId": nodegroup.derived_template, "Version": "1"},
+                "MinSize": nodegroup.sizes["minSize"],
+                "MaxSize": nodegroup.sizes["maxSize"],
+                "DesiredCapacity": nodegroup.sizes["desiredSize"],
+                "VPCZoneIdentifier": ",".join(nodegroup.subnets),
+                "Tags": [{"Key": k, "Value": v, "PropagateAtLaunch": p} for k, v, p in tags],
+                "LifecycleHookSpecificationList": [
+                    {**hook, "HeartbeatTimeout": 1800, "DefaultResult": "CONTINUE"} for hook in HOOKS
+                ],
+            }
+        )
+        nodegroup.seen_resize = self._clock.time()
+
+    def _security_group(self, nodegroup: Nodegroup) -> str:
+        cluster = self._clusters.cluster(nodegroup.cluster).document
+        group: str = cluster["resourcesVpcConfig"]["clusterSecurityGroupId"]
+        return group
+
+    def _resize_group(self, nodegroup: Nodegroup, sizes: dict[str, int]) -> None:
+        self._autoscaling.update_auto_scaling_group(
+            {
+                "AutoScalingGroupName": nodegroup.group,
+                "MinSize": sizes["minSize"],
+                "MaxSize": sizes["maxSize"],
+                "DesiredCapacity": sizes["desiredSize"],
+            }
+        )
+
+    def _take_over(self, nodegroup: Nodegroup) -> None:
+        """What others did to the Auto Scaling group shows here, a while later."""
+        group = self._scaling.groups.get(nodegroup.group)
+        if group is None or nodegroup.status == "UPDATING":
+            return
+        age = self._clock.time() - group.resized
+        if group.resized > nodegroup.seen_resize and age >= LAG_SECONDS:
+            nodegroup.sizes = dict(zip(SIZES, (group.minimum, group.maximum, group.desired), strict=True))
+            nodegroup.seen_resize = group.resized
+
+    def _check_idle(self, nodegroup: Nodegroup) -> None:
+        running = self._updates.running(Owner(nodegroup.cluster, nodegroup.name))
+        if running or nodegroup.status not in ("ACTIVE", "DEGRADED"):
+            self._refuse_busy(nodegroup)
+
+    def _refuse_busy(self, nodegroup: Nodegroup) -> None:
+        raise AwsError(
+            "ResourceInUseException",
+            "Nodegroup cannot be updated as it is currently not in Active State",
+            clusterName=nodegroup.cluster,
+            nodegroupName=nodegroup.name,
+        )
+
+    def _nodegroup(self, request: Document) -> Nodegroup:
+        cluster = self._clusters.cluster(request["clusterName"]).name
+        name = request["nodegroupName"]
+        nodegroup = self._nodegroups.get((cluster, name))
+        if nodegroup is None:
+            raise AwsError(
+                "ResourceNotFoundException",
+                f"No node group found for name: {name}.",
+                clusterName=cluster,
+                nodegroupName=name,
+            )
+        return nodegroup
+
+    def _finish(self, nodegroup: Nodegroup, update: Update, before: dict[str, int]) -> None:
+        if self._faults.endless(nodegroup.name):
+            self._agenda.after(LOOK_AGAIN_SECONDS, lambda: self._finish(nodegroup, update, before))
+            return
+        grew = nodegroup.sizes["desiredSize"] > before["desiredSize"]
+        group = self._scaling.groups.get(nodegroup.group)
+        # An issue of an earlier order still stands when this one's machines are on their way.
+        short = group is None or len(group.members) < nodegroup.sizes["desiredSize"]
+        if self._faults.reverts(nodegroup.name) and grew and nodegroup.issues and short:
+            message = nodegroup.issues[0]["message"]
+            update.errors = [
+                {
+                    "errorCode": "NodeCreationFailure",
+                    "errorMessage": message,
+                    "resourceIds": [nodegroup.group],
+                }
+            ]
+            update.status = "Failed"
+            nodegroup.sizes, nodegroup.seen_resize = before, self._clock.time()
+            self._resize_group(nodegroup, before)
+        else:
+            update.status = "Successful"
+
+    def _gone(self, group: Group, _: Member) -> None:
+        nodegroup = self.behind(group)
+        if nodegroup is not None and nodegroup.status == "DELETING":
+            self._agenda.soon(partial(self._finish_delete, nodegroup))
+
+    def _finish_delete(self, nodegroup: Nodegroup) -> None:
+        group = self._scaling.groups.get(nodegroup.group)
+        if group is None or group.members:
+            return
+        self._autoscaling.delete_auto_scaling_group({"AutoScalingGroupName": nodegroup.group})
+        self._templates.delete(nodegroup)
+        self._forget(nodegroup)
+
+    def _forget(self, nodegroup: Nodegroup) -> None:
+        with self._lock:
+            self._nodegroups.pop((nodegroup.cluster, nodegroup.name), None)
+            self._clusters.cluster(nodegroup.cluster).nodegroups.discard(nodegroup.name)
+
+
+def _check_template(request: Document, data: Document) -> None:
+    if data.get("InstanceType") and request.get("instanceTypes"):
+        raise AwsError(
+            "InvalidRequestException",
+            "Instance types in the request and in the launch template cannot both be given",
+        )
+    if request.get("launchTemplate") and request.get("diskSize"):
+        raise AwsError("InvalidRequestException", "Disk size must be specified within the launch template.")
+
+
+def _completed(template: Document) -> Document:
+    return {key: str(value) for key, value in template.items() if value is not None}

@@ -1,0 +1,35 @@
+"""Tags of whatever EKS has, by its ARN: clusters, node groups, add-ons, access entries and pod identities."""
+
+from collections.abc import Callable, Iterator
+
+from local.aws.api.own_services import AwsError, Document
+
+#: ARN and tags of each thing of one kind; the tags are changed in place.
+Tagged = Callable[[], Iterator[tuple[str, dict[str, str]]]]
+
+
+class Tags:
+    """Public methods that boto3 knows are operations of `eks`."""
+
+    def __init__(self, *kinds: Tagged) -> None:
+        self._kinds = kinds
+
+    def tag_resource(self, request: Document) -> Document:
+        self._of(request["resourceArn"]).update(request["tags"])
+        return {}
+
+    def untag_resource(self, request: Document) -> Document:
+        tags = self._of(request["resourceArn"])
+        for key in request["tagKeys"]:
+            tags.pop(key, None)
+        return {}
+
+    def list_tags_for_resource(self, request: Document) -> Document:
+        return {"tags": self._of(request["resourceArn"])}
+
+    def _of(self, arn: str) -> dict[str, str]:
+        for kind in self._kinds:
+            for known, tags in kind():
+                if known == arn:
+                    return tags
+        raise AwsError("NotFoundException", f"The resource {arn} was not found")

@@ -1,0 +1,95 @@
+"""The launch template that EKS derives from a node group's: image by AMI type, tags, the rest as given."""
+
+import threading
+
+from local.aws.api.own_services import AwsError, Document
+from local.aws.api.surroundings import Surroundings
+from local.aws.eks.nodegroup import Nodegroup
+
+RELEASE = "v20260714"
+DEFAULT_INSTANCE_TYPE = "t3.medium"
+
+
+class DerivedTemplates:
+    """Makes and renews them; one image for each AMI type is registered when first needed."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+        self._images: dict[tuple[str, str], str] = {}
+        self._lock = threading.Lock()
+
+    def create(self, nodegroup: Nodegroup, cluster_security_group: str) -> None:
+        data = self._data(nodegroup, cluster_security_group)
+        reply = self._surroundings.call(
+            "ec2",
+            "create_launch_template",
+            {"LaunchTemplateName": f"eks-{nodegroup.uuid}", "LaunchTemplateData": data},
+        )
+        nodegroup.derived_template = reply["LaunchTemplate"]["LaunchTemplateId"]
+
+    def renew(self, nodegroup: Nodegroup, cluster_security_group: str) -> str:
+        """A new version after the user's template, or the release, changed."""
+        reply = self._surroundings.call(
+            "ec2",
+            "create_launch_template_version",
+            {
+                "LaunchTemplateId": nodegroup.derived_template,
+                "LaunchTemplateData": self._data(nodegroup, cluster_security_group),
+            },
+        )
+        return str(reply["LaunchTemplateVersion"]["VersionNumber"])
+
+    def delete(self, nodegroup: Nodegroup) -> None:
+        template = {"LaunchTemplateId": nodegroup.derived_template}
+        self._surroundings.call("ec2", "delete_launch_template", template)
+
+    def user_data_of(self, template: Document) -> Document:
+        """The user's launch template's data."""
+        key = "LaunchTemplateId" if template.get("id") else "LaunchTemplateName"
+        named = template.get("id") or template["name"]
+        version = str(template.get("version") or "$Default")
+        reply = self._surroundings.call(
+            "ec2", "describe_launch_template_versions", {key: named, "Versions": [version]}
+        )
+        found = reply["LaunchTemplateVersions"]
+        if not found:
+            raise AwsError("InvalidParameterException", f"Launch template {named} has no version {version}")
+        data: Document = found[0]["LaunchTemplateData"]
+        return data
+
+    def _data(self, nodegroup: Nodegroup, cluster_security_group: str) -> Document:
+        given = self.user_data_of(nodegroup.launch_template) if nodegroup.launch_template else {}
+        data = dict(given)
+        data.setdefault("InstanceType", (nodegroup.instance_types or [DEFAULT_INSTANCE_TYPE])[0])
+        data.setdefault("ImageId", self._image(nodegroup.ami_type, nodegroup.version))
+        if not data.get("SecurityGroupIds") and not data.get("NetworkInterfaces"):
+            data["SecurityGroupIds"] = [cluster_security_group]
+        tags = {"eks:cluster-name": nodegroup.cluster, "eks:nodegroup-name": nodegroup.name}
+        own = [{"Key": key, "Value": value} for key, value in tags.items()]
+        specifications = [dict(spec) for spec in given.get("TagSpecifications") or []]
+        for kind in ("instance", "volume"):
+            spec = next((known for known in specifications if known["ResourceType"] == kind), None)
+            if spec is None:
+                specifications.append({"ResourceType": kind, "Tags": own})
+            else:
+                spec["Tags"] = [*spec.get("Tags", []), *own]
+        return {**data, "TagSpecifications": specifications}
+
+    def _image(self, ami_type: str, version: str) -> str:
+        """Named as Amazon's are, for instance amazon-eks-node-al2023-x86_64-nvidia-1.35-v20260714."""
+        flavour = ami_type.lower().replace("x86_64", "x86@64").replace("_", "-").replace("@", "_")
+        with self._lock:
+            known = self._images.get((ami_type, version))
+            if known is None:
+                reply = self._surroundings.call(
+                    "ec2",
+                    "register_image",
+                    {
+                        "Name": f"amazon-eks-node-{flavour}-{version}-{RELEASE}",
+                        "Architecture": "arm64" if "ARM_64" in ami_type else "x86_64",
+                        "RootDeviceName": "/dev/xvda",
+                        "VirtualizationType": "hvm",
+                    },
+                )
+                known = self._images[ami_type, version] = str(reply["ImageId"])
+        return known

@@ -1,0 +1,145 @@
+"""EventBridge rules that reach their targets: by an event's pattern, and by their own schedule.
+
+moto keeps buses, rules and patterns; this delivers, each target on a thread of its own, as AWS words events.
+"""
+
+import copy
+import uuid
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from moto.events.exceptions import ValidationException
+from moto.events.models import EventBus, EventsBackend, Rule
+
+from local.aws.agenda import Agenda
+from local.aws.api.own_services import Document
+from local.aws.api.surroundings import Surroundings
+from local.aws.events.events_input import payload
+from local.aws.events.schedule_expression import BadExpression, Expression, parse
+from local.aws.events.targets import Failure, Target, Targets
+from local.aws.iam import Service
+from local.clock_strands import Appointment
+
+_put_rule = EventsBackend.put_rule
+
+
+class Events:
+    """`install` puts it into moto; one at a time in a process, the latest counts."""
+
+    def __init__(self, surroundings: Surroundings, agenda: Agenda) -> None:
+        self._surroundings = surroundings
+        self._clock = surroundings.clock
+        self._agenda = agenda
+        self._targets = Targets(surroundings)
+        self._due: dict[str, Appointment] = {}
+
+    def install(self) -> None:
+        events = self
+
+        def send_to_targets(rule: Rule, original_event: Any, transform_input: bool = True) -> None:
+            patterned = rule.event_pattern.dump() is not None
+            if patterned and rule.state == "ENABLED" and rule.event_pattern.matches_event(original_event):
+                events._send(rule, _as_sent(original_event), transform_input)
+
+        def put_rule(backend: EventsBackend, *args: Any, **kwargs: Any) -> Rule:
+            rule = _put_rule(backend, *args, **kwargs)
+            if rule.scheduled_expression:
+                events._arm(backend.event_buses["default"], rule)
+            return rule
+
+        Rule.send_to_targets = send_to_targets  # type: ignore[method-assign, assignment]
+        EventsBackend.put_rule = put_rule  # type: ignore[method-assign, assignment]
+
+    def _arm(self, bus: EventBus, rule: Rule) -> None:
+        """Rates count from here."""
+        before = self._due.pop(rule.name, None)
+        if before is not None:
+            before.cancel()
+        try:
+            expression = parse(rule.scheduled_expression or "")
+        except BadExpression as error:
+            bus.rules.pop(rule.name, None)
+            raise ValidationException("Parameter ScheduleExpression is not valid.") from error
+        now = self._clock.time()
+        self._await(bus, rule, expression, now, now)
+
+    def _await(self, bus: EventBus, rule: Rule, expression: Expression, created: float, after: float) -> None:
+        due = expression.next_after(after, created)
+        if due is None:
+            return
+
+        def tick() -> None:
+            present = bus.rules.get(rule.name)
+            if present is not rule:
+                return  # deleted, or put anew, which has its own appointment
+            if rule.state == "ENABLED":
+                self._send(rule, self._scheduled_event(rule, due), transform=True)
+            self._await(bus, rule, expression, created, due)
+
+        self._due[rule.name] = self._agenda.at(due, tick)
+
+    def _scheduled_event(self, rule: Rule, due: float) -> Document:
+        return {
+            "version": "0",
+            "id": str(uuid.uuid4()),
+            "detail-type": "Scheduled Event",
+            "source": "aws.events",
+            "account": self._surroundings.account_id,
+            "time": _instant(due),
+            "region": self._surroundings.region,
+            "resources": [rule.arn],
+            "detail": {},
+        }
+
+    def _send(self, rule: Rule, event: Document, transform: bool) -> None:
+        for target in list(rule.targets):
+            if transform and ":archive/" in target["Arn"]:
+                continue
+            self._clock.spawn(f"rule-{rule.name}", partial(self._deliver, rule, target, event))
+
+    def _deliver(self, rule: Rule, target: Document, event: Document) -> None:
+        retry = target.get("RetryPolicy") or {}
+        more = target.get("SqsParameters") or {}
+        if target["Arn"].split(":")[2] == "events":
+            more = {"Source": event["source"], "DetailType": event["detail-type"]}
+
+        def letter(failure: Failure) -> dict[str, str]:
+            return {
+                "RULE_ARN": rule.arn,
+                "TARGET_ARN": target["Arn"],
+                "ERROR_CODE": failure.code,
+                "ERROR_MESSAGE": failure.message[:1024],
+                "EXHAUSTED_RETRY_CONDITION": failure.exhausted,
+                "RETRY_ATTEMPTS": str(failure.retries),
+            }
+
+        self._targets.deliver(
+            Target(
+                arn=target["Arn"],
+                payload=payload(target, event, (rule.name, rule.arn)),
+                role=target.get("RoleArn") or "",
+                by=Service("events.amazonaws.com", rule.arn),
+                attempts=retry.get("MaximumRetryAttempts", 185),
+                age=retry.get("MaximumEventAgeInSeconds", 86400),
+                queue=(target.get("DeadLetterConfig") or {}).get("Arn", ""),
+                more=tuple(more.items()),
+            ),
+            letter,
+        )
+
+
+def _as_sent(event: Any) -> Document:
+    """The event as AWS writes it: its time as text."""
+    sent: Document = copy.deepcopy(dict(event))
+    sent.pop("ingestion-time", None)
+    moment = sent.get("time")
+    if isinstance(moment, int | float):
+        sent["time"] = _instant(moment)
+    elif isinstance(moment, datetime):
+        sent["time"] = _instant(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp())
+    return sent
+
+
+def _instant(epoch: float) -> str:
+    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,148 @@
+"""How long functions take in the lab's time: a model by default, so that a slow machine makes no slow AWS.
+
+What the model counts is the same on every machine: whether the worker is new, and how many AWS calls the
+invocation makes. A benchmark asks for `Measured` instead: processor time as this machine takes it, stretched to
+the function's share of a processor (https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
+"""
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from local.aws.functions.worker import Invocation, Worker
+
+#: Memory with which a function has one whole processor, in MB. In Init it has one with any memory.
+WHOLE_PROCESSOR_MB = 1769
+#: A new environment: the runtime, our modules and the AWS SDK are loaded with a whole processor [est].
+INIT_SECONDS = 0.9
+#: Processor seconds of an event by itself, and of each AWS call: signing, writing and reading it [est].
+EVENT_SECONDS, CALL_SECONDS = 0.012, 0.004
+#: From a call to its answer, inside a region: docs/reference/performance.md reckons with the same.
+ANSWER_SECONDS = 0.015
+#: Before Init, and in no log: Lambda finds a place and fetches code and layer [est].
+PLACING_SECONDS = 0.2
+
+
+class Durations(Protocol):
+    """What a worker's work takes, in seconds of the lab's time, asked for when a part of it is over."""
+
+    def placing(self) -> float:
+        """Before the Init of a new worker."""
+        ...
+
+    def init(self, worker: Worker) -> float:
+        """Its Init."""
+        ...
+
+    def call(self, worker: Worker) -> float:
+        """From its last call of AWS, or the event's arrival, to the answer to the one it makes now."""
+        ...
+
+    def rest(self, worker: Worker, invocation: Invocation) -> float:
+        """Of the invocation, what no call has accounted for."""
+        ...
+
+
+class Modelled:
+    """The same on every machine: all of an invocation's work is accounted for at its end."""
+
+    def placing(self) -> float:
+        return 0.0
+
+    def init(self, _worker: Worker) -> float:
+        return INIT_SECONDS
+
+    def call(self, _worker: Worker) -> float:
+        return 0.0
+
+    def rest(self, worker: Worker, invocation: Invocation) -> float:
+        return duration(worker.spec.memory, invocation.calls)
+
+
+@dataclass
+class Work:
+    """What one invocation needed, in processor seconds; `init` is None where the worker was not new."""
+
+    function: str
+    memory: int
+    init: float | None
+    event: float = 0.0
+    calls: int = 0
+
+    def took(self, memory: int) -> float:
+        """Seconds from the event to the answer, without Init, with so many MB; pauses of its own apart."""
+        return self.event / share(memory) + self.calls * ANSWER_SECONDS
+
+    def billed(self, memory: int) -> float:
+        """Seconds that AWS bills: since August 2025 Init is among them.
+
+        Source: "AWS Lambda standardizes billing for INIT Phase", AWS Compute Blog, 29 April 2025.
+        """
+        return (self.init or 0.0) + self.took(memory)
+
+
+class Measured:
+    """By processor time: what the worker's process has used, whatever else this machine did meanwhile.
+
+    Needs Linux, which tells one process the processor clock of another. `works` has every invocation.
+    """
+
+    def __init__(self) -> None:
+        self.works: list[Work] = []
+        self._init: dict[str, float] = {}
+        self._read: dict[str, float] = {}
+        self._under_way: dict[str, Work] = {}
+
+    def placing(self) -> float:
+        return PLACING_SECONDS
+
+    def init(self, worker: Worker) -> float:
+        self._init[worker.id] = self._since(worker)
+        return self._init[worker.id]
+
+    def call(self, worker: Worker) -> float:
+        used = self._since(worker)
+        work = self._work(worker)
+        work.event += used
+        work.calls += 1
+        return used / share(worker.spec.memory) + ANSWER_SECONDS
+
+    def rest(self, worker: Worker, _invocation: Invocation) -> float:
+        used = self._since(worker)
+        work = self._work(worker)
+        work.event += used
+        self.works.append(work)
+        del self._under_way[worker.id]
+        return used / share(worker.spec.memory)
+
+    def _work(self, worker: Worker) -> Work:
+        if worker.id not in self._under_way:
+            init = self._init.pop(worker.id, None)
+            self._under_way[worker.id] = Work(worker.spec.name, worker.spec.memory, init)
+        return self._under_way[worker.id]
+
+    def _since(self, worker: Worker) -> float:
+        """Processor seconds of the worker since it was last asked."""
+        before = self._read.get(worker.id, 0.0)
+        with suppress(OSError):  # it has ended
+            self._read[worker.id] = processor_seconds(worker.process.pid)
+        return self._read.get(worker.id, before) - before
+
+
+def share(memory: int) -> float:
+    """Of one processor, outside Init; `memory` in MB. Python's threads take turns on one."""
+    return min(1.0, memory / WHOLE_PROCESSOR_MB)
+
+
+def duration(memory: int, calls: int) -> float:
+    """Seconds that an invocation works by the model, from the event to the answer without Init; `memory` in MB."""
+    return (EVENT_SECONDS + calls * CALL_SECONDS) / share(memory) + calls * ANSWER_SECONDS
+
+
+def processor_seconds(process: int) -> float:
+    """What all threads of a process have used so far, those that ended among them; OSError where there is none.
+
+    Its clock's number is made as in clock_getcpuclockid(3) of the GNU C library.
+    """
+    return time.clock_gettime((~process << 3) | 2)

@@ -1,0 +1,348 @@
+"""Runs Lambda functions: the Runtime API page, and a pool of workers for each function.
+
+It decides when a worker is started, reused and killed, and what a time-out or a death comes to. What the
+functions are is moto's (lambda_service.py); retries of asynchronous events are lambda_async.py's.
+"""
+
+import json
+import logging
+import math
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from local.aws import iam
+from local.aws.api.server import Request, Response, Server
+from local.aws.faults import Faults
+from local.aws.functions.durations import Durations, Modelled
+from local.aws.functions.worker import FunctionSpec, Invocation, Outcome, Worker
+from local.clock import VirtualClock
+from local.clock_strands import Strand
+
+LOG = logging.getLogger(__name__)
+PAGE = "/_lamplighter/runtime"
+#: Where Slack is played (local/slack).
+SLACK = "/_slack"
+LOOPBACK = "127.0.0.1"
+#: Real seconds a worker may take to load its handler (AWS allows 10; a busy laptop is far slower).
+LOADED_WITHIN = 300.0
+#: A function is ended after its time-out in the lab's time; where it never pauses there, in real time this many
+#: times as late: a busy laptop is no slow AWS.
+PATIENCE = 4
+#: Real seconds between two looks at a function that has not ended.
+_SLICE = 0.5
+#: With the key in a function's token the API server asks this service who it is, as often as it has forgotten
+#: that in real time: nothing that the function does.
+NOT_ITS_OWN = "sts"
+#: How many functions a new account runs at once, all together. The quota rises with use, and on request
+#: (https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html).
+NEW_ACCOUNT = 10
+
+
+class Throttled(Exception):
+    """The account runs as many functions as it may: no code of this one has run."""
+
+
+class Runtime:
+    """All workers of one embedded cloud. Time stands while a function works; then it has taken what it takes."""
+
+    def __init__(
+        self, server: Server, clock: VirtualClock, work: Path, durations: Durations | None = None
+    ) -> None:
+        self._durations = durations or Modelled()
+        self._server = server
+        self._clock = clock
+        self._logs = work / "logs"
+        self._logs.mkdir(parents=True, exist_ok=True)
+        self._scratch = work / "scratch"
+        self._text = work / "clock.txt"
+        self._variables = {
+            "AWS_ENDPOINT_URL": server.endpoint,
+            "LAMPLIGHTER_INSTANT": str(clock.path),
+            # How release 0.1.0 reads the clock: a text of three numbers (tests/scenarios/test_upgrade.py).
+            "LAMPLIGHTER_CLOCK": str(self._text),
+            # As the endpoint of AWS: who speaks to Slack speaks to this one, and answers on this machine.
+            "SLACK_API_URL": f"{server.endpoint}{SLACK}/api/",
+            "SLACK_REPLY_HOSTS": LOOPBACK,
+        }
+        self._mutex = threading.RLock()
+        self._lock = threading.Condition(self._mutex)
+        self._workers: dict[str, Worker] = {}
+        self._idle: dict[str, list[Worker]] = {}
+        self._under_way: Counter[str] = Counter()
+        #: How many invocations the account runs at once.
+        self.concurrency = NEW_ACCOUNT
+        self._closed = False
+        self.faults = Faults()
+        #: Whether a function's role lets Lambda write its log; without it Lambda keeps nothing and says nothing.
+        self.may_log: Callable[[FunctionSpec], bool] = lambda _: True
+        server.page(PAGE, self._answer)
+        server.application.heralds.append(self._calls)
+        server.application.observers.append(self._called)
+
+    def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
+        """Run the function on one event and wait for what it comes to. Throttled where too many run."""
+        with self._clock.busy(), self._counted(spec.name):
+            invocation = Invocation(payload)
+            if self.faults.dead(spec.name):
+                return _exited(invocation.id, 1)
+            worker = self._take(spec)
+            self.faults.starts(spec.name, invocation.id, payload)
+            self._write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
+            invocation.strand = self._clock.strand()
+            init = self._initialise(worker, invocation)
+            began = self._clock.time()
+            self._text.write_text(f"{began!r} 0 0\n", "ascii")
+            invocation.deadline = began + spec.timeout
+            with self._clock.program() if spec.own_time else nullcontext():
+                self._work(worker, invocation)
+            self._clock.recall()
+            self._let_it_take(worker, invocation)
+            report = _report(spec, invocation.id, self._clock.time() - began, init)
+            self._write(spec.name, f"END RequestId: {invocation.id}\n{report}")
+            self._give_back(worker)
+            assert invocation.outcome is not None  # noqa: S101 (ended above)
+            return invocation.outcome
+
+    def strand(self, access_key_id: str) -> Strand | None:
+        """Whose work the function does that calls with this key, if one does right now."""
+        worker = self._calling(access_key_id)
+        return worker.current.strand if worker and worker.current else None
+
+    def at_work(self, function: str) -> bool:
+        """Whether an invocation of the function runs."""
+        return self._under_way[function] > 0
+
+    def warm(self, spec: FunctionSpec) -> None:
+        """Start a worker that waits for the function's first event, where there is none yet."""
+        with self._lock:
+            if not self._closed and all(worker.spec != spec for worker in self._workers.values()):
+                self._idle.setdefault(spec.name, []).append(self._start(spec))
+
+    def forget(self, function: str) -> None:
+        """The function changed or went: its idle workers end now, a running one after its invocation."""
+        with self._lock:
+            for worker in self._idle.pop(function, []):
+                worker.kill()
+
+    def invocation(self, access_key_id: str) -> tuple[str, str, bytes] | None:
+        """Function, invocation and payload behind a key, if a function calls with it right now."""
+        worker = self._calling(access_key_id)
+        current = worker.current if worker else None
+        return (worker.spec.name, current.id, current.payload) if worker and current else None
+
+    def logs(self, function: str) -> str:
+        """All that the function and the runtime have written, oldest first."""
+        path = self._logs / f"{function}.log"
+        return path.read_text("utf-8", errors="replace") if path.exists() else ""
+
+    def close(self) -> None:
+        """Kill every worker and wait until they are gone."""
+        with self._lock:
+            self._closed = True
+            for worker in self._workers.values():
+                worker.kill()
+            self._lock.wait_for(lambda: not self._workers, 5)
+
+    @contextmanager
+    def _counted(self, function: str) -> Iterator[None]:
+        with self._lock:
+            if self._under_way.total() >= self.concurrency:
+                raise Throttled(function)
+            self._under_way[function] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way[function] -= 1
+
+    def _take(self, spec: FunctionSpec) -> Worker:
+        """An idle worker of this very function, else a new one."""
+        with self._lock:
+            idle = self._idle.setdefault(spec.name, [])
+            while idle:
+                worker = idle.pop()
+                if worker.spec == spec and worker.alive:
+                    return worker
+                worker.kill()
+            return self._start(spec)
+
+    def _initialise(self, worker: Worker, invocation: Invocation) -> float | None:
+        """See that the worker is ready; what a new one's Init takes, in seconds. It is no part of the time-out."""
+        worker.current = invocation
+        worker.ready.wait(LOADED_WITHIN)
+        if not worker.new:
+            return None
+        worker.new = False
+        init = self._durations.init(worker)
+        self._clock.sleep(self._durations.placing() + init)
+        return init
+
+    def _work(self, worker: Worker, invocation: Invocation) -> None:
+        """Let the worker do it; ended in the end, whatever the worker does."""
+        worker.offer(invocation)
+        timeout = worker.spec.timeout
+        left = PATIENCE * timeout
+        while not invocation.wait(_SLICE):
+            if not worker.alive:  # before it took the event: nobody else will end that
+                left = 0
+            elif not invocation.pauses:  # a pause is the lab's time: what that takes here counts for nothing
+                left -= _SLICE
+            if left <= 0:
+                if worker.alive:
+                    self._clock.sleep_until(invocation.deadline)
+                invocation.end(_timed_out(invocation.id, timeout))
+                worker.kill()
+
+    def _let_it_take(self, worker: Worker, invocation: Invocation) -> None:
+        """What its work takes beside what it has waited."""
+        work = self._durations.rest(worker, invocation)
+        left = invocation.deadline - self._clock.time()
+        self._clock.sleep(max(0.0, min(work, left)))
+        if work > left:
+            invocation.outcome = _timed_out(invocation.id, worker.spec.timeout)
+            worker.kill()
+
+    def _pause(self, worker: Worker, seconds: float) -> Response:
+        """The function lets time pass: until its time-out, at which it is ended."""
+        invocation = worker.current
+        if invocation is None:
+            return Response(status=410)
+        if not math.isfinite(seconds):
+            return Response(status=400)
+        self._let_pass(worker, invocation, seconds)
+        return Response()
+
+    def _let_pass(self, worker: Worker, invocation: Invocation, seconds: float) -> None:
+        """So long, with the event under way, unless its time-out comes first."""
+        clock = self._clock
+        until = clock.time() + seconds
+        invocation.pauses += 1
+        try:
+            with clock.joined(invocation.strand):
+                clock.sleep_until(min(until, invocation.deadline))
+        finally:
+            invocation.pauses -= 1
+        if until > invocation.deadline:
+            invocation.end(_timed_out(invocation.id, worker.spec.timeout))
+            worker.kill()
+
+    def _start(self, spec: FunctionSpec) -> Worker:
+        worker = Worker(
+            spec,
+            iam.assume(spec.role, spec.name, spec.region),
+            variables=self._variables,
+            log=self._logs / f"{spec.name}.log" if self.may_log(spec) else Path(os.devnull),
+            scratch=self._scratch,
+            runtime_api=f"127.0.0.1:{self._server.port}{PAGE}",
+            ended=self._ended,
+        )
+        self._workers[worker.id] = worker
+        if self._closed:
+            worker.kill()
+        return worker
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._lock:
+            worker.current = None
+            if worker.alive and not self._closed:
+                self._idle.setdefault(worker.spec.name, []).append(worker)
+
+    def _ended(self, worker: Worker) -> None:
+        if worker.current:
+            worker.current.end(_exited(worker.current.id, worker.process.returncode))
+        with self._lock:
+            self._workers.pop(worker.id, None)
+            self._idle[worker.spec.name] = [
+                w for w in self._idle.get(worker.spec.name, []) if w is not worker
+            ]
+            self._lock.notify_all()
+        self._clock.stir()
+
+    def _calling(self, access_key_id: str) -> Worker | None:
+        workers = list(self._workers.values())
+        keys = (w for w in workers if w.credentials.access_key_id == access_key_id and w.current)
+        return next(keys, None)
+
+    def _calls(self, access_key_id: str, service: str) -> None:
+        worker = None if service == NOT_ITS_OWN else self._calling(access_key_id)
+        # A program with timers of its own says itself when time may move.
+        if worker is None or worker.spec.own_time or worker.current is None:
+            return
+        if worker.current.deadline < math.inf:
+            took = self._durations.call(worker)
+            if took:
+                self._let_pass(worker, worker.current, took)
+
+    def _called(self, access_key_id: str, service: str) -> None:
+        worker = None if service == NOT_ITS_OWN else self._calling(access_key_id)
+        if worker is not None and worker.current is not None:
+            worker.current.calls += 1
+            if self.faults.kills_at_call(worker.current.id):
+                worker.kill()
+
+    def _answer(self, request: Request) -> Response:
+        """The Runtime API: /WORKER/2018-06-01/runtime/…, and /WORKER/sleep for a pause in the lab's time."""
+        worker_id, _, path = request.path.strip("/").partition("/")
+        path = path.removeprefix("2018-06-01/runtime/")
+        with self._lock:  # a worker may ask before its start has returned, which the lock is held for
+            worker = self._workers.get(worker_id)
+        if worker is None:
+            return Response(status=410)
+        if path == "invocation/next":
+            return _event(worker)
+        if path == "sleep":
+            return self._pause(worker, float(request.body))
+        invocation = worker.current
+        if invocation is not None and (path == "init/error" or invocation.id in path):
+            if self.faults.kills_at_answer(invocation.id):
+                worker.kill()
+            else:
+                invocation.end(Outcome(request.body, failed=path.endswith("error")))
+        return Response(status=202)
+
+    def _write(self, function: str, line: str) -> None:
+        with (self._logs / f"{function}.log").open("a", encoding="utf-8") as log:
+            log.write(line + "\n")
+
+
+def _event(worker: Worker) -> Response:
+    invocation = worker.next()
+    if invocation is None:
+        return Response(status=410)
+    deadline = int(invocation.deadline * 1000)
+    return Response(
+        body=invocation.payload,
+        headers={
+            "Lambda-Runtime-Aws-Request-Id": invocation.id,
+            "Lambda-Runtime-Deadline-Ms": str(deadline),
+            "Lambda-Runtime-Invoked-Function-Arn": worker.spec.arn,
+        },
+    )
+
+
+def _report(spec: FunctionSpec, request_id: str, took: float, init: float | None) -> str:
+    """The last line of an invocation's log: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html"""
+    billed = math.ceil((took + (init or 0.0)) * 1000)
+    started = "" if init is None else f" Init Duration: {init * 1000:.2f} ms"
+    return (
+        f"REPORT RequestId: {request_id} Duration: {took * 1000:.2f} ms Billed Duration: {billed} ms"
+        f" Memory Size: {spec.memory} MB{started}"
+    )
+
+
+def _timed_out(request_id: str, seconds: float) -> Outcome:
+    return _failure("Sandbox.Timedout", request_id, f"Task timed out after {seconds:.2f} seconds")
+
+
+def _exited(request_id: str, code: int) -> Outcome:
+    ending = f"signal: {-code}" if code < 0 else f"exit status {code}"
+    return _failure("Runtime.ExitError", request_id, f"Runtime exited with error: {ending}")
+
+
+def _failure(kind: str, request_id: str, what: str) -> Outcome:
+    error = {"errorType": kind, "errorMessage": f"RequestId: {request_id} Error: {what}"}
+    return Outcome(json.dumps(error).encode(), failed=True)

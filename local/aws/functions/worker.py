@@ -1,0 +1,187 @@
+"""One Lambda worker: a process of its own that runs one function and serves one invocation at a time.
+
+It owns the process, its environment and the hand-over of invocations; when a worker is started, reused or
+given up is lambda_runtime's decision.
+"""
+
+import contextlib
+import math
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from local.aws.functions.runnable_layer import OURS
+from local.aws.iam import Credentials
+from local.clock_strands import Strand
+
+BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """What makes a worker; a change of any of it needs a new one. `timeout` in seconds, `memory` in MB."""
+
+    name: str
+    arn: str
+    role: str
+    handler: str
+    code: Path
+    timeout: float
+    memory: int
+    region: str
+    version: str = "$LATEST"
+    #: Where it imports from besides its code: its layers' packages.
+    packages: tuple[Path, ...] = (OURS,)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    #: Variables that name the worker's own folder for scratch files, where Lambda has /tmp.
+    scratch_in: tuple[str, ...] = ("HOME", "TMPDIR")
+    #: Whether it runs programs with timers of their own (helm), which wait for what comes in the lab's time.
+    own_time: bool = False
+
+    def __hash__(self) -> int:
+        return hash((self.arn, self.code, self.handler))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an invocation came to; `failed` is Lambda's function error."""
+
+    payload: bytes
+    failed: bool = False
+
+
+class Invocation:
+    """One event on its way through a worker; the first outcome counts."""
+
+    def __init__(self, payload: bytes) -> None:
+        self.id = str(uuid.uuid4())
+        self.payload = payload
+        self.outcome: Outcome | None = None
+        #: Whose work it is, and when its time is over, in the lab's time.
+        self.strand: Strand | None = None
+        self.deadline = math.inf
+        #: AWS calls so far, and pauses under way.
+        self.calls = self.pauses = 0
+        self._done = threading.Event()
+
+    def end(self, outcome: Outcome) -> None:
+        if self.outcome is None:
+            self.outcome = outcome
+            self._done.set()
+
+    def wait(self, seconds: float) -> bool:
+        return self._done.wait(seconds)
+
+
+class Worker:
+    """A started worker process; `ended` is called once when it is gone."""
+
+    def __init__(
+        self,
+        spec: FunctionSpec,
+        credentials: Credentials,
+        *,
+        variables: Mapping[str, str],
+        log: Path,
+        scratch: Path,
+        runtime_api: str,
+        ended: "Callable[[Worker], None]",
+    ) -> None:
+        scratch.mkdir(parents=True, exist_ok=True)
+        #: Nobody else's, however many start at once: the system makes the folder, or another name.
+        self._scratch = Path(tempfile.mkdtemp(dir=scratch))
+        self.id = self._scratch.name
+        self.spec = spec
+        self.credentials = credentials
+        self.current: Invocation | None = None
+        #: Whether it has never had an event.
+        self.new = True
+        self._killed = False
+        self.ready = threading.Event()  # it has asked for its first invocation, or ended
+        self._waiting: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-S",
+                    "-u",
+                    str(BOOTSTRAP),
+                    spec.handler,
+                    *map(str, (spec.code, *spec.packages)),
+                ],
+                cwd=spec.code,
+                env=self._environment(variables, f"{runtime_api}/{self.id}"),
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        threading.Thread(
+            target=self._await_end, args=(ended,), name=f"worker {spec.name}", daemon=True
+        ).start()
+
+    @property
+    def alive(self) -> bool:
+        """Fit for another event: a killed one may still be there for a moment."""
+        return not self._killed and self.process.poll() is None
+
+    def offer(self, invocation: Invocation) -> None:
+        """Hand it the next event."""
+        self._waiting.put(invocation)
+
+    def next(self) -> Invocation | None:
+        """What the worker's own question waits for; None when it is to end."""
+        self.ready.set()
+        return self._waiting.get()
+
+    def kill(self) -> None:
+        """End the worker and everything it started, at once."""
+        self._killed = True
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def _await_end(self, ended: "Callable[[Worker], None]") -> None:
+        self.process.wait()
+        if self.process.stdin:
+            self.process.stdin.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._waiting.put(None)
+        self.ready.set()
+        ended(self)
+
+    def _environment(self, variables: Mapping[str, str], runtime_api: str) -> dict[str, str]:
+        spec = self.spec
+        return {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LANG": "C.UTF-8",
+            "TZ": ":UTC",
+            # As where code and layers cannot be written.
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            **variables,
+            "LAMPLIGHTER_SLEEP": f"http://{runtime_api}/sleep",
+            **spec.environment,
+            **dict.fromkeys(spec.scratch_in, str(self._scratch)),
+            **self.credentials.environment(),
+            "AWS_REGION": spec.region,
+            "AWS_DEFAULT_REGION": spec.region,
+            "AWS_EXECUTION_ENV": f"AWS_Lambda_python{sys.version_info.major}.{sys.version_info.minor}",
+            "AWS_LAMBDA_RUNTIME_API": runtime_api,
+            "AWS_LAMBDA_FUNCTION_NAME": spec.name,
+            "AWS_LAMBDA_FUNCTION_VERSION": spec.version,
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(spec.memory),
+            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+            "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{spec.name}",
+            "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[{spec.version}]{self.id}",
+            "LAMBDA_TASK_ROOT": str(spec.code),
+            "_HANDLER": spec.handler,
+        }

@@ -1,0 +1,27 @@
+"""What Step Functions asks of a state machine's role before it takes the definition.
+
+Sources: Step Functions developer guide, "Creating an IAM role for your state machine" and "Run a Job (.sync)": the
+managed rule by which a workflow hears of another's end is put in the role's name.
+"""
+
+from local.aws.api.own_services import AwsError
+from local.aws.api.surroundings import Surroundings
+from local.aws.iam import Service, may_assume, role_may
+
+_RULE = "rule/StepFunctionsGetEventsForStepFunctionsExecutionRule"
+
+
+def check_role(role: str, machine: str, text: str, around: Surroundings) -> None:
+    """AwsError where Step Functions may not take the role, or the role may not put the managed rule."""
+    if not may_assume(role, Service("states.amazonaws.com", machine), around.state):
+        raise AwsError(
+            "AccessDeniedException",
+            "Neither the global service principal states.amazonaws.com, nor the regional one is authorized to"
+            " assume the provided role.",
+        )
+    if "states:startExecution.sync" not in text:
+        return
+    rule = around.arn("events", _RULE)
+    for action in ("events:PutTargets", "events:PutRule", "events:DescribeRule"):
+        if not role_may(role, action, rule, around.state):
+            raise AwsError("AccessDeniedException", f"'{role}' is not authorized to create managed-rule.")

@@ -1,0 +1,143 @@
+"""What a Task state calls: a function by its ARN, the optimised integrations in use, and any aws-sdk action,
+each with the state machine's role, and its errors by the names that Retry and Catch know.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.aws.api.own_services import Document
+from local.aws.api.sdk_calls import BadCall, Call
+from local.aws.api.surroundings import Surroundings
+from local.aws.iam import Service
+from local.aws.stepfunctions.errors import StatesError
+from local.aws.stepfunctions.execution import Execution, Scope
+
+Json = Any
+
+#: Members of the optimised integrations that may be JSON, where the service takes text.
+TEXTS = {
+    ("sfn", "startExecution"): "Input",
+    ("sqs", "sendMessage"): "MessageBody",
+    ("sns", "publish"): "Message",
+}
+OPTIMISED = {"states": "sfn", "sqs": "sqs", "sns": "sns", "dynamodb": "dynamodb", "events": "eventbridge"}
+#: How errors of optimised integrations begin, where aws-sdk's differ.
+OPTIMISED_PREFIXES = {"dynamodb": "DynamoDB", "sfn": "StepFunctions", "sns": "SNS", "sqs": "SQS"}
+SYNC_POLL_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class _Role:
+    """In whose name a task calls."""
+
+    arn: str
+    taken_by: Service
+
+
+class Tasks:
+    """`run` is called on the execution's thread, and returns the task's result."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._surroundings = surroundings
+
+    def run(self, resource: str, parameters: Json, execution: Execution, scope: Scope) -> Json:
+        """The result, or StatesError."""
+        role = _Role(execution.machine.role, Service("states.amazonaws.com", execution.machine.arn))
+        if resource.startswith("arn:aws:lambda:"):
+            return self._invoke({"FunctionName": resource, "Payload": parameters}, role)["Payload"]
+        integration = resource.removeprefix("arn:aws:states:::")
+        if integration == "lambda:invoke":
+            return self._invoke(parameters, role)
+        if integration.startswith("aws-sdk:"):
+            _, service, action = integration.split(":", 2)
+            return self._call(Call(service, action), parameters, role, "")
+        service, action = integration.split(":", 1)
+        if service not in OPTIMISED:
+            raise StatesError("States.Runtime", f"The embedded cloud does not know the resource {resource}")
+        action, _, sync = action.partition(".")
+        result = self._optimised(OPTIMISED[service], action, parameters, role)
+        return self._outcome(result["ExecutionArn"], sync, scope, role) if sync else result
+
+    def _optimised(self, service: str, action: str, parameters: Json, role: _Role) -> Json:
+        member = TEXTS.get((service, action))
+        given = dict(parameters)
+        if member and member in given and not isinstance(given[member], str):
+            given[member] = json.dumps(given[member], separators=(",", ":"))
+        for entry in given.get("Entries") or []:
+            if not isinstance(entry.get("Detail", ""), str):
+                entry["Detail"] = json.dumps(entry["Detail"], separators=(",", ":"))
+        return self._call(Call(service, action), given, role, OPTIMISED_PREFIXES.get(service, ""))
+
+    def _call(self, call: Call, parameters: Json, role: _Role, prefix: str) -> Json:
+        try:
+            answer = self._surroundings.call(
+                call.service, call.operation, call.request(parameters), role=role.arn, by=role.taken_by
+            )
+        except BadCall as error:
+            raise StatesError("States.Runtime", str(error)) from error
+        except ClientError as error:
+            name = call.error(error)
+            name = f"{prefix}.{name.partition('.')[2]}" if prefix else name
+            raise StatesError(name, _sentence(error, call.prefix)) from error
+        except BotoCoreError as error:
+            raise StatesError(f"{prefix or call.prefix}.SdkClientException", str(error)) from error
+        return call.reply(answer)
+
+    def _invoke(self, parameters: Document, role: _Role) -> Document:
+        request = {key: value for key, value in parameters.items() if key != "Payload"}
+        payload = json.dumps(parameters.get("Payload", {})).encode()
+        try:
+            answer = self._surroundings.call(
+                "lambda", "invoke", {**request, "Payload": payload}, role=role.arn, by=role.taken_by
+            )
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            name = code if code.endswith("Exception") else "AWSLambdaException"
+            raise StatesError(f"Lambda.{name}", _sentence(error, "Lambda")) from error
+        except BotoCoreError as error:
+            raise StatesError("Lambda.SdkClientException", str(error)) from error
+        text = answer["Payload"].read().decode()
+        if answer.get("FunctionError"):
+            raise _function_error(text)
+        return {
+            "ExecutedVersion": answer.get("ExecutedVersion", "$LATEST"),
+            "Payload": json.loads(text) if text else None,
+            "SdkHttpMetadata": {"HttpStatusCode": 200},
+            "SdkResponseMetadata": {},
+            "StatusCode": answer["StatusCode"],
+        }
+
+    def _outcome(self, arn: str, sync: str, scope: Scope, role: _Role) -> Json:
+        """Wait for the started execution: its description, the output as JSON with `.sync:2`."""
+        describe = Call("sfn", "describeExecution")
+        while True:
+            scope.sleep_until(scope.clock.time() + SYNC_POLL_SECONDS)
+            described: Document = self._call(describe, {"ExecutionArn": arn}, role, "StepFunctions")
+            if described["Status"] != "RUNNING":
+                break
+        if described["Status"] != "SUCCEEDED":
+            raise StatesError("States.TaskFailed", json.dumps(described))
+        if sync == "sync:2":
+            described["Input"] = json.loads(described["Input"])
+            described["Output"] = json.loads(described["Output"])
+        return described
+
+
+def _function_error(text: str) -> StatesError:
+    try:
+        error = json.loads(text).get("errorType") or "Lambda.Unknown"
+    except (ValueError, AttributeError):
+        error = "Lambda.Unknown"
+    return StatesError(error, text)
+
+
+def _sentence(error: ClientError, service: str) -> str:
+    """As the Java SDK words it."""
+    metadata = error.response["ResponseMetadata"]
+    return (
+        f"{error.response['Error']['Message']} (Service: {service}, Status Code:"
+        f" {metadata.get('HTTPStatusCode')}, Request ID: {metadata.get('RequestId')})"
+    )

@@ -1,0 +1,109 @@
+"""What a switched fault does to the containers of a node: why an image, a sandbox or a container does not come.
+
+The texts are those of containerd, runc and NVIDIA's container toolkit.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from local.fleet.gpus.hardware import CUDA_VERSION
+from local.fleet.images import cuda_needed
+from local.fleet.programs.cuda import gpu_uuid
+from local.fleet.stories import Pause
+from local.fleet.world import labels
+
+if TYPE_CHECKING:
+    from local.fleet.container import ContainerRun
+    from local.fleet.pod import PodRun
+
+LOST = "Failed to initialize NVML: Unknown Error"
+OLD_CUDA = (12, 4)
+#: Until a reload of systemd takes its GPU from a container that has just got it.
+_LOSE_SECONDS = 1.0
+_HOOK = (
+    "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create "
+    "failed: unable to start container process: error during container init: error running prestart hook #0: "
+    "exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\n"
+)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a container did not come, as its status says it."""
+
+    reason: str
+    message: str
+
+
+def refused_pull(image: str) -> str:
+    """Why a registry gives no image."""
+    name, _, tag = image.partition("@")[0].rpartition(":")
+    host, _, repository = (name or tag).partition("/")
+    address = f"https://{host}/v2/{repository}/manifests/{tag if name else 'latest'}"
+    return (
+        f'failed to pull and unpack image "{image}": failed to resolve reference "{image}": '
+        f"unexpected status from HEAD request to {address}: 429 Too Many Requests"
+    )
+
+
+def no_sandbox(pod: "PodRun") -> str:
+    """Why containerd makes no sandbox for the pod; "" where it does."""
+    # On an NVIDIA image that runtime is also the default one, for pods that name none.
+    needs = pod.pod["spec"].get("runtimeClassName") == "nvidia" or pod.gpus > 0
+    if needs and pod.kubelet.suffers("runtime-missing"):
+        return (
+            "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox runtime: "
+            'no runtime for "nvidia" is configured'
+        )
+    return ""
+
+
+def not_created(container: "ContainerRun") -> Refusal | None:
+    """Why the runtime cannot make the container, which the kubelet asks for again and again."""
+    kubelet = container.pod.kubelet
+    if container.holds_gpus and kubelet.suffers("cdi-unresolvable"):
+        device = gpu_uuid(kubelet.machine.instance_id, 0)
+        return Refusal(
+            "CreateContainerError",
+            "failed to create containerd container: CDI device injection failed: unresolvable CDI devices "
+            f"nvidia.com/gpu={device}",
+        )
+    return None
+
+
+def not_started(container: "ContainerRun") -> Refusal | None:
+    """Why the container that was made does not start; it counts as one that ended badly."""
+    if not container.holds_gpus:
+        return None
+    here = tuple(int(part) for part in CUDA_VERSION.split("."))
+    needed = cuda_needed(container.image, container.environment) or here
+    if needed <= (OLD_CUDA if container.pod.kubelet.suffers("driver-too-old") else here):
+        return None
+    return Refusal(
+        "StartError",
+        f"{_HOOK}nvidia-container-cli: requirement error: unsatisfied condition: cuda>={needed[0]}.{needed[1]}, "
+        "please update your driver to a newer version, or use an earlier cuda container: unknown",
+    )
+
+
+def started(container: "ContainerRun") -> None:
+    """A container runs: under gpu-lost it keeps its GPU for a moment only."""
+    if container.pod.kubelet.suffers("gpu-lost"):
+        container.pod.world.stories.tell(_soon(container))
+
+
+def lose_gpu(container: "ContainerRun") -> None:
+    """What a container's own program says when it next looks at the GPU that it held."""
+    # NVIDIA's own pods were through with it before.
+    if (
+        container.running
+        and container.holds_gpus
+        and "nvidia" not in labels(container.pod.pod).get("app", "")
+    ):
+        container.say(LOST)
+
+
+def _soon(container: "ContainerRun") -> Iterator[Pause]:
+    yield _LOSE_SECONDS
+    lose_gpu(container)

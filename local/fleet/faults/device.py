@@ -1,0 +1,63 @@
+"""What a switched fault does to a node's GPUs, driver and device plugin, in the words of NVIDIA's software."""
+
+from typing import TYPE_CHECKING
+
+from local.fleet.faults.node import XID
+from local.fleet.gpus.gpu_sharing import Sharing
+from local.fleet.gpus.hardware import DRIVER_VERSION
+from local.fleet.programs.cuda import gpu_uuid
+
+if TYPE_CHECKING:
+    from local.fleet.kubelet import Kubelet
+
+MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
+NVML_VERSION = f"NVML library version: {DRIVER_VERSION.rpartition('.')[0]}"
+BROKEN = (
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
+    "NVIDIA driver is installed and running."
+)
+
+
+def no_devices(kubelet: "Kubelet") -> str:
+    """What the device plugin prints where it has no device to offer; "" where it has."""
+    if not kubelet.machine.nvidia_image:
+        return (
+            "E factory.go:112] Incompatible platform detected\n"
+            "E factory.go:113] could not load NVML library: libnvidia-ml.so.1: cannot open shared object file"
+        )
+    if kubelet.suffers("driver-mismatch"):
+        return f"E factory.go:87] {MISMATCH}"
+    if kubelet.suffers("driver-broken"):
+        return "E factory.go:87] Failed to initialize NVML: Driver Not Loaded"
+    if not kubelet.gpus:
+        return "I main.go:287] No devices found. Waiting indefinitely."
+    return ""
+
+
+def driver_fails(kubelet: "Kubelet") -> str:
+    """What nvidia-smi says to the validator where the driver does not work; "" where it does."""
+    if not kubelet.machine.nvidia_image:
+        return "couldn't find nvidia-smi on the host: no pre-installed driver"
+    if kubelet.suffers("driver-mismatch"):
+        return f"{MISMATCH}\n{NVML_VERSION}"
+    return BROKEN if kubelet.suffers("driver-broken") else ""
+
+
+def announce(kubelet: "Kubelet", sharing: Sharing) -> None:
+    """Tell the kubelet what GPUs there are; those that died are listed as unhealthy."""
+    healthy = kubelet.gpus - len(kubelet.dead)
+    kubelet.announce(
+        sharing.resource, kubelet.gpus * sharing.replicas, healthy=max(healthy, 0) * sharing.replicas
+    )
+
+
+def to_die(kubelet: "Kubelet") -> bool:
+    """Whether a GPU of the machine is to fall off the bus: one, once in its life."""
+    return kubelet.suffers("xid") and not kubelet.dead and kubelet.gpus > 0
+
+
+def die(kubelet: "Kubelet") -> str:
+    """It does; gives what the device plugin prints."""
+    kubelet.dead.add(0)
+    device = gpu_uuid(kubelet.machine.instance_id, 0)
+    return f"I health.go:133] XidCriticalError: Xid={XID} on Device={device}; marking device as unhealthy."

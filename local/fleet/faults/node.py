@@ -1,0 +1,129 @@
+"""What a switched fault does to a node that runs, as stories: each waits for its fault, and for its end."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from local.fleet import timings
+from local.fleet.faults import container as container_faults
+from local.fleet.node_object import condition
+from local.fleet.stories import Pause, Until
+from local.kubernetes.api import Object
+
+if TYPE_CHECKING:
+    from local.fleet.kubelet import Kubelet
+
+TAINT = {"key": "dedicated", "value": "lamplighter", "effect": "NoSchedule"}
+PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
+#: The node monitoring agent looks at the interface's counters this often [est].
+_MONITOR_SECONDS = 60.0
+XID = 79
+"""GPU has fallen off the bus."""
+_AGENT = "eks-node-monitoring-agent"
+
+
+def taints(kubelet: "Kubelet") -> list[Object]:
+    """With which the node registers beyond those of its node group."""
+    return [TAINT] if kubelet.suffers("untolerated-taint") else []
+
+
+def stories(kubelet: "Kubelet") -> Iterator[Iterator[Pause]]:
+    """Of one registered node; they end with it."""
+    yield _while_on(kubelet, "untolerated-taint", _taint, _untaint)
+    yield _while_on(kubelet, "node-not-ready", _lose_network, _regain_network)
+    yield _while_on(kubelet, "gpu-lost", _lose_gpus, _nothing)
+    yield _plugin_label(kubelet)
+    yield _bandwidth(kubelet)
+    yield _hardware(kubelet)
+
+
+def _while_on(
+    kubelet: "Kubelet",
+    fault: str,
+    begin: Callable[["Kubelet"], Iterator[Pause]],
+    end: Callable[["Kubelet"], Iterator[Pause]],
+) -> Iterator[Pause]:
+    while True:
+        yield Until(lambda: kubelet.suffers(fault))
+        yield from begin(kubelet)
+        yield Until(lambda: not kubelet.suffers(fault))
+        yield from end(kubelet)
+
+
+def _nothing(_: "Kubelet") -> Iterator[Pause]:
+    yield 0.0
+
+
+def _taint(kubelet: "Kubelet") -> Iterator[Pause]:
+    yield 0.0
+    kubelet.retaint(lambda taint: taint["key"] != TAINT["key"], TAINT)
+
+
+def _untaint(kubelet: "Kubelet") -> Iterator[Pause]:
+    yield 0.0
+    kubelet.retaint(lambda taint: taint != TAINT)
+
+
+def _lose_network(kubelet: "Kubelet") -> Iterator[Pause]:
+    yield 0.0
+    if kubelet.ready:
+        kubelet.set_network(up=False)
+
+
+def _regain_network(kubelet: "Kubelet") -> Iterator[Pause]:
+    yield kubelet.delay(timings.CNI, "cni")
+    # One that is only starting turns Ready by its own story.
+    if kubelet.was_ready and not kubelet.ready:
+        kubelet.set_network(up=True)
+
+
+def _lose_gpus(kubelet: "Kubelet") -> Iterator[Pause]:
+    yield 0.0
+    for pod in kubelet.pods:
+        for container in pod.containers:
+            container_faults.lose_gpu(container)
+
+
+def _plugin_label(kubelet: "Kubelet") -> Iterator[Pause]:
+    """For one pool the plugin is switched off by a label of its nodes; for all, in the ClusterPolicy."""
+
+    def switched_off() -> bool:
+        return kubelet.machine.nodegroup in kubelet.world.faults.where("device-plugin-disabled")
+
+    while True:
+        yield Until(switched_off)
+        kubelet.label({PLUGIN_LABEL: "false"})
+        yield Until(lambda: not switched_off())
+        # The operator puts its own back.
+        kubelet.label({PLUGIN_LABEL: None})
+
+
+def _bandwidth(kubelet: "Kubelet") -> Iterator[Pause]:
+    """The monitoring agent's events, where it runs: without it nobody says so."""
+    while True:
+        yield Until(lambda: kubelet.suffers("bandwidth-throttled") and kubelet.monitored)
+        for way, word in (("In", "inbound"), ("Out", "outbound")):
+            message = (
+                f"{word} bandwidth of the interface exceeded the maximum of {kubelet.machine.instance_type}"
+            )
+            kubelet.world.node_event(kubelet.name, _AGENT, f"Bandwidth{way}Exceeded", message)
+        yield _MONITOR_SECONDS
+
+
+def _hardware(kubelet: "Kubelet") -> Iterator[Pause]:
+    """The monitoring agent's condition of the accelerators, where it runs."""
+    told: list[tuple[str, str, str]] = [("", "", "")]
+    while True:
+        yield Until(lambda: kubelet.monitored and _accelerators(kubelet) != told[-1])
+        told.append(_accelerators(kubelet))
+        kubelet.set_condition(condition("AcceleratedHardwareReady", *told[-1]))
+
+
+def _accelerators(kubelet: "Kubelet") -> tuple[str, str, str]:
+    """Status, reason and message."""
+    if kubelet.dead:
+        return "False", f"NvidiaXID{XID}Error", f"XID {XID} was reported: GPU has fallen off the bus"
+    if kubelet.missing:
+        message = f"{kubelet.gpus} of {kubelet.hardware.gpus} NVIDIA devices are visible"
+        return "False", "NvidiaDeviceCountMismatch", message
+    message = "Monitoring for the AcceleratedHardware system is active"
+    return "True", "NvidiaAcceleratedHardwareIsReady", message

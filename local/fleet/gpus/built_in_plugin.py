@@ -1,0 +1,39 @@
+"""The device plugin that an image brings along: no pod, no label, no log in the cluster; only GPUs to allocate.
+
+Bottlerocket's NVIDIA images start one as a service of the node (k8s-device-plugin under systemd).
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from local.fleet import timings
+from local.fleet.faults import device as device_faults
+from local.fleet.gpus.gpu_sharing import UNSHARED
+from local.fleet.stories import Pause, Until
+
+if TYPE_CHECKING:
+    from local.fleet.kubelet import Kubelet
+
+
+def stories(kubelet: "Kubelet") -> Iterator[Iterator[Pause]]:
+    """Of one registered node; they end with it."""
+    if kubelet.machine.brings_plugin:
+        yield _plug_devices(kubelet)
+
+
+def _plug_devices(kubelet: "Kubelet") -> Iterator[Pause]:
+    yield Until(lambda: kubelet.ready)
+    while True:
+        yield Until(lambda: not _fails(kubelet))
+        yield kubelet.delay(timings.REGISTER_DEVICES, "devices")
+        device_faults.announce(kubelet, UNSHARED)
+        yield Until(lambda: _fails(kubelet) or device_faults.to_die(kubelet))
+        if _fails(kubelet):
+            kubelet.withdraw(UNSHARED.resource)
+        else:
+            yield timings.XID_STRIKES
+            device_faults.die(kubelet)
+
+
+def _fails(kubelet: "Kubelet") -> bool:
+    return bool(device_faults.no_devices(kubelet)) or kubelet.suffers("device-plugin-missing")

@@ -1,0 +1,59 @@
+"""What NVIDIA's tools print and how they exit on a node whose driver or GPU does not work."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from local.fleet.faults import container as container_faults
+from local.fleet.faults import device as device_faults
+from local.fleet.programs import cuda as programs_cuda
+from local.fleet.stories import Pause
+from local.fleet.world import labels
+
+if TYPE_CHECKING:
+    from local.fleet.container import ContainerRun
+
+Program = Generator[Pause, None, int]
+Tool = Callable[["ContainerRun"], Program]
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class _Break:
+    """By fault: what nvidia-smi says and exits with (its documented codes), and the CUDA error of a program."""
+
+    said: str
+    status: int
+    cuda: str
+
+
+_BREAKS = {
+    "driver-mismatch": _Break(
+        f"{device_faults.MISMATCH}\n{device_faults.NVML_VERSION}",
+        18,
+        "system has unsupported display driver / cuda driver combination",
+    ),
+    "driver-broken": _Break(device_faults.BROKEN, 9, "no CUDA-capable device is detected"),
+    "gpu-lost": _Break(container_faults.LOST, 255, "unknown error"),
+}
+
+
+def find(container: "ContainerRun", tool: Tool) -> Tool:
+    """The tool as it is, or as it fails here."""
+    for fault, broken in _BREAKS.items():
+        # NVIDIA's own pods had their GPU before it was lost.
+        spared = fault == "gpu-lost" and "nvidia" in labels(container.pod.pod).get("app", "")
+        if container.holds_gpus and container.pod.kubelet.suffers(fault) and not spared:
+            return partial(_fail, broken=broken, tool=tool)
+    return tool
+
+
+def _fail(container: "ContainerRun", *, broken: _Break, tool: Tool) -> Program:
+    yield _SECONDS
+    if tool is programs_cuda.vector_add:
+        container.say("[Vector addition of 50000 elements]")
+        container.say(f"Failed to allocate device vector A (error code {broken.cuda})!")
+        return 1
+    container.say(broken.said)
+    return broken.status

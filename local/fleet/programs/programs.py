@@ -1,0 +1,66 @@
+"""What a container does when it runs: which program its pod, image and command line stand for.
+
+A program is a generator of pauses that prints through its container and returns an exit status. What nobody
+here knows simply runs: for ever in a pod that restarts it, else for a few seconds and well.
+"""
+
+import re
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
+
+from local.fleet.programs import broken as programs_broken
+from local.fleet.programs import cuda as programs_cuda
+from local.fleet.programs import device_plugin as programs_device_plugin
+from local.fleet.programs import nccl as programs_nccl
+from local.fleet.programs import operator as programs_operator
+from local.fleet.stories import Pause, Until
+from local.fleet.world import labels
+
+if TYPE_CHECKING:
+    from local.fleet.container import ContainerRun
+
+Program = Generator[Pause, None, int]
+_UNKNOWN_SECONDS = 5.0
+
+#: GPU tools by what the command line or the image says; the first that fits.
+_TOOLS: tuple[tuple[str, Callable[["ContainerRun"], Program]], ...] = (
+    ("torchrun", programs_nccl.torchrun),
+    ("dcgmi diag", programs_cuda.dcgmi_diag),
+    ("nvidia-smi", programs_cuda.nvidia_smi),
+    ("vectoradd", programs_cuda.vector_add),
+    ("vectorAdd", programs_cuda.vector_add),
+)
+
+
+def program_of(container: "ContainerRun") -> Program:
+    """The program of a container that starts now."""
+    metadata = labels(container.pod.pod)
+    operand = programs_operator.find(metadata, container.name)
+    operand = operand or programs_device_plugin.find(metadata, container.name)
+    if operand:
+        return operand(container)
+    for sign, tool in _TOOLS:
+        if sign in container.words or (not container.words and sign in container.image):
+            return programs_broken.find(container, tool)(container)
+    return _plain(container)
+
+
+def _plain(container: "ContainerRun") -> Program:
+    """As far as a shell's line can be understood: echo, sleep and exit."""
+    words = container.words
+    for said in re.findall(r"echo\s+([^;&|]+)", words):
+        container.say(said.strip().strip("'\""))
+    naps = re.findall(r"sleep\s+(\d+(?:\.\d+)?|inf\w*)", words)
+    for nap in naps:
+        if nap.startswith("inf"):
+            yield Until(lambda: False)
+        else:
+            yield float(nap)
+    left = re.search(r"exit\s+(\d+)", words)
+    if left:
+        return int(left[1])
+    if not naps:
+        if container.pod.pod["spec"].get("restartPolicy", "Always") == "Always":
+            yield Until(lambda: False)
+        yield _UNKNOWN_SECONDS
+    return 1 if words in ("false", "/bin/false") else 0

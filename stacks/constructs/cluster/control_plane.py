@@ -1,0 +1,101 @@
+"""The EKS control plane: cluster, its logs, who may administer it, and the identity of its pods (IRSA).
+
+Written from the native resource: the L2 cluster has no upgrade policy and ties its kubectl handler to
+the private endpoint.
+"""
+
+from collections.abc import Sequence
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from stacks.constructs.functions.accepted import accept_managed_policies
+
+ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+
+
+class ControlPlane(Construct):
+    """The cluster and everything that belongs to its control plane."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        version: str,
+        subnets: Sequence[ec2.CfnSubnet],
+        security_group: ec2.CfnSecurityGroup,
+        logs_of: Sequence[str],
+        public_endpoint: bool,
+        private_endpoint: bool,
+        admins: Sequence[str],
+        log_retention: logs.RetentionDays,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("eks.amazonaws.com"),
+            managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonEKSClusterPolicy")],
+        )
+        accept_managed_policies(role, {"AmazonEKSClusterPolicy": "What EKS requires of a cluster's role."})
+        # EKS would make it by itself, keep it for ever and leave it behind.
+        log_group = logs.LogGroup(
+            self,
+            "Logs",
+            log_group_name=f"/aws/eks/{name}/cluster",
+            retention=log_retention,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.cluster = eks.CfnCluster(
+            self,
+            "Cluster",
+            name=name,
+            version=version,
+            role_arn=role.role_arn,
+            # The creator is CloudFormation's own role: people need the explicit entries below.
+            access_config=eks.CfnCluster.AccessConfigProperty(
+                authentication_mode="API", bootstrap_cluster_creator_admin_permissions=True
+            ),
+            bootstrap_self_managed_addons=False,
+            # EXTENDED, the default, costs six times as much once standard support ends.
+            upgrade_policy=eks.CfnCluster.UpgradePolicyProperty(support_type="STANDARD"),
+            resources_vpc_config=eks.CfnCluster.ResourcesVpcConfigProperty(
+                subnet_ids=[subnet.ref for subnet in subnets],
+                security_group_ids=[security_group.attr_group_id],
+                endpoint_public_access=public_endpoint,
+                endpoint_private_access=private_endpoint,
+            ),
+            logging=eks.CfnCluster.LoggingProperty(
+                cluster_logging=eks.CfnCluster.ClusterLoggingProperty(
+                    enabled_types=[eks.CfnCluster.LoggingTypeConfigProperty(type=kind) for kind in logs_of]
+                )
+            ),
+        )
+        self.cluster.node.add_dependency(log_group)
+        self.name = self.cluster.ref
+        for index, admin in enumerate(admins, 1):
+            self.grant_admin(f"Admin{index}", admin)
+        self.identity_provider = eks.OidcProviderNative(
+            self, "IdentityProvider", url=self.cluster.attr_open_id_connect_issuer_url
+        )
+
+    def grant_admin(self, construct_id: str, principal: str) -> eks.CfnAccessEntry:
+        """Give a role every right in the cluster."""
+        return eks.CfnAccessEntry(
+            self,
+            construct_id,
+            cluster_name=self.name,
+            principal_arn=principal,
+            access_policies=[
+                eks.CfnAccessEntry.AccessPolicyProperty(
+                    policy_arn=ADMIN_POLICY,
+                    access_scope=eks.CfnAccessEntry.AccessScopeProperty(type="cluster"),
+                )
+            ],
+        )

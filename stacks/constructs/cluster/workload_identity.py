@@ -1,0 +1,117 @@
+"""The AWS rights of what runs beside GPU work: on the system nodes' role as the document has them, or its own pods'.
+
+On the nodes' role every pod that reaches the metadata service has them. With EKS Pod Identity each service account
+has its own role (https://docs.aws.amazon.com/eks/latest/userguide/pod-id-role.html), and metadata ends at the node.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aws_cdk import aws_eks_v2 as eks
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from stacks.constructs.functions.accepted import accept_wildcard
+from stacks.names import Names
+
+POLICIES = Path(__file__).parents[2] / "policies"
+SERVICE = "pods.eks.amazonaws.com"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A controller, the policy that its project publishes, and the service account that its chart or add-on has."""
+
+    policy: str
+    file: str
+    description: str
+    namespace: str
+    service_account: str
+
+
+WORKLOADS = (
+    Workload(
+        "AWSLoadBalancerControllerPolicy",
+        "aws_lb_controller_policy.json",
+        "Policy for allowing AWS LoadBalancerController to modify AWS ELB",
+        "kube-system",
+        "aws-load-balancer-controller",
+    ),
+    Workload(
+        "ExternalDNSPolicy",
+        "externaldns_controller_policy.json",
+        "Policy for allowing ExternalDNS to modify Route 53 records",
+        "external-dns",
+        "external-dns",
+    ),
+    Workload(
+        "CasAutoScalerPolicy",
+        "cas_autoscaling_policy.json",
+        "Policy for allowing CAS to management AWS AutoScaling",
+        "kube-system",
+        "cluster-autoscaler",
+    ),
+)
+
+
+def policy(scope: Construct, names: Names, workload: Workload) -> iam.ManagedPolicy:
+    """The workload's policy; its name ends as in the document, and like a role's carries the region."""
+    document = json.loads((POLICIES / workload.file).read_text("utf-8"))
+    made = iam.ManagedPolicy(
+        scope,
+        workload.policy,
+        managed_policy_name=names.policy(workload.policy),
+        description=workload.description,
+        document=iam.PolicyDocument.from_json(document),
+    )
+    for statement in document["Statement"]:
+        resources = statement["Resource"]
+        for resource in [resources] if isinstance(resources, str) else resources:
+            accept_wildcard(made, resource, "Published so by the controller's own project.")
+    return made
+
+
+class PodIdentities(Construct):
+    """A role for each workload, which only its service account in this cluster may take."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster_name: str,
+        cluster_arn: str,
+        policies: Sequence[iam.ManagedPolicy],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.roles: list[iam.Role] = []
+        self.associations: list[eks.CfnPodIdentityAssociation] = []
+        for workload, given in zip(WORKLOADS, policies, strict=True):
+            only = {
+                "aws:RequestTag/eks-cluster-arn": cluster_arn,
+                "aws:RequestTag/kubernetes-namespace": workload.namespace,
+                "aws:RequestTag/kubernetes-service-account": workload.service_account,
+            }
+            name = "".join(part.capitalize() for part in workload.service_account.split("-"))
+            role = iam.Role(
+                self,
+                f"{name}Role",
+                assumed_by=iam.SessionTagsPrincipal(
+                    iam.PrincipalWithConditions(iam.ServicePrincipal(SERVICE), {"StringEquals": only})
+                ),
+                managed_policies=[given],
+                description=f"What {workload.service_account} of the cluster {cluster_name} may do",
+            )
+            self.roles.append(role)
+            self.associations.append(
+                eks.CfnPodIdentityAssociation(
+                    self,
+                    name,
+                    cluster_name=cluster_name,
+                    namespace=workload.namespace,
+                    service_account=workload.service_account,
+                    role_arn=role.role_arn,
+                )
+            )

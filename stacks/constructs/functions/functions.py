@@ -1,0 +1,131 @@
+"""How a function of ours is made: one code asset, one dependency layer, one role and one log group each.
+
+Functions are known here by their handler's name only; what each may do is in permissions.py.
+"""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from lamplighter.lab.model import Lab
+from stacks import built_folder, layer
+from stacks.constructs.functions.accepted import accept
+from stacks.constructs.functions.permissions import Leave, give
+from stacks.function_code import stage
+from stacks.names import Names
+
+RUNTIME = lambda_.Runtime.PYTHON_3_13
+ARCHITECTURE = lambda_.Architecture.ARM_64
+EVENT_RETRIES = 2
+LOG_RETENTION = logs.RetentionDays.ONE_MONTH
+
+
+class FunctionCode(Construct):
+    """The code asset and the dependency layer that all functions of a stack share."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, lab: Lab) -> None:
+        super().__init__(scope, construct_id)
+        with tempfile.TemporaryDirectory(prefix="lamplighter-function-") as folder:
+            digest = stage(lab, Path(folder))
+            self.code = lambda_.Code.from_asset(folder, asset_hash=digest)
+            # Copied into the assembly now, while the folder is there.
+            self.code.bind(self)
+        self.layer = lambda_.LayerVersion(
+            self,
+            "Dependencies",
+            code=lambda_.Code.from_asset(
+                str(layer.ensure()),
+                exclude=[built_folder.DIGEST, ".ready"],
+                # What is in it is known without reading 88 MB.
+                asset_hash=layer.digest(),
+            ),
+            compatible_runtimes=[RUNTIME],
+            compatible_architectures=[ARCHITECTURE],
+            description="lambdas/requirements.txt for Lambda",
+        )
+
+
+class Function(Construct):
+    """One function with a role of its own."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str,
+        handler: str,
+        names: Names,
+        code: FunctionCode,
+        environment: Mapping[str, str],
+        permissions: Sequence[Leave],
+        description: str,
+        memory_mib: int,
+        timeout: Duration,
+        dead_letters: sqs.IQueue | None = None,
+        events_good_for: Duration | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        log_group = logs.LogGroup(
+            self,
+            "Logs",
+            log_group_name=f"/aws/lambda/{names.function(name)}",
+            retention=LOG_RETENTION,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.role = iam.Role(
+            self,
+            "Role",
+            role_name=names.role(name),
+            assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+            description=f"What the function {names.function(name)} may do",
+        )
+        writing = Leave(
+            ["logs:CreateLogStream", "logs:PutLogEvents"],
+            [log_group.log_group_arn],
+            wide="The streams of the function's own log group; Lambda names them.",
+        )
+        policy = give(self, "Permissions", self.role, [*permissions, writing])
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            function_name=names.function(name),
+            description=description,
+            runtime=RUNTIME,
+            architecture=ARCHITECTURE,
+            handler=f"handlers.{handler}.handler",
+            code=code.code,
+            layers=[code.layer],
+            role=self.role,
+            log_group=log_group,
+            logging_format=lambda_.LoggingFormat.JSON,
+            memory_size=memory_mib,
+            timeout=timeout,
+            # Where an event ends that the function failed on three times, or that grew too old.
+            dead_letter_queue=dead_letters,
+            # Lambda would keep an event for six hours, and act on it then.
+            max_event_age=events_good_for,
+            retry_attempts=None if events_good_for is None else EVENT_RETRIES,
+            environment={
+                "LAB_FILE": "lab.json",
+                "CLUSTER_NAME": names.cluster,
+                "LEDGER_TABLE": names.ledger,
+                "POWERTOOLS_SERVICE_NAME": names.function(name),
+                "POWERTOOLS_LOG_LEVEL": "INFO",
+                **environment,
+            },
+        )
+        accept(
+            self.function,
+            "L1",
+            "Python 3.13 is the version that the tests and the embedded cloud run with.",
+        )
+        # A function that is called before its role may do anything fails once and says nothing useful.
+        self.function.node.add_dependency(policy)

@@ -1,0 +1,281 @@
+"""The functions of a lab, cut along permissions, not one a step.
+
+Each has the environment and the leave it needs and no more; what a function does is in
+lambdas/handlers, under the name of its handler.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from stacks.constructs.functions.functions import Function, FunctionCode
+from stacks.constructs.functions.permissions import Leave, Permissions
+from stacks.constructs.functions.schedules import FAILSAFE, RESTORES, WINDOWS
+from stacks.constructs.http.channels import Channels
+from stacks.constructs.http.pages import on_pages
+from stacks.names import Names
+
+# Chosen by measured cost and time: docs/reference/performance.md, "Memory". Somebody, or a node that costs money,
+# waits for those that open and close; nobody waits for the others.
+WAITED_FOR = 1024
+IN_THE_BACKGROUND = 512
+
+
+class LabFunctions(Construct):
+    """One attribute a function."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        code: FunctionCode,
+        permissions: Permissions,
+        channels: Channels,
+        pages: s3.IBucket,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._names = names
+        self._code = code
+        notices = {"NOTICES_TOPIC_ARN": channels.notices.topic_arn}
+        telling = Leave(["sns:Publish"], [channels.notices.topic_arn])
+        paging = Leave(["sns:Publish"], [channels.pages.topic_arn])
+        doors = {
+            "OPEN_LAB_ARN": names.workflow_arn("open"),
+            "CLOSE_LAB_ARN": names.workflow_arn("close"),
+            "NOTICES_FUNCTION_ARN": names.function_arn("notices"),
+        }
+        schedules = {
+            "SCHEDULE_GROUP": names.schedule_group,
+            "FAILSAFE_ROLE_ARN": names.role_arn(FAILSAFE),
+            "FAILSAFE_DLQ_ARN": channels.failsafe_failed.queue_arn,
+            "DEAD_LETTERS_ARN": channels.dead_letters.queue_arn,
+            "WINDOW_ROLE_ARN": names.role_arn(WINDOWS),
+        }
+        p = permissions
+
+        self.leases = self._function(
+            "leases",
+            "Leases: admits, extends, settles and hands over, and keeps the failsafe armed",
+            {**schedules, **doors, "EXPERIMENTS_FUNCTION_ARN": names.function_arn("experiments")},
+            [
+                p.keeping_the_ledger(),
+                p.keeping_rows(),
+                *p.keeping_schedules(FAILSAFE, WINDOWS),
+                *p.seeing_capacity(),
+                p.invoking("experiments"),
+                p.starting("open"),
+                p.counting_events("open"),
+                p.seeing_runs("open"),
+            ],
+            memory_mib=WAITED_FOR,
+        )
+        self.nodegroups = self._function(
+            "nodegroups",
+            "Node groups: writes the target of a pool and watches what comes of it",
+            {},
+            [
+                p.keeping_the_ledger(),
+                *p.seeing_capacity(),
+                *p.sizing(),
+            ],
+            memory_mib=WAITED_FOR,
+            # What lets it start ahead; later than that it is no use to anybody, and its end is no news.
+            events_good_for=Duration.minutes(1),
+        )
+        self.cluster = self._function(
+            "cluster",
+            "Kubernetes: settings, readiness, GPU checks, draining",
+            {},
+            [
+                p.reading_the_ledger(),
+                p.keeping_rows(),
+                p.keeping_loans(),
+                p.keeping_progress(),
+                p.reaching_the_cluster(),
+                p.seeing_groups(),
+            ],
+            memory_mib=WAITED_FOR,
+            timeout=Duration.minutes(5),
+            dead_letters=channels.dead_letters,
+            # The guard asks again at its next sweep.
+            events_good_for=Duration.minutes(5),
+        )
+        self.diagnosis = self._function(
+            "diagnosis",
+            "Diagnosis: reads AWS and Kubernetes and names the cause of what is late or failed",
+            {},
+            [p.reading_the_ledger(), p.reaching_the_cluster(), *p.diagnosing()],
+            memory_mib=WAITED_FOR,
+            timeout=Duration.minutes(2),
+        )
+        self.guard = self._function(
+            "guard",
+            "Guard: every 5 minutes, no lease, no GPU node; proves zero",
+            {
+                **schedules,
+                **doors,
+                **notices,
+                "PAGES_TOPIC_ARN": channels.pages.topic_arn,
+                "SWEPT_TOPIC_ARN": channels.swept.topic_arn,
+                "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
+                "EXPERIMENT_ARN": names.workflow_arn("experiment"),
+                "CLUSTER_FUNCTION_ARN": names.function_arn("cluster"),
+            },
+            [
+                p.keeping_the_ledger(),
+                *p.keeping_schedules(FAILSAFE),
+                *p.seeing_capacity(),
+                *p.sizing(),
+                p.ending_strays(),
+                p.reaching_the_cluster(),
+                p.starting("close", "experiment"),
+                p.invoking("planner", "cluster", "notices"),
+                p.seeing_runs("open"),
+                p.reading_claims(),
+                paging,
+                telling,
+                Leave(["sns:Publish"], [channels.swept.topic_arn]),
+            ],
+            timeout=Duration.minutes(4),
+            dead_letters=channels.dead_letters,
+            # The next sweep is that near.
+            events_good_for=Duration.minutes(5),
+        )
+        self.experiments = self._function(
+            "experiments",
+            "Experiments: puts a fault in on purpose, sees what comes of it and puts everything back",
+            {
+                "SCHEDULE_GROUP": names.schedule_group,
+                "RESTORE_ROLE_ARN": names.role_arn(RESTORES),
+                "DEAD_LETTERS_ARN": channels.dead_letters.queue_arn,
+                "EXPERIMENT_ARN": names.workflow_arn("experiment"),
+                "DIAGNOSIS_FUNCTION_ARN": names.function_arn("diagnosis"),
+            },
+            [
+                p.keeping_the_ledger(),
+                *p.keeping_schedules(RESTORES),
+                *p.seeing_rules(),
+                *p.changing_rules("AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"),
+                p.reaching_the_cluster(),
+                p.invoking("diagnosis"),
+            ],
+            timeout=Duration.minutes(3),
+        )
+        self.planner = self._function(
+            "planner",
+            "Planner: windows into leases-to-be and schedules, 36 hours ahead",
+            {**schedules, **doors, **notices, "EXTEND_LEASE_ARN": names.workflow_arn("extend")},
+            [
+                p.keeping_the_ledger(),
+                *p.keeping_schedules(WINDOWS),
+                # What an adopted pool leaves to AWS, its bound and its type, is read from its node group.
+                p.on_nodegroups("DescribeNodegroup"),
+                p.reading_templates(),
+                p.reading_prices(),
+                p.starting("open", "close", "extend"),
+                p.seeing_runs("open"),
+                p.invoking("notices"),
+                telling,
+            ],
+            timeout=Duration.minutes(2),
+            dead_letters=channels.dead_letters,
+            # The next plan is that near.
+            events_good_for=Duration.hours(1),
+        )
+        self.notices = self._function(
+            "notices",
+            "Notices: says aloud what happens, on the lab's topic",
+            {
+                **notices,
+                "CLUSTER_FUNCTION_ARN": names.function_arn("cluster"),
+                "NOTICES_FUNCTION_ARN": names.function_arn("notices"),
+            },
+            # Whose work a lease's end takes away, only the cluster function sees. What a topic did not take,
+            # a page of the guard's too, this function is given to say again.
+            [
+                p.keeping_the_ledger(),
+                p.keeping_rows("POOL#*"),
+                p.invoking("cluster", "notices"),
+                telling,
+                paging,
+            ],
+            dead_letters=channels.dead_letters,
+            # A warning that comes later than this comes after the end.
+            events_good_for=Duration.minutes(5),
+        )
+        self.deploy = self._function(
+            "deploy",
+            "Deploy steps: plans at once, closes every pool before the controller goes",
+            {
+                "LAST_CLOSE_ARN": names.workflow_arn("last-close"),
+                "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
+                "GUARD_FUNCTION_ARN": names.function_arn("guard"),
+                "SWEPT_TOPIC_ARN": channels.swept.topic_arn,
+            },
+            [
+                p.keeping_the_ledger(),
+                *p.seeing_capacity(),
+                p.starting("last-close"),
+                p.invoking("guard", "planner"),
+                Leave(
+                    ["cloudwatch:GetMetricStatistics"],
+                    ["*"],
+                    wide="CloudWatch takes no resource for reading a metric.",
+                ),
+                # The bucket is emptied before it goes.
+                Leave(["s3:ListBucket"], [pages.bucket_arn]),
+                on_pages(pages.bucket_arn, "DeleteObject"),
+            ],
+            # A first deploy waits for a first sweep.
+            timeout=Duration.minutes(10),
+            dead_letters=channels.dead_letters,
+            # CloudFormation has given up by then.
+            events_good_for=Duration.minutes(5),
+        )
+
+    def by_name(self) -> dict[str, lambda_.IFunction]:
+        """The functions that the workflows' steps run in."""
+        return {
+            "leases": self.leases.function,
+            "nodegroups": self.nodegroups.function,
+            "cluster": self.cluster.function,
+            "diagnosis": self.diagnosis.function,
+            "experiments": self.experiments.function,
+            "guard": self.guard.function,
+            "planner": self.planner.function,
+            "notices": self.notices.function,
+        }
+
+    def _function(
+        self,
+        name: str,
+        description: str,
+        environment: Mapping[str, str],
+        leaves: Sequence[Leave],
+        *,
+        memory_mib: int = IN_THE_BACKGROUND,
+        timeout: Duration | None = None,
+        dead_letters: sqs.IQueue | None = None,
+        events_good_for: Duration | None = None,
+    ) -> Function:
+        return Function(
+            self,
+            name.capitalize(),
+            name=name,
+            handler=name,
+            names=self._names,
+            code=self._code,
+            environment=environment,
+            permissions=leaves,
+            description=description,
+            memory_mib=memory_mib,
+            timeout=timeout or Duration.minutes(1),
+            dead_letters=dead_letters,
+            events_good_for=events_good_for,
+        )

@@ -1,0 +1,107 @@
+"""What wakes functions: the guard's sweep, the planner's hour, Auto Scaling's own events, and a trail's.
+
+The sweep holds the laws; events only make it faster, and losing one loses nothing. A closing that failed
+pages without any function of ours.
+"""
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from stacks.constructs.functions.trail_rules import GroupName, TrailRules
+from stacks.names import Names
+
+SWEEP = Duration.minutes(5)
+PLAN = Duration.hours(1)
+# A page that comes later than this is about something else by then: the guard has paged as well.
+PAGE = Duration.hours(1)
+ATTEMPTS = 20
+
+
+class Rules(Construct):
+    """Four rules and a trail's; a sweep that could not be delivered is not delivered late, the next one is near."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        guard: lambda_.IFunction,
+        planner: lambda_.IFunction,
+        nodegroups: Sequence[str],
+        groups: Sequence[GroupName],
+        close_lab: sfn.IStateMachine,
+        pages: sns.ITopic,
+        dead_letters: sqs.IQueue,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        events.Rule(
+            self,
+            "Sweep",
+            rule_name=f"{names.lab}-sweep",
+            description="The guard compares leases, money and what really runs",
+            schedule=events.Schedule.rate(SWEEP),
+            targets=[_invoke(guard, dead_letters, SWEEP)],
+        )
+        events.Rule(
+            self,
+            "Plan",
+            rule_name=f"{names.lab}-plan",
+            description="The planner turns windows into leases-to-be and schedules",
+            schedule=events.Schedule.rate(PLAN),
+            targets=[_invoke(planner, dead_letters, PLAN)],
+        )
+        events.Rule(
+            self,
+            "Instances",
+            rule_name=f"{names.lab}-instances",
+            description="Auto Scaling started, failed to start or ended an instance of a pool",
+            event_pattern=events.EventPattern(
+                source=["aws.autoscaling"],
+                detail={"AutoScalingGroupName": list(groups)},
+            ),
+            targets=[_invoke(guard, dead_letters, SWEEP)],
+        )
+        events.Rule(
+            self,
+            "ClosingFailed",
+            rule_name=f"{names.lab}-closing-failed",
+            description="CloseLab ended without a pool at zero and settled; failsafe and guard go on",
+            event_pattern=events.EventPattern(
+                source=["aws.states"],
+                detail_type=["Step Functions Execution Status Change"],
+                detail={
+                    "stateMachineArn": [close_lab.state_machine_arn],
+                    "status": ["FAILED", "TIMED_OUT", "ABORTED"],
+                },
+            ),
+            targets=[
+                targets.SnsTopic(
+                    pages, dead_letter_queue=dead_letters, max_event_age=PAGE, retry_attempts=ATTEMPTS
+                )
+            ],
+        )
+        TrailRules(
+            self,
+            "Trail",
+            names=names,
+            nodegroups=nodegroups,
+            groups=groups,
+            target=_invoke(guard, dead_letters, SWEEP),
+        )
+
+
+def _invoke(
+    function: lambda_.IFunction, dead_letters: sqs.IQueue, good_for: Duration
+) -> targets.LambdaFunction:
+    return targets.LambdaFunction(
+        function, dead_letter_queue=dead_letters, max_event_age=good_for, retry_attempts=2
+    )

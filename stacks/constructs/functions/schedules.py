@@ -1,0 +1,89 @@
+"""The schedule group of the lab and the three roles its schedules act with.
+
+The schedules themselves are made at run time, by the planner (windows), by the leases function (the
+failsafe) and by the experiments function (what undoes an experiment). The failsafe's role can lower what the
+pools have and do nothing else: the failsafe works with every function of ours deleted. The restores' role can
+give back security-group rules, and start the workflow that undoes the rest.
+"""
+
+from aws_cdk import Aws
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_scheduler as scheduler
+from constructs import Construct
+
+from stacks.constructs.functions.permissions import Leave, Permissions, give
+from stacks.names import Names
+
+FAILSAFE = "failsafe"
+WINDOWS = "windows"
+RESTORES = "restores"
+
+
+class Schedules(Construct):
+    """One group; deleting it deletes every schedule in it."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        permissions: Permissions,
+        dead_letters_arn: str,
+        failsafe_failed_arn: str,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.group = scheduler.CfnScheduleGroup(self, "Group", name=names.schedule_group)
+        undelivered = Leave(["sqs:SendMessage"], [dead_letters_arn])
+        self.failsafe_role = self._role(
+            "FailsafeRole",
+            names,
+            FAILSAFE,
+            [
+                permissions.on_nodegroups("UpdateNodegroupConfig"),
+                permissions.on_groups("UpdateAutoScalingGroup"),
+                # The other queue is that of schedules which an earlier release made.
+                Leave(["sqs:SendMessage"], [failsafe_failed_arn, dead_letters_arn]),
+            ],
+        )
+        self.window_role = self._role(
+            "WindowRole",
+            names,
+            WINDOWS,
+            [
+                permissions.starting("open", "close"),
+                permissions.invoking("notices"),
+                undelivered,
+            ],
+        )
+
+        self.restore_role = self._role(
+            "RestoreRole",
+            names,
+            RESTORES,
+            [
+                *permissions.changing_rules("AuthorizeSecurityGroupIngress"),
+                permissions.starting("experiment"),
+                undelivered,
+            ],
+        )
+
+    def _role(self, construct_id: str, names: Names, purpose: str, leaves: list[Leave]) -> iam.Role:
+        role = iam.Role(
+            self,
+            construct_id,
+            role_name=names.role(purpose),
+            # Only schedules of this group, in this account, may take the role.
+            assumed_by=iam.ServicePrincipal(
+                "scheduler.amazonaws.com",
+                conditions={
+                    "StringEquals": {
+                        "aws:SourceAccount": Aws.ACCOUNT_ID,
+                        "aws:SourceArn": names.schedule_group_arn,
+                    }
+                },
+            ),
+            description=f"What the {purpose} schedules of {names.lab} may do",
+        )
+        give(self, f"{construct_id}Permissions", role, leaves)
+        return role

@@ -1,0 +1,68 @@
+"""An address on the web in front of one function: an HTTP API that takes few requests and logs no words."""
+
+from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import aws_apigatewayv2 as apigateway
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
+from constructs import Construct
+
+from stacks.constructs.functions.functions import LOG_RETENTION
+from stacks.constructs.http.throttle import Throttle
+
+
+def http_address(
+    scope: Construct,
+    *,
+    name: str,
+    description: str,
+    integration: str,
+    function: lambda_.IFunction,
+    paths: list[str],
+    throttle: Throttle,
+    authorizer: apigateway.IHttpRouteAuthorizer | None = None,
+) -> tuple[str, list[apigateway.HttpRoute]]:
+    """Where it is, without a path, and its routes: a POST for each path. `integration` names it in the template."""
+    api = apigateway.HttpApi(
+        scope,
+        "Api",
+        api_name=name,
+        description=description,
+        create_default_stage=False,
+    )
+    leads_to = HttpLambdaIntegration(integration, function)
+    routes = [
+        route
+        for path in paths
+        for route in api.add_routes(
+            path=path, methods=[apigateway.HttpMethod.POST], integration=leads_to, authorizer=authorizer
+        )
+    ]
+    log_group = logs.LogGroup(
+        scope,
+        "Requests",
+        log_group_name=f"/aws/apigateway/{name}",
+        retention=LOG_RETENTION,
+        removal_policy=RemovalPolicy.DESTROY,
+    )
+    stage = apigateway.HttpStage(
+        scope,
+        "Stage",
+        http_api=api,
+        stage_name="$default",
+        auto_deploy=True,
+        throttle=apigateway.ThrottleSettings(
+            rate_limit=throttle.requests_a_second, burst_limit=throttle.burst
+        ),
+    )
+    plain = stage.node.default_child
+    assert isinstance(plain, apigateway.CfnStage)  # noqa: S101 -- what an HttpStage is made of
+    # When, from where and with what answer; never what was said or by whom.
+    fields = ("requestId", "requestTime", "routeKey", "status", "responseLatency", "integrationError")
+    plain.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
+        destination_arn=log_group.log_group_arn,
+        format=Stack.of(scope).to_json_string(
+            {**{f: f"$context.{f}" for f in fields}, "ip": "$context.identity.sourceIp"}
+        ),
+    )
+    return api.api_endpoint, routes

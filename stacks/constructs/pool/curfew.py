@@ -1,0 +1,108 @@
+"""The curfew: recurring schedules that bring a pool to zero through AWS alone, with none of our code or data.
+
+They stand in the template, so that nothing that runs can forget to make them. Leases end at it and `check`
+refuses a window across it, so that it never meets one that does not end there.
+"""
+
+from datetime import timedelta
+
+from aws_cdk import Stack
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from lamplighter.domain.calendar.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, schedule_names
+from lamplighter.domain.schedules.failsafe import AUTO_SCALING_TARGET, EKS_TARGET
+from lamplighter.lab.model import Lab
+from stacks.constructs.deploy_steps import deploy_step
+from stacks.constructs.functions.functions import Function
+from stacks.constructs.functions.schedules import Schedules
+from stacks.names import Names
+
+# A schedule fires within its minute, and one more is kept as a margin: the last retry comes before anybody opens.
+MARGIN_MINUTES = 2
+RETRY_ATTEMPTS = 20
+
+
+class Curfew(Construct):
+    """Two rails for each pool that has a curfew: EKS at its minute, the Auto Scaling group five minutes on."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        lab: Lab,
+        names: Names,
+        schedules: Schedules,
+        deploy: Function,
+        dead_letters: sqs.IQueue,
+        digest: str,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._lab, self._schedules, self._dead_letters = lab, schedules, dead_letters
+        for pool in lab.pools:
+            minute = lab.curfew(pool)
+            if minute is None:
+                continue
+            nodegroup = lab.nodegroup_name(pool)
+            # EKS names the group behind a node group; asked again whenever the lab changes.
+            group = deploy_step(
+                self,
+                f"GroupOf-{pool}",
+                kind="Group",
+                function=deploy,
+                properties={"Pool": pool, "Cluster": names.cluster, "Nodegroup": nodegroup, "Digest": digest},
+            )
+            by_eks, by_group = schedule_names(pool)
+            sizes = {"MinSize": 0, "DesiredSize": 0}
+            self._rail(
+                by_eks,
+                pool,
+                minute,
+                target=EKS_TARGET,
+                sent={"ClusterName": names.cluster, "NodegroupName": nodegroup, "ScalingConfig": sizes},
+            )
+            self._rail(
+                by_group,
+                pool,
+                minute,
+                later=SECOND_RAIL // timedelta(minutes=1),
+                target=AUTO_SCALING_TARGET,
+                sent={
+                    "AutoScalingGroupName": group.get_att_string("AutoScalingGroupName"),
+                    "MinSize": 0,
+                    "DesiredCapacity": 0,
+                },
+            )
+
+    def _rail(
+        self, name: str, pool: str, minute: int, *, target: str, sent: dict[str, object], later: int = 0
+    ) -> None:
+        hour, past = divmod((minute + later) % MINUTES_A_DAY, 60)
+        good_for = int(KEPT_FREE.total_seconds()) - (later + MARGIN_MINUTES) * 60
+        rail = scheduler.CfnSchedule(
+            self,
+            name,
+            name=name,
+            group_name=self._schedules.group.ref,
+            description=f"The curfew of pool {pool}: to zero, whatever becomes of us",
+            schedule_expression=f"cron({past} {hour} * * ? *)",
+            schedule_expression_timezone=self._lab.time_zone,
+            flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            # A pool that the guard only watches is not touched until somebody arms it; the guard then enables it.
+            state="ENABLED" if self._lab.mode(pool) == "enforce" else "DISABLED",
+            target=scheduler.CfnSchedule.TargetProperty(
+                arn=target,
+                role_arn=self._schedules.failsafe_role.role_arn,
+                input=Stack.of(self).to_json_string(sent),
+                dead_letter_config=scheduler.CfnSchedule.DeadLetterConfigProperty(
+                    arn=self._dead_letters.queue_arn
+                ),
+                retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(
+                    maximum_event_age_in_seconds=good_for, maximum_retry_attempts=RETRY_ATTEMPTS
+                ),
+            ),
+        )
+        # Scheduler looks at the role, and at what it may do, when a schedule is made.
+        rail.node.add_dependency(self._schedules)

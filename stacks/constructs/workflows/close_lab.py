@@ -1,0 +1,101 @@
+"""CloseLab, the picture: Announce, RestoreExperiments, GiveBack, Drain, Scale, ProveZero, Settle, Disarm, Receipt.
+
+No step's failure keeps the later ones from bringing the pool to zero. Without proof of zero the pool is
+leaked: MarkLeaked says so, and the guard goes on closing it.
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from stacks.constructs.workflows.workflow_steps import AN_HOUR, BRIEF, Poll, WorkflowSteps
+from stacks.constructs.workflows.workflows import state_machine
+from stacks.names import Names
+
+# EKS alone may drain for 15 minutes, and proof is sought for 30.
+LONGEST = Duration.hours(3)
+
+
+class CloseLab(Construct):
+    """`workflow` is the state machine `<lab>-close`.
+
+    `functions` needs leases, nodegroups, cluster, guard and notices. Functions name this workflow by
+    its ARN's text, not by reference: it depends on them.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        functions: Mapping[str, lambda_.IFunction],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        steps = WorkflowSteps(self, functions)
+        announce = steps.step("Announce", "notices", "Say that the lease ends, and why", BRIEF)
+        restore = steps.step(
+            "RestoreExperiments", "leases", "End the lease, hand over, undo what was put in on purpose", BRIEF
+        )
+        give_back = steps.step(
+            "GiveBack", "cluster", "Give the GPU settings that the window changed back to Helm", Poll(5, 24)
+        )
+        drain = steps.step("Drain", "cluster", "Empty the nodes that go", Poll(10, 180))
+        scale = steps.step("Scale", "nodegroups", "Order what the remaining leases justify", Poll(10, 180))
+        prove = steps.step("ProveZero", "guard", "See that nothing is left, everywhere", Poll(15, 180))
+        leaked = steps.step("MarkLeaked", "guard", "Say that the pool will not close, and page", BRIEF)
+        settle = steps.step("Settle", "leases", "Free the hold, count what was spent", BRIEF)
+        # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
+        disarm = steps.step("Disarm", "leases", "Set the failsafe to the leases that remain", Poll(5, 100))
+        receipt = steps.step("Receipt", "leases", "Keep the receipt", Poll(15, 250), AN_HOUR)
+
+        failed = sfn.Fail(self, "PoolLeaked", error="Leaked", cause="Zero was not proven; the guard goes on")
+        unsettled = sfn.Fail(
+            self, "NotSettled", error="NotSettled", cause="The pool is at zero; the planner settles it later"
+        )
+        is_over = (
+            sfn.Choice(self, "IsStillToClose")
+            .when(
+                sfn.Condition.and_(
+                    sfn.Condition.is_present("$.results.RestoreExperiments.over"),
+                    sfn.Condition.boolean_equals("$.results.RestoreExperiments.over", True),
+                ),
+                sfn.Succeed(self, "NothingToClose", comment="Extended or closed meanwhile"),
+            )
+            .otherwise(give_back)
+        )
+        is_zero = (
+            sfn.Choice(self, "IsZeroProven")
+            .when(sfn.Condition.boolean_equals("$.results.ProveZero.zero", True), settle)
+            .otherwise(leaked)
+        )
+        for step, following in (
+            (announce, restore),
+            (restore, give_back),
+            (give_back, drain),
+            (drain, scale),
+            (scale, prove),
+        ):
+            step.add_catch(following, errors=["States.ALL"], result_path=f"$.failures.{step.id}")
+        prove.add_catch(leaked, errors=["States.ALL"], result_path="$.failures.ProveZero")
+        leaked.add_catch(failed, errors=["States.ALL"], result_path="$.failures.MarkLeaked")
+        settle.add_catch(unsettled, errors=["States.ALL"], result_path="$.failures.Settle")
+        disarm.add_catch(receipt, errors=["States.ALL"], result_path="$.failures.Disarm")
+        receipt.add_catch(unsettled, errors=["States.ALL"], result_path="$.failures.Receipt")
+
+        announce.next(restore).next(is_over)
+        give_back.next(drain).next(scale).next(prove).next(is_zero)
+        leaked.next(failed)
+        settle.next(disarm).next(receipt).next(sfn.Succeed(self, "Closed"))
+        self.workflow = state_machine(
+            self,
+            "Workflow",
+            workflow="close",
+            names=names,
+            start=announce,
+            comment="Ends a lease, brings the pool to what the others justify, proves it and settles",
+            timeout=LONGEST,
+        )

@@ -1,0 +1,258 @@
+"""OpenLab, the picture: Admit, ArmFailsafe, Scale, AwaitNodes, ApplyGpuSettings, AwaitGpus, Validate, Announce.
+
+Two states before Admit and Validate let functions start that are needed soon.
+
+A failure of ours closes the lease; a shortage outside degrades it: what came is opened, the rest is released
+(ordered and held no more), and the round is made again every five minutes, from ArmFailsafe on, until all is
+there or the lease is over; a run with a long history hands its lease on to a new one before that. What is
+late or not proven is diagnosed before it is announced; what failed is kept, closed or replaced once, as
+the lab says.
+"""
+
+from collections.abc import Mapping
+
+from aws_cdk import Duration
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_stepfunctions as sfn
+from aws_cdk import aws_stepfunctions_tasks as tasks
+from constructs import Construct
+
+from stacks.constructs.workflows.workflow_steps import BRIEF, Poll, WorkflowSteps
+from stacks.constructs.workflows.workflows import state_machine
+from stacks.names import Names
+
+AGAIN_AFTER = Duration.minutes(5)
+# Longer than any lease may be; a run ends by itself when its lease is over.
+LONGEST = Duration.days(8)
+NEVER = "9999-12-31T23:59:59Z"
+
+
+class OpenLab(Construct):
+    """`workflow` is the state machine `<lab>-open`.
+
+    `functions` needs leases, nodegroups, cluster and notices. `close_lab` is started after a failure.
+    The leases function's environment names this workflow by its ARN's text, not by reference: the
+    workflow depends on the function.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        functions: Mapping[str, lambda_.IFunction],
+        close_lab: sfn.IStateMachine,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        steps = WorkflowSteps(self, functions)
+        # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
+        admit = steps.step("Admit", "leases", "Grant the lease, or say why not", Poll(2, 240))
+        itself = {"execution": sfn.JsonPath.execution_id}
+        arm = steps.step(
+            "ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF, also=itself
+        )
+        # It waits for a deploy of the node group too, which may go back as well.
+        scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))
+        await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
+        settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
+        await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 600))
+        # Two minutes at smoke, three hours with dcgmi's level 4; what is ready is to be said at once.
+        validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(1, 1400, 10))
+        aloud = steps.step("AnnounceReplacement", "notices", "Say which nodes go, and why", BRIEF)
+        empty = steps.step("Empty", "cluster", "Empty the nodes whose GPUs failed", Poll(10, 180))
+        replace = steps.step("Replace", "nodegroups", "Change them for fresh ones, once", Poll(10, 90))
+        diagnose = steps.step("Diagnose", "diagnosis", "Name the cause of what is late or failed", BRIEF)
+        announce = steps.step("Announce", "notices", "Say what came of it", BRIEF)
+        release = steps.step(
+            "Release", "nodegroups", "Order and hold no more what did not come", Poll(10, 60)
+        )
+
+        hand_on = steps.step(
+            "HandOn",
+            "leases",
+            "Go on in a new run before this one's history is full",
+            BRIEF,
+            also=itself,
+        )
+
+        over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")
+        close = self._close_after_failure(close_lab)
+        is_missing = self._missing_nodes(
+            release, again=self._again(hand_on, arm), late=await_gpus, failed=self._checks_failed(close)
+        )
+        is_all_well = self._all_well(diagnose, announce, replacing=aloud)
+        is_granted = (
+            sfn.Choice(self, "IsGranted", comment="A lease that opens later has a schedule of its own")
+            .when(
+                sfn.Condition.and_(
+                    sfn.Condition.string_equals("$.results.Admit.outcome", "granted"),
+                    sfn.Condition.boolean_equals("$.results.Admit.later", False),
+                ),
+                arm,
+            )
+            .otherwise(announce)
+        )
+        is_in_force = (
+            sfn.Choice(self, "IsInForce")
+            .when(sfn.Condition.boolean_equals("$.results.Scale.over", True), over)
+            .otherwise(await_nodes)
+        )
+        for ours in (admit, arm, scale, await_nodes, settings, await_gpus, validate, empty, replace, release):
+            ours.add_catch(over, errors=["Stale"], result_path="$.failure")
+            ours.add_catch(close, errors=["States.ALL"], result_path="$.failure")
+        # Nobody loses a lab because a cause could not be found, or a notice not be sent.
+        diagnose.add_catch(announce, errors=["States.ALL"], result_path="$.results.Diagnose")
+        # A later round tries again, if the next run was not started; until then the history has room.
+        hand_on.add_catch(arm, errors=["States.ALL"], result_path="$.results.HandOn")
+        aloud.add_catch(empty, errors=["States.ALL"], result_path="$.unsaid")
+        announce.add_catch(is_missing, errors=["States.ALL"], result_path="$.unsaid")
+
+        admit.next(is_granted)
+        arm.next(scale).next(is_in_force)
+        # Each starts while the steps before its own work: a second and more that nobody waits for.
+        warm = steps.warm("WarmNodegroups", "nodegroups", "Start the function that orders the nodes", admit)
+        warm_notices = steps.warm("WarmNotices", "notices", "Start the function that says it", validate)
+        await_nodes.next(settings).next(await_gpus).next(warm_notices)
+        validate.next(is_all_well)
+        aloud.next(empty).next(replace).next(await_nodes)
+        diagnose.next(announce).next(is_missing)
+        self.workflow = state_machine(
+            self,
+            "Workflow",
+            workflow="open",
+            names=names,
+            start=warm,
+            comment="Opens a pool for a lease, proves its GPUs and says so",
+            timeout=LONGEST,
+        )
+
+    def _all_well(
+        self, diagnose: sfn.IChainable, announce: sfn.IChainable, replacing: sfn.IChainable
+    ) -> sfn.Choice:
+        """A diagnosis only where there is something to explain, and somebody to explain it to."""
+        shortage, not_ready = "$.results.AwaitNodes.shortage", "$.results.AwaitGpus.not_ready[0]"
+        return (
+            sfn.Choice(self, "IsAllWell", comment="What is late, missing or not proven has a cause")
+            .when(sfn.Condition.is_present("$.results.Validate.over"), announce)
+            .when(_follows("replace"), replacing)
+            .when(
+                sfn.Condition.or_(
+                    sfn.Condition.and_(sfn.Condition.is_present(shortage), sfn.Condition.is_string(shortage)),
+                    sfn.Condition.is_present(not_ready),
+                    sfn.Condition.not_(sfn.Condition.string_equals("$.results.Validate.verdict", "passed")),
+                ),
+                diagnose,
+            )
+            .otherwise(announce)
+        )
+
+    def _again(self, hand_on: sfn.TaskStateBase, arm: sfn.IChainable) -> sfn.IChainable:
+        """The next round, here or in the run that carries the lease on."""
+        is_handed_on = (
+            sfn.Choice(self, "IsHandedOn")
+            .when(
+                sfn.Condition.boolean_equals("$.results.HandOn.handed_on", True),
+                sfn.Succeed(self, "HandedOn", comment="Another run carries the lease on"),
+            )
+            .otherwise(arm)
+        )
+        hand_on.next(is_handed_on)
+        return hand_on
+
+    def _checks_failed(self, close: sfn.IChainable) -> sfn.Pass:
+        """The lab closes a lease whose GPUs fail: for the reason that Validate gave."""
+        said = sfn.Pass(
+            self,
+            "ChecksFailed",
+            comment="checks.on_failure: close",
+            parameters={
+                "Error": "ChecksFailed",
+                "Cause": sfn.JsonPath.string_at("$.results.Validate.because"),
+            },
+            result_path="$.failure",
+        )
+        said.next(close)
+        return said
+
+    def _missing_nodes(
+        self,
+        release: sfn.TaskStateBase,
+        *,
+        again: sfn.IChainable,
+        late: sfn.IChainable,
+        failed: sfn.IChainable,
+    ) -> sfn.Choice:
+        wait = sfn.Wait(
+            self,
+            "WaitForCapacity",
+            time=sfn.WaitTime.duration(AGAIN_AFTER),
+            comment="A shortage outside: try again until the lease ends",
+        )
+        release.next(wait)
+        wait.next(again)
+        shortage, is_late = "$.results.AwaitNodes.shortage", "$.results.AwaitGpus.late"
+        return (
+            sfn.Choice(self, "IsNodeMissing", comment="What was only late is waited for, and proven too")
+            .when(_follows("close"), failed)
+            .when(
+                sfn.Condition.and_(
+                    sfn.Condition.is_present(is_late), sfn.Condition.boolean_equals(is_late, True)
+                ),
+                late,
+            )
+            .when(
+                sfn.Condition.and_(sfn.Condition.is_present(shortage), sfn.Condition.is_string(shortage)),
+                release,
+            )
+            .otherwise(sfn.Succeed(self, "Done"))
+        )
+
+    def _close_after_failure(self, close_lab: sfn.IStateMachine) -> tasks.StepFunctionsStartExecution:
+        """Starts CloseLab without any function of ours: it may be our functions that fail."""
+        close = tasks.StepFunctionsStartExecution(
+            self,
+            "CloseAfterFailure",
+            comment="A failure of ours closes what it opened",
+            state_machine=close_lab,
+            integration_pattern=sfn.IntegrationPattern.REQUEST_RESPONSE,
+            associate_with_parent=False,
+            input=sfn.TaskInput.from_object(
+                {
+                    "command": {
+                        "id": sfn.JsonPath.format("close-after-{}", sfn.JsonPath.string_at("$.command.id")),
+                        "verb": "close",
+                        "pool": sfn.JsonPath.string_at("$.command.pool"),
+                        "opened_by": sfn.JsonPath.string_at("$.command.id"),
+                        "owner": sfn.JsonPath.string_at("$.command.owner"),
+                        "by": "OpenLab",
+                        "source": "guard",
+                        "because": sfn.JsonPath.format(
+                            "{}: {}",
+                            sfn.JsonPath.string_at("$.failure.Error"),
+                            sfn.JsonPath.string_at("$.failure.Cause"),
+                        ),
+                        "issued": sfn.JsonPath.string_at("$$.State.EnteredTime"),
+                        "expires": NEVER,
+                    }
+                }
+            ),
+            result_path=sfn.JsonPath.DISCARD,
+        )
+        close.add_retry(errors=["States.ALL"], interval=Duration.seconds(2), backoff_rate=2, max_attempts=8)
+        close.next(
+            sfn.Fail(
+                self,
+                "OpeningFailed",
+                error_path="$.failure.Error",
+                cause_path="$.failure.Cause",
+                comment="CloseLab has taken over",
+            )
+        )
+        return close
+
+
+def _follows(choice: str) -> sfn.Condition:
+    """What Validate said is to follow; a run that never came so far says nothing."""
+    then = "$.results.Validate.then"
+    return sfn.Condition.and_(sfn.Condition.is_present(then), sfn.Condition.string_equals(then, choice))

@@ -1,0 +1,58 @@
+"""How a workflow becomes a state machine: its fixed name, its role, its kind.
+
+The pictures themselves are open_lab.py, close_lab.py, extend.py and change.py; last_close.py is the one that a
+destroy goes through. Standard workflows, because they wait for hours and must show their history.
+"""
+
+from collections.abc import Iterable
+
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from stacks.constructs.functions.accepted import accept
+from stacks.names import Names
+
+
+def state_machine(
+    scope: Construct,
+    construct_id: str,
+    *,
+    workflow: str,
+    names: Names,
+    start: sfn.IChainable,
+    comment: str,
+    timeout: Duration,
+) -> sfn.StateMachine:
+    """The state machine `<lab>-<workflow>`, with a role of its own."""
+    role = iam.Role(
+        scope,
+        f"{construct_id}Role",
+        role_name=names.role(workflow),
+        assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+        description=f"What the workflow {names.workflow(workflow)} may do",
+    )
+    machine = sfn.StateMachine(
+        scope,
+        construct_id,
+        state_machine_name=names.workflow(workflow),
+        state_machine_type=sfn.StateMachineType.STANDARD,
+        definition_body=sfn.DefinitionBody.from_chainable(start),
+        role=role,
+        comment=comment,
+        timeout=timeout,
+    )
+    accept(machine, "SF1", "Step Functions keeps every step for 90 days; the ledger keeps what was decided.")
+    accept(machine, "SF2", "Each step is in the history with its time; a trace would cost and say the same.")
+    return machine
+
+
+def accept_invocations(workflow: Construct, functions: Iterable[lambda_.IFunction]) -> None:
+    """CDK lets a workflow that may invoke a function invoke its versions as well."""
+    for function in functions:
+        resource = function.node.default_child
+        if isinstance(resource, lambda_.CfnFunction):
+            arn = f"<{Stack.of(workflow).get_logical_id(resource)}.Arn>"
+            accept(workflow, f"IAM5[Resource::{arn}:*]", "The versions of that one function; it has none.")

@@ -1,0 +1,77 @@
+"""Code and layer as Lambda has them: out of zip archives, read-only, and nothing beside them to import."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter.lab.model import Lab
+from local.aws.functions.runnable_layer import add_native_modules
+from stacks import layer, runtime_python
+from stacks.function_code import stage
+
+AS_LAMBDA_RUNS_IT = pytest.mark.skipif(
+    "{}.{}".format(*sys.version_info) != runtime_python.VERSION,
+    reason=f"the native modules of the environment are for another Python than Lambda's {runtime_python.VERSION}",
+)
+PATHS = """
+import sys
+code, packages = sys.argv[1:3]
+del sys.argv[1:3]
+sys.path.insert(0, code)
+sys.path.append(packages)
+"""
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """The folders of the code asset and of the layer's packages."""
+
+    code: Path
+    packages: Path
+
+    def run(self, program: str, *arguments: str) -> Any:
+        """What a program prints as JSON that may import from the two and from Python's own library."""
+        done = subprocess.run(
+            [
+                *(sys.executable, "-I", "-S", "-c"),
+                PATHS + program,
+                str(self.code),
+                str(self.packages),
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return json.loads(done.stdout)
+
+
+def unpack(lab: Lab, folder: Path) -> Unpacked:
+    """Both assets of a lab, below an empty folder."""
+    stage(lab, folder / "staged")
+    code = _through_an_archive(folder / "staged", folder / "task")
+    packages = _through_an_archive(layer.ensure(), folder / "opt") / "python"
+    add_native_modules(packages)
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o555)
+    return Unpacked(code, packages)
+
+
+def _through_an_archive(folder: Path, target: Path) -> Path:
+    """What is left of a folder that was packed as the CDK packs it: files are of 1980."""
+    archive = target.with_suffix(".zip")
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                packed.writestr(zipfile.ZipInfo(str(path.relative_to(folder))), path.read_bytes())
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(target)
+    archive.unlink()
+    return target

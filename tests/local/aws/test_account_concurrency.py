@@ -1,0 +1,209 @@
+"""An account runs so many functions at once and no more: whoever comes then is throttled, each caller in its way."""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local.aws.api.surroundings import STRAND_HEADER
+from local.beside import Beside
+from stacks.constructs.http.throttle import COMMANDS, ROOM, SLACK
+from tests.local.aws.test_http_api import ask
+from tests.local.cloudformation.test_cloudformation import Stacks
+from tests.local.workflows.test_stepfunctions import machine, one, run
+
+WORK = """
+    import os
+    from urllib.request import urlopen
+    def handler(event, context):
+        print("served")
+        urlopen(os.environ["LAMPLIGHTER_SLEEP"], data=str(os.environ["SECONDS"]).encode()).read()
+        return {"statusCode": 200}
+"""
+#: What a workflow says where a step was throttled.
+CAUGHT = {"ErrorEquals": ["Lambda.TooManyRequestsException"], "Next": "Throttled"}
+
+
+def worker(aws, name: str = "worker", seconds: float = 5) -> str:
+    """A function that works so long."""
+    return aws.function(name, WORK, Environment={"Variables": {"SECONDS": str(seconds)}})
+
+
+def served(aws, name: str = "worker") -> int:
+    return aws.runtime.logs(name).splitlines().count("served")
+
+
+def address(aws, function: str, **throttle: float) -> str:
+    """An HTTP API in front of the function; where it is."""
+    return addresses(aws, {function: throttle})[0]
+
+
+def addresses(aws, throttles: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """An HTTP API in front of each function; where they are."""
+    resources: dict[str, dict] = {}
+    outputs: dict[str, dict] = {}
+    for number, (function, throttle) in enumerate(throttles.items()):
+        resources |= parts(f"Api{number}", function, throttle)
+        outputs[f"Url{number}"] = {"Value": {"Fn::GetAtt": [f"Api{number}", "ApiEndpoint"]}}
+    stack = Stacks(aws).create(resources, Outputs=outputs)
+    found = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+    return [f"{found[name]}/slack" for name in outputs]
+
+
+def parts(name: str, function: str, throttle: Mapping[str, float]) -> dict[str, dict]:
+    """What a template has for an HTTP API of that logical name."""
+    api = {"Ref": name}
+    return {
+        name: {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Name": "a", "ProtocolType": "HTTP"}},
+        f"{name}Stage": {
+            "Type": "AWS::ApiGatewayV2::Stage",
+            "Properties": {
+                "ApiId": api,
+                "StageName": "$default",
+                "AutoDeploy": True,
+                "DefaultRouteSettings": dict(throttle),
+            },
+        },
+        f"{name}Integration": {
+            "Type": "AWS::ApiGatewayV2::Integration",
+            "Properties": {
+                "ApiId": api,
+                "IntegrationType": "AWS_PROXY",
+                "IntegrationUri": function,
+                "PayloadFormatVersion": "2.0",
+            },
+        },
+        f"{name}Permission": {
+            "Type": "AWS::Lambda::Permission",
+            "Properties": {
+                "FunctionName": function,
+                "Action": "lambda:InvokeFunction",
+                "Principal": "apigateway.amazonaws.com",
+            },
+        },
+        f"{name}Route": {
+            "Type": "AWS::ApiGatewayV2::Route",
+            "Properties": {
+                "ApiId": api,
+                "RouteKey": "POST /slack",
+                "Target": {"Fn::Join": ["/", ["integrations", {"Ref": f"{name}Integration"}]]},
+            },
+        },
+    }
+
+
+def post(aws, url: str):
+    """A request that is part of this strand's work, as one that another service makes: its status."""
+    return ask(url, "POST", b"{}", **{STRAND_HEADER: str(aws.clock.strand().number)})[0]
+
+
+def test_one_more_than_the_account_runs_is_refused_and_its_code_never_runs(aws):
+    worker(aws)
+    aws.runtime.concurrency = 1
+    aws.hold()
+    first = Beside(aws.clock, "caller", partial(aws.invoke, "worker"))
+    aws.clock.sleep(2)
+
+    with pytest.raises(ClientError) as refusal:
+        aws.invoke("worker")
+
+    assert refusal.value.response["Error"]["Code"] == "TooManyRequestsException"
+    assert refusal.value.response["ResponseMetadata"]["HTTPStatusCode"] == 429
+    first.result()
+    assert served(aws) == 1
+    aws.invoke("worker")
+    assert served(aws) == 2
+
+
+def test_functions_share_the_accounts_limit(aws):
+    worker(aws)
+    worker(aws, "other")
+    aws.runtime.concurrency = 1
+    aws.hold()
+    first = Beside(aws.clock, "caller", partial(aws.invoke, "worker"))
+    aws.clock.sleep(2)
+    with pytest.raises(ClientError, match="TooManyRequestsException"):
+        aws.invoke("other")
+    first.result()
+
+
+def test_a_throttled_event_comes_again_until_there_is_room_and_no_try_is_counted(aws):
+    worker(aws, seconds=30)
+    aws.call("lambda", "put_function_event_invoke_config", FunctionName="worker", MaximumRetryAttempts=0)
+    aws.runtime.concurrency = 1
+    aws.hold()
+    for _ in range(3):
+        aws.invoke("worker", kind="Event")
+    aws.clock.wait_until(aws.clock.time() + 600, lambda: served(aws) == 3)
+    assert served(aws) == 3
+
+
+def test_a_throttled_event_that_grows_too_old_is_a_dead_letter_and_never_ran(aws):
+    url, arn = aws.queue("dead")
+    worker(aws, seconds=15)
+    code = "def handler(event, context): print('served')"
+    role = aws.role("sender", "sqs:SendMessage")
+    aws.function("late", code, role=role, DeadLetterConfig={"TargetArn": arn})
+    aws.call("lambda", "put_function_event_invoke_config", FunctionName="late", MaximumEventAgeInSeconds=60)
+    aws.runtime.concurrency = 0
+    aws.hold()
+    aws.invoke("late", {"a": 1}, kind="Event")
+    aws.clock.sleep(120)
+    assert aws.message(url)["Body"] == '{"a": 1}'
+    assert served(aws, "late") == 0
+
+
+def test_an_http_api_answers_503_before_any_code_runs(aws):
+    url = address(aws, worker(aws))
+    aws.runtime.concurrency = 1
+    aws.hold()
+    first = Beside(aws.clock, "caller", partial(post, aws, url))
+    aws.clock.sleep(2)
+    status, _, body = ask(url, "POST", b"{}")
+    assert (status, json.loads(body)) == (503, {"message": "Service Unavailable"})
+    assert first.result() == 200
+    assert served(aws) == 1
+
+
+def test_a_workflow_sees_by_name_that_its_step_was_throttled(aws):
+    function = worker(aws)
+    aws.runtime.concurrency = 0
+    task = {"Type": "Task", "Resource": function, "Catch": [CAUGHT]}
+    states = {**one(task), "Throttled": {"Type": "Pass", "Result": "throttled", "End": True}}
+    assert run(aws, machine(aws, states))[:2] == ("SUCCEEDED", "throttled")
+
+
+def test_what_is_above_an_apis_throttle_gets_429_and_reaches_no_function(aws):
+    url = address(aws, worker(aws, seconds=0), ThrottlingRateLimit=2, ThrottlingBurstLimit=3)
+    aws.hold()
+    callers = [Beside(aws.clock, "caller", partial(post, aws, url)) for _ in range(8)]
+    assert sorted(caller.result() for caller in callers) == [200] * 3 + [429] * 5
+    assert served(aws) == 3
+    aws.clock.sleep(1)
+    assert post(aws, url) == 200
+
+
+def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_the_workflows(aws):
+    throttles = {
+        worker(aws, name, each.seconds): {
+            "ThrottlingRateLimit": each.requests_a_second,
+            "ThrottlingBurstLimit": each.burst,
+        }
+        for name, each in {"slack": SLACK, "commands": COMMANDS}.items()
+    }
+    urls = addresses(aws, throttles)
+    for number in range(ROOM):
+        worker(aws, f"ours-{number}", 1)
+    aws.hold()
+    typed = []
+    for tenth in range(60):
+        typed += [Beside(aws.clock, "person", partial(post, aws, url)) for url in urls for _ in range(3)]
+        if tenth % 10 == 5:
+            ours = [Beside(aws.clock, "ours", partial(aws.invoke, f"ours-{n}")) for n in range(ROOM)]
+        aws.clock.sleep(0.1)
+        if tenth % 10 == 5:
+            answers = [each.result() for each in ours]
+            assert answers == [({"statusCode": 200}, None)] * ROOM
+    assert {person.result() for person in typed} == {200, 429}

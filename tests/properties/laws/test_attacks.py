@@ -1,0 +1,136 @@
+"""What somebody may do on purpose, or an autoscaler without one: each broke a law that no random history had broken."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from lamplighter.application.leases import granting as leases_granting
+from lamplighter.domain.schedules.schedule import start_name
+from lamplighter.domain.slack.request import Press
+from tests.world.chat import TEACHER, written
+from tests.world.history import Play
+from tests.world.kubernetes.kubernetes import QUICK_RUNS
+from tests.world.labs import FIRST_SWEEP, LAB, START
+from tests.world.people import ask
+from tests.world.world import World
+
+SAME_LEASE = {"alice": "a22158", "bob": "b116397"}
+"""Tokens under which the commands of both make a lease of the same id: its 32 bits are soon searched through."""
+
+
+@contextmanager
+def lab(**more: Any) -> Iterator[Play]:
+    with World({**LAB, "windows": [], **more}, START, 1) as world:
+        world.run(FIRST_SWEEP)
+        yield Play(world, 1)
+
+
+def alive(world: World) -> int:
+    return sum(machine.alive for machine in world.machines.of_pool("gpu"))
+
+
+def decided(world: World, command: str | None) -> Any:
+    return world.dynamodb.items["POOL#gpu", f"COMMAND#{command}"]
+
+
+def test_what_is_raised_again_and_again_is_lowered_as_soon_each_time() -> None:
+    with lab() as played:
+        world = played.world
+        ask(world, "alice", {"verb": "open", "pool": "gpu", "token": "x", "nodes": 1, "for_seconds": 9000})
+        world.run(timedelta(minutes=12))
+        group = next(each for each in world.machines.groups.values() if each.pool == "gpu")
+        for _ in range(5):
+            world.autoscaling.update_auto_scaling_group(
+                AutoScalingGroupName=group.name, MinSize=0, DesiredCapacity=2
+            )
+            begun = world.now
+            while group.desired > 1 and world.now - begun < timedelta(minutes=15):
+                world.run(timedelta(minutes=1))
+            assert world.now - begun <= timedelta(minutes=8)
+            world.run(timedelta(minutes=2))
+        assert alive(world) == 1
+
+
+def test_nobody_gets_anothers_lease_by_its_id() -> None:
+    with lab() as played:
+        world = played.world
+        world.kubernetes.check_runs = QUICK_RUNS
+        opens = {"verb": "open", "pool": "gpu", "nodes": 1, "for_seconds": 3600, "add": True}
+        ask(world, "alice", {**opens, "token": SAME_LEASE["alice"]})
+        world.run(timedelta(minutes=12))
+        command = ask(world, "bob", {**opens, "token": SAME_LEASE["bob"]})
+        world.functions.deleted.add("cluster")
+        world.run(timedelta(minutes=30))
+        assert decided(world, command)["outcome"]["S"] == "refused"
+        [lease] = played.truth.known("gpu").values()
+        assert (lease.owner, lease.state) == ("alice", "open")
+
+
+def test_the_windows_over_what_is_too_long_are_not_worked_out() -> None:
+    seen: list[int] = []
+    works_out = leases_granting._promised
+
+    def counted(*given: Any) -> Any:
+        found = works_out(*given)
+        seen.append(len(found))
+        return found
+
+    with lab(windows=LAB["windows"]) as played, patch.object(leases_granting, "_promised", counted):
+        opens = (played.world.now + timedelta(minutes=30)).isoformat(timespec="seconds")
+        body = {"verb": "open", "pool": "gpu", "token": "x", "opens": opens, "closes": "2056-12-31T00:00:00Z"}
+        command = ask(played.world, "alice", body)
+        played.world.run(timedelta(minutes=1))
+        assert "no lease lasts longer" in decided(played.world, command)["reason"]["S"]
+        assert max(seen) < 10
+
+
+def test_another_name_in_slack_is_no_other_purse() -> None:
+    budget = {"amount": "30", "period": "day", "owners": {written(TEACHER): "2"}}
+    with lab(guard={**LAB["guard"], "budget": budget}) as played:
+        for name in ("utom", "tommy"):
+            asked = {"p": "gpu", "n": 1, "s": 3600}
+            played.chat._heard(Press("T1", TEACHER, name, "C1", "add", json.dumps(asked), None))
+            played.world.run(timedelta(minutes=3))
+        hers = [lease for lease in played.truth.known("gpu").values() if lease.granted]
+        assert sum(float(lease.hold) for lease in hers) == 1.5
+
+
+def test_a_pool_is_not_taken_away_from_a_lease_for_later() -> None:
+    with lab() as played:
+        world = played.world
+        opens = (world.now + timedelta(hours=3)).isoformat(timespec="seconds")
+        body = {"verb": "open", "pool": "big", "token": "x", "nodes": 1, "for_seconds": 3600, "opens": opens}
+        ask(world, "alice", body)
+        world.run(timedelta(minutes=5))
+        without, before = {"Pools": "gpu"}, {"Pools": "big,gpu"}
+        assert world.cloudformation._ask("Update", "Pools", "pools", without, before) is None
+        assert "would take away pool big while alice's lease" in world.cloudformation.reason
+
+
+@pytest.mark.parametrize(("most", "refused"), [(1, True), (2, False)])
+def test_no_nodes_are_taken_away_from_a_pool_whose_leases_have_them(most: int, *, refused: bool) -> None:
+    """A group that was there before has no gate of its own."""
+    with lab() as played:
+        world = played.world
+        opens = (world.now + timedelta(hours=3)).isoformat(timespec="seconds")
+        body = {"verb": "open", "pool": "gpu", "token": "x", "nodes": 2, "for_seconds": 3600, "opens": opens}
+        ask(world, "alice", body)
+        world.run(timedelta(minutes=5))
+        lower = {"Pools": "big,gpu", "Most": f"big=1,gpu={most}"}
+        before = {"Pools": "big,gpu", "Most": "big=1,gpu=3"}
+        assert (world.cloudformation._ask("Update", "Pools", "pools", lower, before) is None) == refused
+        if refused:
+            assert "would leave pool gpu 1 node, and its leases have 2" in world.cloudformation.reason
+
+
+def test_a_long_name_is_closed_by_the_guard_on_every_day() -> None:
+    """Names of pool and window filled the name of the run, and for 90 days it had been started already."""
+    window, pool = "w" * 40, "p" * 40
+    names = {start_name(f"guard-{pool}-{window}-2026-11-{day}-202611{day}T1700Z") for day in (20, 21)}
+    assert len(names) == 2
+    assert {len(name) for name in names} == {80}

@@ -1,0 +1,272 @@
+"""The laws over any history: windows, leases, accidents, lost and repeated calls, deaths between any two of them.
+
+A history is a list of steps; what is broken is told by tests/world/judge/laws.py.
+"""
+
+import os
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from tests.lengths import SEED, examples
+from tests.world.history import History, Step, history, play
+
+HISTORIES, PARTS = int(os.environ.get("LAMPLIGHTER_HISTORIES", "10000")), 20
+
+
+@pytest.mark.timeout(3600)
+@settings(max_examples=examples(32, 200), suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+@given(st.randoms(use_true_random=False))
+def test_no_history_breaks_a_law(chance: random.Random) -> None:
+    told = history(chance)
+    note(repr(told))
+    assert play(told) == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(5400)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_none_of_thousands_breaks_a_law(part: int) -> None:
+    for number in range(part, HISTORIES, PARTS):
+        told = history(random.Random(f"{SEED} {number}"))
+        broken = play(told)
+        if broken:
+            told = shorter(told)
+            raise AssertionError(f"history {number} of seed {SEED}: {told!r}: {play(told) or broken}")
+
+
+def shorter(told: History) -> History:
+    """The history without the steps that it breaks a law without."""
+    for index in reversed(range(len(told.steps))):
+        without = replace(told, steps=told.steps[:index] + told.steps[index + 1 :])
+        if play(without):
+            told = without
+    return told
+
+
+STORIES = {
+    # Both were told of the pool's one missing node as their own, and both freed their money for it.
+    "two leases of one node each on a pool that gets one node": History(
+        (
+            Step("scarce", number=1, minutes=1),
+            Step("open", "gpu", number=1, minutes=60),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("wait", minutes=40),
+            Step("plenty", minutes=40),
+            Step("wait", minutes=40),
+        ),
+        seed=3,
+    ),
+    "a lease of three nodes gets one, then two, and another one comes": History(
+        (
+            Step("scarce", number=1, minutes=1),
+            Step("open", "gpu", number=2, minutes=90),
+            Step("wait", minutes=15),
+            Step("scarce", number=2, minutes=7),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("wait", minutes=40),
+            Step("scarce", number=0, minutes=7),
+            Step("wait", minutes=40),
+            Step("plenty", minutes=90),
+        ),
+        seed=4,
+    ),
+    # The node that people had worked on until the drain was ended before the one that never had any work.
+    "a lease ends of two on a pool where people work on some nodes": History(
+        (
+            *(Step("wait", minutes=1),) * 5,
+            Step("wait", minutes=90),
+            Step("wait", minutes=90),
+            Step("extend", minutes=1),
+            Step("working", minutes=1),
+            Step("wait", minutes=1),
+            Step("wait", minutes=1),
+            Step("wait", minutes=90),
+        ),
+        seed=2,
+        variant="settings",
+    ),
+    # Auto Scaling chose the oldest node, on which people worked, while the surplus was still booting.
+    "somebody raises a leased pool on which people work": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("wait", minutes=15),
+            Step("working", "gpu", minutes=15),
+            Step("by-hand", "gpu", number=3, minutes=15),
+        )
+    ),
+    # The step that ends a lease failed for good, and the guard of a watched pool only spoke of it.
+    "a lease ends on a watched pool while nothing can end it": History(
+        (
+            Step("open", "gpu", number=1, minutes=15),
+            Step("wait", minutes=7),
+            Step("dead", "gpu", minutes=40, name="leases"),
+        ),
+        variant="watch",
+    ),
+    "a person extends for longer than any lease may last": History(
+        (Step("open", "gpu", number=1, minutes=90), Step("extend", "gpu", minutes=40))
+    ),
+    "a person opens, extends, closes": History(
+        (
+            Step("open", "gpu", number=2, minutes=60),
+            Step("extend", "gpu", minutes=60),
+            Step("wait", minutes=90),
+            Step("close", "gpu", number=0),
+        )
+    ),
+    # EKS refused the failsafe's first shot, and Scheduler tried it again until it took a node of the next lease.
+    "a lease opens while the last one's failsafe is still being tried": History(
+        (
+            Step("wait", minutes=360),
+            Step("stuck-update", "gpu", minutes=42, name="meanwhile"),
+            Step("wait", minutes=41),
+            Step("open", "gpu", number=1, minutes=30),
+        )
+    ),
+    # A node that would not end was gone long after somebody had lowered the pool.
+    "somebody takes a leased node, which ends late": History(
+        (
+            Step("wait", minutes=200),
+            Step("working", "gpu", minutes=7),
+            Step("by-hand", "gpu", number=1, minutes=3),
+            Step("immortal", "gpu", minutes=15),
+        ),
+        variant="watch",
+    ),
+    # Between two windows there is time, and a drain that lasts ends by chance as the second one begins.
+    "a drain lasts until just before the next window": History(
+        (
+            Step("events-lost", minutes=15),
+            Step("working", "gpu", minutes=1),
+            Step("stubborn", minutes=90),
+            Step("wait", minutes=40),
+        ),
+        seed=1046,
+        variant="spring",
+    ),
+    # The planner looked at that very instant, and took the schedule away that was about to fire.
+    "the planner looks as a lease for later is about to open": History(
+        (Step("ahead", "gpu", number=0, minutes=15), Step("deploy", "gpu", number=0, minutes=40)),
+        seed=5006,
+        variant="spring",
+    ),
+    # The run that ended the first gave up; the run that ended the second settled both, and gave one receipt.
+    "two leases end while no machine can be ended": History(
+        (Step("broken", "big", minutes=15), Step("immortal", "gpu", number=3, minutes=90)),
+        seed=9466,
+        variant="spring",
+    ),
+    # The guard put back a minimum, and EKS wrote the size beside it that it remembered.
+    "somebody raises sizes at EKS while nothing can be ended": History(
+        (
+            Step("open", "gpu", number=2, minutes=15),
+            Step("immortal", "gpu", number=2, minutes=90),
+            Step("by-hand", "gpu", number=2, minutes=7),
+        ),
+        seed=3159,
+    ),
+    # What could not be counted with stopped every sweep, and another pool ran on without a lease.
+    "a lease cannot be read while nodes start on another pool": History(
+        (
+            Step("open", "gpu", number=1, minutes=60),
+            Step("ill", "gpu", minutes=7),
+            Step("by-hand", "big", number=1, minutes=40),
+        ),
+        seed=1,
+    ),
+    # Whoever may have two nodes let others have three: the door looked at leases, and none was granted yet.
+    "somebody says yes twice before the lab has decided once": History(
+        (
+            Step("asks", "gpu", number=1, minutes=15),
+            Step("asks", "gpu", number=2, minutes=15),
+            Step("says-yes", "gpu", number=1),
+        ),
+        seed=2,
+        variant="watch",
+    ),
+    # What ran between a window's opening and its grant belonged to the lease before it.
+    "a window is granted late, and the nodes of the one before still run": History(
+        (
+            Step("wait", minutes=297),
+            Step("working", "gpu", minutes=1),
+            Step("dead", "gpu", minutes=7, name="leases"),
+            Step("wait", minutes=90),
+        )
+    ),
+    "somebody starts a machine beside a group whose lease misses nodes": History(
+        (
+            Step("scarce", number=1, minutes=1),
+            Step("open", "gpu", number=2, minutes=60),
+            Step("stray", "gpu", minutes=1),
+            Step("immortal", minutes=40),
+        )
+    ),
+    "somebody takes the nodes of one lease as another one closes": History(
+        (
+            Step("open", "gpu", number=2, minutes=60),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("by-hand", "gpu", number=0, minutes=0),
+            Step("close", "gpu", number=1),
+        )
+    ),
+    # Of three nodes one was to stay, and only two were the group's: people were asked to leave both.
+    "a lease ends while a machine beside the group is a node": History(
+        (
+            Step("stray", "gpu", minutes=7),
+            Step("open", "gpu", number=1, minutes=60),
+            Step("open", "gpu", number=0, minutes=45),
+            Step("wait", minutes=7),
+            Step("working", "gpu", minutes=1),
+            Step("close", "gpu", number=1),
+        ),
+        variant="watch",
+    ),
+    # Two of three nodes were going by somebody's hand; the lease that ended had the third one emptied as well.
+    "a lease ends while somebody takes the nodes of another": History(
+        (
+            Step("open", "gpu", number=2, minutes=60),
+            Step("open", "gpu", number=0, minutes=15),
+            Step("wait", minutes=7),
+            Step("working", "gpu", minutes=1),
+            Step("by-hand", "gpu", number=1, minutes=8),
+            Step("close", "gpu", number=1),
+        )
+    ),
+    # The pause had taken its schedule away, and what is due within a minute gets none: the guard found it.
+    "a pause ends a minute before a lease begins": History(
+        (
+            Step("ahead", "gpu", number=3, minutes=15),
+            Step("taken-back", "big", number=2, minutes=7),
+            Step("pause", "gpu", number=0, minutes=7),
+        ),
+        seed=7388,
+    ),
+    # EKS drains what somebody took by hand for a quarter of an hour, while a window gets nodes of its own.
+    "somebody takes a node on which people work just as a window opens": History(
+        (
+            Step("dead", "big", number=3, minutes=40, name="leases"),
+            Step("broken", "gpu", minutes=3),
+            Step("deploy", "gpu", minutes=1),
+            Step("wait", minutes=15),
+            Step("ahead", "gpu", number=1, minutes=15),
+            Step("working", "gpu", number=2, minutes=40),
+            Step("asks", "big", number=1, minutes=15),
+            Step("by-hand", "gpu", minutes=90),
+            Step("open", "gpu", minutes=3),
+        ),
+        seed=5029,
+        variant="spring",
+    ),
+    "nodes start without a lease, and nobody hears of it": History(
+        (Step("events-lost", minutes=1), Step("by-hand", "gpu", number=3, minutes=40))
+    ),
+}
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
+def test_a_story_breaks_no_law(story: History) -> None:
+    assert play(story) == []

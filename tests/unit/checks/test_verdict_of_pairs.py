@@ -1,0 +1,31 @@
+"""What a pair's output names of several things that are wrong, and what in it is no row of the table."""
+
+import pytest
+
+from lamplighter.domain.checks.verdicts.nccl import nccl
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from tests import gpu_outputs as said
+from tests.unit.checks.test_verdict_sentences import A10G, row
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        (
+            [row(8, halves="1 1 x 0 1 1 1 0"), row(16, halves="1 1 1 0 1 1 1"), row()],
+            "the row of 8 bytes has a figure that cannot be read",
+        ),
+        (
+            [row(8, halves="1 1 1 N/A 1 1 1 N/A"), row(16, halves="1 1 1 N/A 1 1 1 N/A"), row()],
+            "the values of 8 bytes were not checked (#wrong is N/A)",
+        ),
+    ],
+)
+def test_of_several_rows_that_prove_nothing_the_first_is_named(rows: list[str], reason: str) -> None:
+    assert nccl(said.nccl(rows), 0, 2, A10G).reason == reason
+
+
+@pytest.mark.parametrize("line", ["7 warnings", "2026-11-20 10:00:01 done", "10.0.1.7 answered"])
+def test_a_line_that_only_begins_with_a_number_is_no_row(line: str) -> None:
+    found = nccl(f"{said.nccl()}{line}\n", 0, 2, A10G)
+    assert (found.outcome, found.measurements["rows"]) == (Outcome.PASSED, 3)

@@ -1,0 +1,117 @@
+"""What the plan of a deployed lab says of each opening, and of each that does not happen."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from lamplighter.domain.calendar.changes import Pause, Skip
+from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
+from lamplighter.domain.calendar.planner import Beside
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.lab.model import Lab
+from tests.unit.calendar.test_live import ALICES, EIGHT, HOUR
+from tests.unit.calendar.test_live_edges import EMPTY, EVENING, PLAIN, played, seen
+from tests.unit.pool.test_standing import Lectures
+
+
+def test_a_window_of_the_lab_is_told_with_its_lease_s_own_times_owner_and_event() -> None:
+    (window,) = played(replace(EVENING, ready_by=EIGHT + 2 * HOUR)).windows
+
+    assert (window.window, window.pool, window.date, window.nodes) == (
+        "evening",
+        "gpu",
+        date(2026, 11, 20),
+        1,
+    )
+    assert (window.opens, window.closes, window.owner, window.order) == (
+        EIGHT + HOUR,
+        EIGHT + 3 * HOUR,
+        "class",
+        3,
+    )
+    assert (window.event, window.ready_by) == ("ab12", int((EIGHT + 2 * HOUR).timestamp()))
+    assert (window.lease, played(EVENING).windows[0].ready_by) == (EVENING.id, None)
+
+
+def test_a_lease_that_opens_early_says_until_when_by_the_clock_of_its_window() -> None:
+    windows = [
+        {"name": "morning", "days": "daily", "start": "09:00", "end": "10:00"},
+        {"name": "evening", "days": "daily", "start": "09:00", "end": "10:00", "time_zone": "Asia/Seoul"},
+    ]
+    lab = Lab.model_validate({**PLAIN, "windows": windows})
+    early = replace(EVENING, ready_by=EIGHT + HOUR + timedelta(minutes=10))
+
+    def notes(lease: Lease) -> tuple[str, ...]:
+        return next(one.notes for one in played(lease, lab=lab).windows if one.window == lease.window)
+
+    (note,) = notes(early)
+    assert note.startswith("opens 10 min early, so that GPUs are ready by 06:10")
+    (of_the_lab,) = notes(replace(early, window="gone"))
+    assert of_the_lab.startswith("opens 10 min early, so that GPUs are ready by 21:10")
+    assert notes(EVENING) == ()
+
+
+def test_a_lease_of_nobody_s_window_says_whose_it_is_on_the_lab_s_own_date() -> None:
+    seoul = EMPTY.model_copy(update={"time_zone": "Asia/Seoul"})
+    late = replace(ALICES, opens=EIGHT, closes=EIGHT + HOUR, by=None, because=None)
+
+    (window,) = played(late, lab=seoul).windows
+
+    assert (window.window, window.date, window.notes, window.event) == (
+        "cli-1",
+        date(2026, 11, 21),
+        ("a lease of alice, by cli",),
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("because", "code", "reason"),
+    [
+        ("pool gpu is full at 21:00", Code.POOL_FULL, "pool gpu is full at 21:00"),
+        ("it would cost 4 USD", Code.OVER_BUDGET, "it would cost 4 USD"),
+        (None, Code.OVER_BUDGET, "it was refused"),
+    ],
+)
+def test_a_window_that_was_refused_stays_so_with_its_reason(
+    because: str | None, code: Code, reason: str
+) -> None:
+    refused = replace(EVENING, state=LeaseState.REFUSED, because=because)
+
+    assert played(refused).skipped == [SkippedWindow("evening", "gpu", date(2026, 11, 20), code, reason, 3)]
+    assert seen(played(replace(refused, window=None))) == 0
+
+
+def test_what_a_pause_keeps_closed_is_told_by_its_name() -> None:
+    pause = Pause("bob", EIGHT)
+
+    (window,) = played(EVENING, pauses=(pause,)).skipped
+    (lease,) = played(replace(ALICES, date=None), pauses=(pause,)).skipped
+
+    reason = "the lab is paused until somebody resumes it, by bob"
+    assert (window.window, window.code, window.reason) == ("evening", Code.EXCEPTED, reason)
+    assert (lease.window, lease.date) == ("cli-1", date(2026, 11, 21))
+    ordered = replace(EVENING, state=LeaseState.OPEN, ordered=EIGHT)
+    assert (played(ordered, pauses=(pause,)).windows[0].notes, seen(played(ordered, pauses=(pause,)))) == (
+        (),
+        1,
+    )
+
+
+def test_a_date_of_a_course_that_somebody_took_out_is_told() -> None:
+    course = Lab.model_validate(
+        {**PLAIN, "windows": [{"name": "course", "calendar": "https://example.org/c.ics"}]}
+    )
+    begins = int(EIGHT.timestamp()) + 3600
+    lectures = Lectures((Event("ab12", "Lecture", EIGHT.date(), begins, begins + 3600, 3600),), "UTC")
+    skip = Skip("course", "2026-11-20", "bob", EIGHT)
+
+    found = played(lab=course, skips=(skip,), beside=Beside(courses={"course": lectures}))
+
+    assert (found.windows, [one.reason for one in found.skipped]) == (
+        [],
+        ["course on 2026-11-20 was skipped by bob"],
+    )
+    assert len(played(lab=course, beside=Beside(courses={"course": lectures})).windows) == 1

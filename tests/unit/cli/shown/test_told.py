@@ -1,0 +1,190 @@
+"""What is told of findings, of work at stake and of checks that failed, word for word."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.after_verdict import Decision, Node, Then, decide
+from lamplighter.domain.leases.at_stake import AtStake
+from lamplighter.domain.notices import findings as findings_told
+from lamplighter.domain.notices.findings import Told, entries, findings, of_receipt, sentences, standing
+from lamplighter.lab.checks import OnFailure
+from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
+
+
+def row(number: int = 1, **more: Any) -> dict[str, Any]:
+    made = {
+        "cause": f"cause-{number}",
+        "layer": "gpu",
+        "summary": f"summary {number}",
+        "evidence": ["seen", "heard"],
+        "advice": f"do {number}!",
+    }
+    return {**made, **more}
+
+
+# --- findings ------------------------------------------------------------------------------------
+
+
+def test_a_finding_says_nothing_that_was_not_kept() -> None:
+    assert Told.read(row()) == Told("cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!")
+    assert Told.read({"evidence": "seen"}) == Told("unknown", "", "", (), "")
+    assert findings({"findings": [row(), 7]}) == [Told.read(row())]
+    assert findings({}) == findings({"findings": 7}) == []
+
+
+def told(number: int, already: str | None = None) -> list[str]:
+    return sentences({"findings": [row(each) for each in range(1, number + 1)]}, already)
+
+
+def test_three_findings_are_told_and_the_rest_is_counted() -> None:
+    three = [f"The cause is cause-{number}: summary {number}. do {number}!" for number in (1, 2, 3)]
+
+    assert told(3) == three
+    assert told(4) == [*three, "`lamplighter why` tells 1 more."]
+    assert told(5) == [*three, "`lamplighter why` tells 2 more."]
+    assert told(3, "cause-2") == [three[0], "What to do: do 2!", three[2]]
+
+
+def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made() -> None:
+    made = {"at": "2026-11-20T20:05:00Z", "findings": [row()]}
+    expected = Entry(
+        at=EIGHT + 5 * MINUTE,
+        pool="gpu",
+        kind="finding",
+        who="diagnosis",
+        what="cause-1: summary 1",
+        why="seen; heard; do 1!",
+        lease="evening-1",
+        nodes=2,
+        details={"cause": "cause-1", "layer": "gpu", "summary": "summary 1", "advice": "do 1!"},
+    )
+
+    assert entries(lease(), made, EIGHT) == [expected]
+    assert entries(lease(), {"findings": [row()]}, EIGHT) == [replace(expected, at=EIGHT)]
+
+
+def found(minutes: int, number: int = 1, one: str = "evening-1", **more: Any) -> Entry:
+    [made] = entries(lease(one), {"findings": [row(number)]}, EIGHT + minutes * MINUTE)
+    return replace(made, **more)
+
+
+def test_what_stands_is_what_the_last_diagnosis_found_until_all_is_well() -> None:
+    well = found(3, kind="announced", details={"notice": "open"})
+    degraded = replace(well, details={"notice": "degraded"})
+    other = replace(well, kind="scaled")
+    first, second = (found(2, number) for number in (1, 2))
+
+    assert standing([first, second], ["evening-1"]) == (first, second)
+    assert standing([second, found(1), first], ["evening-1"]) == (second, first)
+    assert standing([first, degraded, other], ["evening-1"]) == (first,)
+    assert standing([first, well], ["evening-1"]) == ()
+    assert standing([first, well, found(4)], ["evening-1"]) == (found(4),)
+    assert standing([found(5, one="other"), first], ["evening-1"]) == (first,)
+    assert standing([found(1, one="other"), first], ["evening-1"]) == (first,)
+    assert standing([first, replace(well, lease="other")], ["evening-1"]) == (first,)
+
+
+def test_a_receipt_keeps_each_cause_once_as_it_was_found_first() -> None:
+    trail = [
+        found(1),
+        found(2),
+        found(2, 2),
+        found(3, one="other"),
+        found(4, kind="scaled"),
+        found(5, details={}),
+    ]
+
+    assert of_receipt(trail, "evening-1") == [
+        {"at": "2026-11-20T20:01:00Z", "cause": "cause-1", "summary": "summary 1"},
+        {"at": "2026-11-20T20:02:00Z", "cause": "cause-2", "summary": "summary 2"},
+        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": "cause-1: summary 1"},
+    ]
+    assert findings_told.SAID == 3
+
+
+# --- work at stake -------------------------------------------------------------------------------
+
+FIVE = tuple(f"lab/pod-{number}" for number in range(5))
+
+
+@pytest.mark.parametrize(
+    ("stake", "said"),
+    [
+        (AtStake(), ""),
+        (AtStake((), FIVE, 1), ""),
+        (AtStake(("n1",)), ""),
+        (AtStake(("n1",), (), 1), "Of its nodes n1 goes; no work is on it."),
+        (AtStake(("n1",), FIVE), f"It ends the work of {', '.join(FIVE)}."),
+        (AtStake(("n1",), (*FIVE, "a")), f"It ends the work of {', '.join(FIVE)} and 1 more."),
+        (AtStake(("n1",), (*FIVE, "a", "b")), f"It ends the work of {', '.join(FIVE)} and 2 more."),
+        (AtStake(("n1",), FIVE, 1), f"Of its nodes n1 goes, and with it the work of {', '.join(FIVE)}."),
+    ],
+)
+def test_work_that_goes_is_named_up_to_five_pods(stake: AtStake, said: str) -> None:
+    assert stake.said() == said
+
+
+def test_what_is_at_stake_is_written_and_read_back() -> None:
+    made = AtStake(("n1",), FIVE, 2)
+
+    assert made.to_json() == {"nodes": ["n1"], "pods": [*FIVE], "staying": 2}
+    assert AtStake.from_json(made.to_json()) == made
+    assert AtStake.from_json({"nodes": "n1"}) == AtStake()
+    assert (made.partial, AtStake().partial) == (True, False)
+
+
+# --- a check that failed -------------------------------------------------------------------------
+
+A, B, C = (Node(name, f"i-{name}", used=name == "c") for name in "abc")
+
+
+def failed(*names: str, check: str = "smi") -> list[dict[str, object]]:
+    return [{"check": check, "node": name, "verdict": "failed", "reason": "no GPU"} for name in names]
+
+
+@pytest.mark.parametrize(
+    ("rows", "choice", "replaceable", "then", "reason", "nodes"),
+    [
+        ([], "replace", 1, Then.KEEP, "no check failed", ()),
+        (failed("a", check="ready"), "close", 1, Then.KEEP, "no check failed", ()),
+        ([{"check": "smi", "verdict": "not-proven"}], "close", 1, Then.KEEP, "no check failed", ()),
+        (failed("a"), "close", 1, Then.CLOSE,
+         "smi failed on a: no GPU; the lab closes a lease whose GPUs fail (checks.on_failure: close)", ()),
+        (failed("a"), "keep", 1, Then.KEEP,
+         "smi failed on a: no GPU; the lab keeps it open (checks.on_failure: keep)", ()),
+        (failed("a"), "replace", 0, Then.KEEP,
+         "smi failed on a: no GPU; nodes were replaced once already, so it is kept as it is", ()),
+        (failed("c"), "replace", 1, Then.KEEP,
+         "smi failed on c: no GPU; the GPUs of c are in use, so it is kept", ()),
+        (failed("a"), "replace", 1, Then.REPLACE, "smi failed on a: no GPU; a is replaced, once", (A,)),
+        (failed("b", "a", "c"), "replace", 2, Then.REPLACE,
+         "smi failed on b: no GPU; smi failed on a: no GPU; smi failed on c: no GPU; a and b are replaced, once",
+         (A, B)),
+        (failed("b", "a"), "replace", 1, Then.REPLACE,
+         "smi failed on b: no GPU; smi failed on a: no GPU; a is replaced, once", (A,)),
+    ],
+)  # fmt: skip
+def test_what_follows_is_the_labs_choice_and_names_its_reason(  # noqa: PLR0917
+    rows: list[dict[str, object]],
+    choice: OnFailure,
+    replaceable: int,
+    then: Then,
+    reason: str,
+    nodes: tuple[Node, ...],
+) -> None:
+    assert decide(rows, (A, B, C), choice, replaceable=replaceable) == Decision(then, reason, nodes)
+
+
+def test_without_a_number_of_nodes_none_is_replaced() -> None:
+    assert decide(failed("a"), (A,), "replace").then is Then.KEEP
+
+
+def test_a_decision_is_written_as_the_workflow_reads_it() -> None:
+    assert Decision(Then.REPLACE, "why", (A,)).to_json() == {
+        "then": "replace",
+        "because": "why",
+        "replace": [{"name": "a", "instance": "i-a"}],
+    }

@@ -1,0 +1,229 @@
+"""Adopting what exists: the lab file that is printed, and what stands in the way."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from cli.plan import adopt
+from lamplighter.adapters.aws.adoption import Adoption
+from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, obstacles
+from lamplighter.errors import BadInput
+from lamplighter.lab.reading import file as labfile
+
+CLUSTER = FoundCluster(
+    "Team_A", "eu-central-1", "1.34", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
+)
+GROUP = FoundGroup("gpus", "ACTIVE", ("g5.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 3, 0, {})
+TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
+NONE = Autoscalers(asked=True)
+
+
+def said(
+    cluster: FoundCluster = CLUSTER, group: FoundGroup = GROUP, autoscalers: Autoscalers = NONE
+) -> list[tuple[bool, str]]:
+    return [(found.blocks, found.text) for found in obstacles(cluster, group, autoscalers)]
+
+
+def test_a_group_that_is_ready_has_nothing_in_its_way() -> None:
+    assert said() == []
+
+
+@pytest.mark.parametrize(
+    ("cluster", "words"),
+    [
+        (replace(CLUSTER, authentication="CONFIG_MAP"), "has authentication mode CONFIG_MAP"),
+        (replace(CLUSTER, public_endpoint=False), "is private: the functions run outside its VPC"),
+        (replace(CLUSTER, public_cidrs=("203.0.113.0/24",)), "lets in 203.0.113.0/24 only"),
+    ],
+)
+def test_a_cluster_that_the_functions_cannot_enter_is_in_the_way(cluster: FoundCluster, words: str) -> None:
+    [(blocks, text)] = said(cluster)
+
+    assert blocks
+    assert words in text
+
+
+def test_an_authority_without_key_identifiers_is_no_obstacle_and_is_said() -> None:
+    [(blocks, text)] = said(replace(CLUSTER, names_its_key=False))
+
+    assert not blocks
+    assert text.startswith("the certificate authority of cluster Team_A has no key identifiers")
+    assert "; the functions accept it" in text
+
+
+def test_a_minimum_above_zero_is_in_the_way() -> None:
+    [(blocks, text)] = said(group=replace(GROUP, minimum=1))
+
+    assert blocks
+    assert text.startswith("node group gpus has minimum 1: it would never be at zero")
+
+
+def test_a_group_without_gpus_is_in_the_way() -> None:
+    [(blocks, text)] = said(
+        group=replace(GROUP, instance_types=("m5.large",), ami_type="AL2023_x86_64_STANDARD")
+    )
+
+    assert blocks
+    assert text.startswith(
+        "node group gpus may start m5.large, without an NVIDIA GPU: no lease on it could be proven"
+    )
+
+
+def test_a_group_that_may_start_nodes_without_gpus_beside_others_is_in_the_way() -> None:
+    found = said(group=replace(GROUP, instance_types=("g5.xlarge", "inf2.xlarge", "t3.large")))
+
+    [text] = [text for blocks, text in found if blocks]
+    assert text.startswith("node group gpus may start inf2.xlarge, t3.large, without an NVIDIA GPU")
+    assert text.endswith("name a node group whose instances have GPUs")
+
+
+@pytest.mark.parametrize(("kinds", "named"), [(("g99.huge",), "g99.huge"), ((), "its instances")])
+def test_instances_of_which_nobody_here_knows_whether_they_have_gpus_are_said(
+    kinds: tuple[str, ...], named: str
+) -> None:
+    [(blocks, text)] = said(group=replace(GROUP, instance_types=kinds))
+
+    assert not blocks
+    assert text.startswith(f"whether {named} of node group gpus have an NVIDIA GPU is not known here")
+
+
+@pytest.mark.parametrize(
+    ("ami_type", "notes"),
+    [
+        ("AL2023_x86_64_STANDARD", 1),
+        ("AL2_x86_64_GPU", 0),
+        ("BOTTLEROCKET_x86_64_NVIDIA", 0),
+        ("CUSTOM", 0),
+        ("", 0),
+    ],
+)
+def test_an_image_without_a_driver_is_said(ami_type: str, notes: int) -> None:
+    found = said(group=replace(GROUP, ami_type=ami_type))
+
+    assert [blocks for blocks, _ in found] == [False] * notes
+    assert all("has no NVIDIA driver" in text for _, text in found)
+
+
+def test_an_autoscaler_is_in_the_way() -> None:
+    running = Autoscalers(asked=True, found=("deployment kube-system/autoscaler",))
+
+    [(blocks, text)] = said(group=TAGGED, autoscalers=running)
+
+    assert blocks
+    assert text.startswith("deployment kube-system/autoscaler may open node group gpus without a lease")
+
+
+def test_an_autoscaler_that_does_not_find_the_group_is_no_obstacle_and_is_said() -> None:
+    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, found=("deployment kube-system/autoscaler",)))
+
+    assert not blocks
+    assert "runs, and node group gpus has not the tag by which it finds groups" in text
+
+
+def test_a_nodepool_of_karpenter_that_may_start_gpus_is_in_the_way() -> None:
+    [(blocks, text)] = said(autoscalers=Autoscalers(asked=True, nodepools=("Karpenter's NodePool default",)))
+
+    assert blocks
+    assert text.startswith("Karpenter's NodePool default may start GPU nodes that no lease justifies")
+
+
+def test_an_autoscaler_that_could_not_be_looked_for_is_said() -> None:
+    [(blocks, text)] = said(group=TAGGED, autoscalers=Autoscalers(asked=False, why_not="no answer"))
+
+    assert not blocks
+    assert "it has an autoscaler's tag: no answer" in text
+
+
+def test_running_nodes_are_no_obstacle_and_are_said() -> None:
+    [(blocks, text)] = said(group=replace(GROUP, desired=2))
+
+    assert not blocks
+    assert text.startswith("2 nodes are ordered in gpus now: they are left alone")
+
+
+def written(folder: Path, group: FoundGroup) -> Path:
+    file = folder / "lab.yaml"
+    file.write_text("\n".join(adopt.lab_file(CLUSTER, group)), "utf-8")
+    return file
+
+
+def test_what_is_printed_is_a_lab_file(tmp_path: Path) -> None:
+    file = written(tmp_path, GROUP)
+
+    lab = labfile.load(file)
+
+    assert (lab.name, lab.region, lab.cluster_name) == ("team-a", "eu-central-1", "Team_A")
+    assert lab.nodegroup_name("gpu") == "gpus"
+    assert (lab.pools["gpu"].max_nodes, lab.mode("gpu")) == (3, "watch")
+
+
+def test_an_old_group_is_named_and_a_new_one_is_not(tmp_path: Path) -> None:
+    """The name of a new one follows from the node group's, and changes when that is made anew."""
+    old, new = "eks-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f", "eks-gpus-6eb9e8a0-1f2b-4c5d-8e9f-0a1b2c3d4e5f"
+
+    named = labfile.load(written(tmp_path, replace(GROUP, group=old)))
+    assert named.pools["gpu"].auto_scaling_group == old
+    assert (named.reaches("gpu", old), named.reaches("gpu", new)) == (True, False)
+
+    by_prefix = labfile.load(written(tmp_path, replace(GROUP, group=new)))
+    assert by_prefix.pools["gpu"].auto_scaling_group is None
+    assert (by_prefix.reaches("gpu", old), by_prefix.reaches("gpu", new)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name"), [("Prod", "prod"), ("1st.cluster", "lab-1st-cluster"), ("-x-", "x")]
+)
+def test_the_lab_is_named_after_the_cluster(cluster: str, name: str) -> None:
+    assert adopt.lab_name(cluster) == name
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setenv("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
+    with mock_aws():
+        eks, role = boto3.client("eks"), "arn:aws:iam::123456789012:role/any"
+        eks.create_cluster(
+            name="team", version="1.34", roleArn=role, resourcesVpcConfig={"subnetIds": ["subnet-1"]}
+        )
+        eks.create_nodegroup(
+            clusterName="team",
+            nodegroupName="gpus",
+            scalingConfig={"minSize": 1, "maxSize": 3, "desiredSize": 2},
+            instanceTypes=["g5.2xlarge"],
+            subnets=["subnet-1"],
+            nodeRole=role,
+        )
+        yield "team"
+
+
+def test_a_cluster_is_read_as_eks_tells_it(cluster: str) -> None:
+    found, group = Adoption().cluster(cluster), Adoption().group(cluster, "gpus")
+
+    assert (found.name, found.version, found.region) == ("team", "1.34", "eu-central-1")
+    assert (group.minimum, group.maximum, group.desired) == (1, 3, 2)
+    assert group.instance_types == ("g5.2xlarge",)
+    seen = boto3.client("eks").describe_nodegroup(clusterName=cluster, nodegroupName="gpus")["nodegroup"]
+    assert [group.group] == [behind["name"] for behind in seen["resources"]["autoScalingGroups"]]
+
+
+def test_a_wrong_name_is_answered_with_the_right_ones(cluster: str) -> None:
+    with pytest.raises(BadInput, match="there is no cluster 'taem' in eu-central-1; there: team"):
+        Adoption().cluster("taem")
+    with pytest.raises(BadInput, match="has no managed node group 'gpu'; it has: gpus"):
+        Adoption().group(cluster, "gpu")
+
+
+def test_no_region_is_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+
+    with pytest.raises(BadInput, match="no AWS region is set"):
+        Adoption()

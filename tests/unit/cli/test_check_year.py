@@ -1,0 +1,79 @@
+"""What `check` says of the year ahead: how often windows open, and which are refused for money or room."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cli.plan.check_year import lines
+from lamplighter.lab.reading.file import load
+from tests.unit.calendar.courses.test_calendar import calendar
+
+NOW = datetime(2026, 11, 20, 20, 17, tzinfo=UTC)
+
+
+def said(folder: Path, text: str) -> list[str]:
+    (folder / "lab.yaml").write_text(f"name: x\ntime_zone: UTC\n{text}")
+    path = str(folder / "lab.yaml")
+    return list(lines(load(path), path, NOW))
+
+
+def test_a_lab_without_windows_has_no_year_ahead(tmp_path: Path) -> None:
+    assert said(tmp_path, "") == []
+
+
+def test_a_calendar_with_room_and_money_is_told_in_one_line(tmp_path: Path) -> None:
+    text = "windows:\n- {name: a, days: mon, start: 20:00, end: 21:00}\n"
+    assert said(tmp_path, text) == ["  the year from 2026-11-20: 52 openings, none of them refused"]
+
+
+def test_what_is_refused_for_money_is_said_by_month_with_the_first_reason(tmp_path: Path) -> None:
+    text = (
+        "guard: {budget: {amount: 10}}\npools: {gpu: {price_per_hour: 1}}\n"
+        "windows:\n- {name: a, dates: [2026-12-01, 2026-12-02, 2026-12-03, 2026-12-09], start: 20:00, end: 22:00}\n"
+    )
+    assert said(tmp_path, text) == [
+        "  the year from 2026-11-20: 4 openings, 2 of them refused",
+        ("note: window a will not open in 2026-12 on 3 and 9: it would cost 4.0000 USD, "
+        "but of the 10.0000 USD for the month 2026-12 only 2.0000 USD are left"),
+    ]  # fmt: skip
+
+
+def test_what_is_refused_for_room_is_said_too(tmp_path: Path) -> None:
+    text = "windows:\n" + "".join(
+        f"- {{name: {name}, dates: 2026-12-01, start: 20:00, end: 22:00}}\n" for name in "ab"
+    )
+    assert said(tmp_path, text)[1:] == [
+        (
+            "note: window b will not open on 2026-12-01: it asks for 2 nodes, but 2 of the 2 of pool gpu are taken "
+            "as it opens"
+        )
+    ]
+
+
+def test_events_that_can_be_no_window_and_calendars_without_any_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "course.ics").write_bytes(
+        calendar("DTSTART;VALUE=DATE:20261201", "DTSTART:20260101T100000Z|DURATION:PT1H")
+    )
+    assert said(tmp_path, "windows:\n- {name: a, calendar: course.ics}\n") == [
+        "  the year from 2026-11-20: 0 openings, none of them refused",
+        'note: course.ics: "Class 0" lasts all day; only events with times open a pool',
+        "note: window a opens on no date of this year: its calendar names none",
+    ]
+
+
+def test_what_is_left_to_aws_cannot_be_judged(tmp_path: Path) -> None:
+    text = (
+        "cluster: {existing: c}\npools: {gpu: {existing: g}}\n"
+        "windows:\n- {name: a, days: mon, start: 20:00, end: 21:00}\n"
+    )
+    assert said(tmp_path, text) == [
+        "note: what will be refused is not told: max_nodes or price_per_hour is left to AWS, state both"
+    ]
+
+
+def test_an_address_that_cannot_be_read_is_a_note_and_no_problem(tmp_path: Path) -> None:
+    text = "windows:\n- {name: a, calendar: 'https://127.0.0.1/a.ics'}\n"
+    assert said(tmp_path, text) == [
+        "  the year from 2026-11-20: 0 openings, none of them refused",
+        ("note: the calendar of window a: what stands at 127.0.0.1 leads inside: 127.0.0.1 is 127.0.0.1, "
+        "and only public addresses are read; its events are left out here"),
+    ]  # fmt: skip

@@ -1,0 +1,275 @@
+"""The doctor's limits of the cluster, day by day, and its lines in full where two facts meet."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.adapters.calendars.course import CourseCalendar
+from lamplighter.adapters.calendars.text import read
+from lamplighter.data import lifecycle
+from lamplighter.domain.doctor import account, cluster, house
+from lamplighter.domain.doctor.facts import Facts, Group, Inside
+from lamplighter.domain.doctor.line import Judgement, Outcome, Unread, unknown, unwell, well
+from lamplighter.domain.pool.adoption import Autoscalers
+from tests.unit.calendar.courses.test_calendar import calendar
+from tests.unit.doctor.cases import (
+    AUTOSCALER,
+    BEFORE,
+    CLUSTER,
+    FACTS,
+    GROUP,
+    KARPENTER,
+    NOW,
+    REFUSED,
+    SILENT,
+    group,
+    lab,
+)
+
+OK, NOT_OK, NOT_KNOWN = Outcome.OK, Outcome.NOT_OK, Outcome.NOT_KNOWN
+
+ADOPTS: dict[str, Any] = {
+    "cluster": {"existing": "theirs"},
+    "pools": {"gpu": {"existing": "gpus", "instance_type": "g5.xlarge"}},
+}
+
+
+def on(day: date) -> datetime:
+    return datetime.combine(day, datetime.min.time(), UTC)
+
+
+@pytest.mark.parametrize(
+    ("days", "outcome", "said"),
+    [
+        (-91, OK, "standard support of Kubernetes 1.34 ends on {}; then the cluster costs {}"),
+        (-90, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
+        (0, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
+        (1, NOT_OK, "standard support of Kubernetes 1.34 ended on {}: since then the cluster costs {}"),
+    ],
+)
+def test_the_end_of_standard_support_is_said_90_days_before(days: int, outcome: Outcome, said: str) -> None:
+    support = lifecycle.kubernetes("1.34")
+    assert support is not None
+    facts = replace(FACTS, cluster=replace(CLUSTER, version="1.34"))
+
+    (found,) = cluster.kubernetes_version(facts, lab(), on(support.standard + timedelta(days=days)))
+
+    price = "0.50 USD an hour more, about 365 USD a month"
+    assert (found.outcome, found.said) == (outcome, said.format(support.standard, price))
+    advice = "upgrade to Kubernetes 1.35, one version at a time; see that the GPU Operator supports it"
+    assert found.advice == ("" if outcome is OK else advice)
+
+
+@pytest.mark.parametrize(("days", "over"), [(0, False), (1, True)])
+def test_the_last_day_of_extended_support_is_supported(days: int, *, over: bool) -> None:
+    support = lifecycle.kubernetes("1.34")
+    assert support is not None
+    facts = replace(FACTS, cluster=replace(CLUSTER, version="1.34"))
+    bare = lab(gpu_operator={"enabled": False})
+
+    (found,) = cluster.kubernetes_version(facts, bare, on(support.extended + timedelta(days=days)))
+
+    assert (found.said == f"EKS no longer supports Kubernetes 1.34, since {support.extended}") is over
+    assert found.advice.endswith("see what your GPU stack supports")
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (10, ", which other functions of the account share; new accounts have 10"),
+        (999, ", which other functions of the account share; new accounts have 10"),
+        (1000, ""),
+    ],
+)
+def test_a_new_accounts_concurrency_is_enough_and_is_said(held: float, said: str) -> None:
+    (found,) = account.concurrency(replace(FACTS, concurrency=held), lab(), NOW)
+    assert found == well(f"Lambda runs {held} functions at once in this account and ap-northeast-2{said}")
+
+
+def test_a_version_that_is_not_in_the_table_says_how_to_ask() -> None:
+    facts = replace(FACTS, cluster=replace(CLUSTER, version="1.99"))
+    (found,) = cluster.kubernetes_version(facts, lab(), NOW)
+    assert found == unknown(
+        f"until when EKS supports Kubernetes 1.99 is not in the table shipped with us, of {lifecycle.known_on()}",
+        "aws eks describe-cluster-versions --cluster-versions 1.99",
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "outcome", "said"),
+    [
+        (-181, OK, "Lambda supports python3.13, the functions' runtime, until {}"),
+        (-180, NOT_OK, "Lambda deprecates python3.13, the functions' runtime, on {}"),
+        (0, NOT_OK, "Lambda deprecates python3.13, the functions' runtime, on {}"),
+        (1, NOT_OK, "Lambda deprecated python3.13, the functions' runtime, on {}"),
+    ],
+)
+def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: Outcome, said: str) -> None:
+    ends = lifecycle.runtime("python3.13")
+    assert ends is not None
+    (found,) = house.runtime(FACTS, lab(), on(ends + timedelta(days=days)))
+    assert (found.outcome, found.said) == (outcome, said.format(ends))
+
+
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        ("2028-01-05", "the last planned window, once, ends on 2028-01-05"),
+        ("2028-01-06", "the last planned window, once, ends on 2028-01-06"),
+        ("2034-07-01", "the last planned window, once, ends on 2034-07-01"),
+        ("9998-12-30", "the lab's windows go on for years"),
+        ("2026-11-01", "the last planned window is over"),
+    ],
+)
+def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str) -> None:
+    days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    once = {"name": "once", "days": days, "start": "20:00", "end": "23:00", "from": day, "until": day}
+    (found,) = house.last_window(FACTS, lab(windows=[once]), NOW)
+    assert found.said == said
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("DTSTART:20280601T100000Z|DURATION:PT1H", "the last planned window, course, ends on 2028-06-01"),
+        ("DTSTART:20280601T100000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY", "the lab's windows go on for years"),
+        ("DTSTART:20260601T100000Z|DURATION:PT1H", "the last planned window is over"),
+    ],
+)
+def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: str, said: str) -> None:
+    course = CourseCalendar(read(calendar(event)).text)
+    follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])
+    (found,) = house.last_window(replace(FACTS, courses={"course": course}), follows, NOW)
+    assert found.said == said
+
+
+@pytest.mark.parametrize(
+    ("facts", "more", "found"),
+    [
+        (FACTS, {}, well("cluster lab is there, Kubernetes 1.35")),
+        (
+            replace(FACTS, cluster=replace(CLUSTER, status="UPDATING")),
+            {},
+            well("cluster lab is there, Kubernetes 1.35"),
+        ),
+        (
+            replace(FACTS, cluster=replace(CLUSTER, status="CREATING")),
+            {},
+            unwell("cluster lab is CREATING", "see its health in the EKS console"),
+        ),
+        (BEFORE, {}, well("cluster lab is made by the deploy")),
+        (
+            replace(BEFORE, deployed=True),
+            {},
+            unwell(
+                "there is no cluster lab in ap-northeast-2",
+                "aws eks list-clusters --region ap-northeast-2 names those that are; see region and account",
+            ),
+        ),
+        (
+            BEFORE,
+            ADOPTS,
+            unwell(
+                "there is no cluster theirs in ap-northeast-2",
+                "aws eks list-clusters --region ap-northeast-2 names those that are; see region and account",
+            ),
+        ),
+        (replace(FACTS, cluster=REFUSED), {}, unknown(REFUSED)),
+    ],
+)
+def test_a_cluster_is_there_or_is_to_be_made(facts: Facts, more: dict[str, Any], found: Judgement) -> None:
+    assert list(cluster.cluster(facts, lab(**more), NOW)) == [found]
+
+
+@pytest.mark.parametrize("judge", [cluster.authentication, cluster.endpoint, cluster.autoscalers])
+def test_where_there_is_no_cluster_nothing_is_said_of_it_unless_there_should_be_one(judge: Any) -> None:
+    made = well("cluster lab is made by the deploy, as it should be")
+
+    assert list(judge(BEFORE, lab(), NOW)) == [made]
+    missing = unknown("there is no cluster lab in ap-northeast-2")
+    assert list(judge(replace(BEFORE, deployed=True), lab(), NOW)) == [missing]
+    assert list(judge(BEFORE, lab(**ADOPTS), NOW)) == [
+        unknown("there is no cluster theirs in ap-northeast-2")
+    ]
+
+
+def test_an_endpoint_answers_unless_it_was_asked_and_did_not() -> None:
+    answers = well("the Kubernetes API of cluster lab answers, and lets in functions by IAM")
+
+    assert list(cluster.endpoint(FACTS, lab(), NOW)) == [answers]
+    assert list(cluster.endpoint(replace(FACTS, inside=None), lab(), NOW)) == [answers]
+    assert list(cluster.endpoint(replace(FACTS, inside=REFUSED), lab(), NOW)) == [unknown(REFUSED)]
+    (silent,) = cluster.endpoint(replace(FACTS, inside=Inside(SILENT)), lab(), NOW)
+    assert silent == unwell(
+        "the Kubernetes API of cluster lab does not answer: no answer",
+        "see that nothing between here and it is in the way, and the cluster's health in the EKS console",
+    )
+
+
+def test_autoscalers_are_judged_by_the_groups_that_they_could_open() -> None:
+    def judged(**changes: Any) -> list[Judgement]:
+        return list(cluster.autoscalers(replace(FACTS, **changes), lab(), NOW))
+
+    both = replace(AUTOSCALER, nodepools=KARPENTER.nodepools)
+    unread = {"gpu": REFUSED}
+    assert judged() == [well("no autoscaler of cluster lab can fight over the pools")]
+    assert judged(inside=None) == [unknown("cluster lab was not asked")]
+    assert judged(inside=REFUSED) == [unknown(REFUSED)]
+    assert judged(inside=Inside(Autoscalers(asked=False, why_not="403"))) == [
+        unknown("403", "kubectl get deployments -A | grep -e autoscaler -e karpenter")
+    ]
+    assert judged(inside=Inside(both), groups=unread) == [unknown(REFUSED)]
+    assert judged(inside=Inside(both), groups={**unread, "big": Unread("403")}) == [unknown(REFUSED)]
+    assert judged(groups=unread) == [well("no autoscaler of cluster lab can fight over the pools")]
+    assert [one.outcome for one in judged(inside=Inside(both))] == [NOT_OK, NOT_OK]
+    assert [one.outcome for one in judged(inside=Inside(AUTOSCALER), groups=group(group_tags={}))] == [OK]
+    two = {name: Group(GROUP, ()) for name in ("gpu", "big")}
+    assert len(judged(inside=Inside(KARPENTER), groups=two)) == 1
+
+
+@pytest.mark.parametrize(
+    ("inside", "more", "found"),
+    [
+        (
+            Inside(Autoscalers(asked=True), "v26.3.1"),
+            {},
+            "GPU Operator v26.3.1 supports Kubernetes",
+        ),
+        (Inside(Autoscalers(asked=False), "v26.3.1"), {}, "GPU Operator v26.3.1 supports Kubernetes"),
+        (
+            Inside(Autoscalers(asked=True)),
+            {"gpu_operator": {"enabled": False}},
+            "the lab has no GPU Operator",
+        ),
+        (Inside(Autoscalers(asked=True)), {}, "no GPU Operator runs in cluster lab"),
+        (None, {"gpu_operator": {"enabled": False}}, "the lab has no GPU Operator"),
+        (
+            Inside(Autoscalers(asked=False)),
+            {"gpu_operator": {"enabled": False}},
+            "the lab has no GPU Operator",
+        ),
+        (
+            Inside(Autoscalers(asked=True), "v99.1.0"),
+            {},
+            "which Kubernetes GPU Operator v99.1.0 supports is not",
+        ),
+        (None, ADOPTS, "cluster was not asked"),
+        (Unread("403"), ADOPTS, "403"),
+        (Inside(Autoscalers(asked=False, why_not="no answer")), ADOPTS, "no answer"),
+    ],
+)
+def test_the_operator_that_runs_counts_before_the_one_that_the_lab_names(
+    inside: Inside | Unread | None, more: dict[str, Any], found: str
+) -> None:
+    (line,) = cluster.operator(replace(FACTS, inside=inside), lab(**more), NOW)
+    assert line.said.startswith(found)
+
+
+def test_an_operator_that_is_to_be_installed_is_the_lab_s() -> None:
+    wanted = lab().gpu_operator.version
+    (line,) = cluster.operator(BEFORE, lab(), NOW)
+    assert (line.outcome, line.said.startswith(f"GPU Operator {wanted} supports Kubernetes")) == (OK, True)
+    missing = unknown("there is no cluster theirs in ap-northeast-2")
+    assert list(cluster.operator(BEFORE, lab(**ADOPTS), NOW)) == [missing]

@@ -1,0 +1,142 @@
+"""Who may run an experiment when: whole answers, and both sides of each of its times."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.experiments.admission import Answer, Ground, affected, busy, decide, ground, run_id
+from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED
+from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.lab.model import Lab
+from tests.unit.experiments.test_experiments import MINUTE, NOW, lease, order, running
+from tests.unit.experiments.test_experiments import ground as here
+
+SECOND = timedelta(seconds=1)
+NO_CHANGE = "driver-image-too-new"
+
+
+def refused(command: Any, where: Ground) -> str:
+    answer = decide(command, where, NOW)
+    assert (answer.outcome, answer.run) == ("refused", None)
+    return answer.reason
+
+
+# --- what is granted and refused -----------------------------------------------------------------
+
+
+def test_what_is_granted_is_this_run() -> None:
+    other = lease("alice", name="cli-2", pool="big")
+
+    assert decide(
+        order(because="the course"), here(lease(), other), NOW + timedelta(microseconds=5)
+    ) == Answer(
+        "granted",
+        "nccl-blocked runs on pool gpu until 20:12 UTC on 2026-11-20 at the latest, inside alice's lease",
+        ExperimentRun(
+            id=run_id(order()),
+            name="nccl-blocked",
+            pool="gpu",
+            lease="cli-1",
+            by="alice",
+            begun=NOW + timedelta(microseconds=5),
+            ends=NOW + NCCL_BLOCKED.lasts,
+            closes=NOW + 60 * MINUTE,
+            because="the course",
+            affected=("cli-2",),
+        ),
+    )
+
+
+def test_an_experiment_begins_until_its_length_and_the_margin_are_left_of_the_lease() -> None:
+    needs = NCCL_BLOCKED.lasts + 10 * MINUTE
+    just = replace(lease(), closes=NOW + needs)
+
+    assert decide(order(), here(just), NOW).outcome == "granted"
+    for short, more in ((SECOND, "1m"), (MINUTE, "1m"), (MINUTE + SECOND, "2m")):
+        assert refused(order(), here(replace(just, closes=just.closes - short))).endswith(
+            f"lamplighter extend gpu {more}"
+        )
+
+
+def test_a_lease_that_is_too_short_is_told_with_all_that_is_needed() -> None:
+    assert refused(order(), here(lease(minutes=21))) == (
+        "nccl-blocked takes 12m, everything must be as before 10m ahead of the lease's end, and alice's lease ends "
+        "at 20:21 UTC on 2026-11-20: lamplighter extend gpu 1m"
+    )
+
+
+def test_only_nodes_that_are_there_count() -> None:
+    three = replace(lease(), nodes=3)
+
+    assert decide(order(), here(replace(three, missing=1)), NOW).outcome == "granted"
+    assert refused(order(), here(replace(three, missing=3))) == (
+        "nccl-blocked needs 2 nodes, and alice's lease has 0: lamplighter open gpu 2 --add"
+    )
+
+
+@pytest.mark.parametrize("word", [None, "x" * 90])
+def test_an_experiment_that_there_is_not_is_named_in_eighty_letters(word: str | None) -> None:
+    assert refused(replace(order(), experiment=word), here(lease())) == (
+        f"'{(word or '')[:80]}' is no experiment, there are {', '.join(CATALOGUE)}"
+    )
+
+
+def test_of_several_leases_ones_own_is_meant_and_else_one_is_to_be_named() -> None:
+    mine, other, more = lease(), lease("bob", name="cli-2"), lease("bob", name="cli-3")
+    both = here(mine, other, more)
+    for_lab = order(by="boss", for_lab=True)
+
+    assert decide(order(NO_CHANGE), both, NOW).outcome == "granted"
+    assert refused(for_lab, both) == (
+        "pool gpu has several leases, say inside which one it runs: --lease cli-1 or --lease cli-2 or --lease cli-3"
+    )
+    named = decide(replace(for_lab, lease="cli-2"), both, NOW).run
+    assert named is not None
+    assert named.lease == "cli-2"
+    assert refused(order(lease="gone"), both) == (
+        "an experiment runs only inside a lease, and the lease gone is not in force: lamplighter open gpu 2 for 1h"
+    )
+
+
+def test_who_feels_it_is_named_with_the_last_end_and_what_was_only_planned_feels_nothing() -> None:
+    others = [lease("bob", 30, "b", "big"), lease("eve", 90, "e", "big"), lease("alice", 99, "a", "big")]
+
+    assert refused(order(), here(lease(), *others)) == (
+        "nccl-blocked is felt in all of the cluster, and bob's lease and eve's lease would feel it too: ask who runs "
+        "the lab, or wait until 21:30 UTC on 2026-11-20"
+    )
+    planned = replace(others[0], state=LeaseState.PLANNED)
+    assert affected(NCCL_BLOCKED, lease(), here(lease(), planned), NOW) == []
+    over = replace(others[0], opens=NOW + NCCL_BLOCKED.lasts, closes=NOW + 90 * MINUTE)
+    sooner = replace(over, opens=over.opens - SECOND)
+    assert affected(NCCL_BLOCKED, lease(), here(lease(), over), NOW) == []
+    assert affected(NCCL_BLOCKED, lease(), here(lease(), sooner), NOW) == [sooner]
+
+
+def test_one_experiment_at_a_time_and_ten_minutes_for_its_proof() -> None:
+    run = running()
+    restored = run.moved_to(Phase.RESTORED, restored=NOW)
+
+    assert busy([run.moved_to(Phase.PROVEN, restored=NOW), run], NOW) == (
+        "nccl-blocked is running on pool gpu until 20:12 UTC on 2026-11-20 at the latest, and a cluster has one "
+        "experiment at a time; ask again then, or end it: lamplighter experiment restore nccl-blocked"
+    )
+    assert busy([restored], NOW + 10 * MINUTE - SECOND) == (
+        "nccl-blocked on pool gpu is undone and its checks still run; ask again in a few minutes"
+    )
+    assert busy([restored], NOW + 10 * MINUTE) is None
+    assert busy([replace(restored, restored=None)], NOW) is None
+
+
+def test_what_a_lab_has_of_a_pool_is_the_ground_of_its_experiments() -> None:
+    lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "g4dn.xlarge"}}})
+
+    known = ground(lab, "gpu", {"gpu": [lease()]}, ())
+    assert known == Ground(
+        "lab", True, lab.gpu_stack("gpu"), tuple(map(str, lab.pools["gpu"].taints)), {"gpu": [lease()]}
+    )
+    assert known.taints
+    assert ground(lab, "big", {}, ()) == Ground("lab", True, "operator", (), {})

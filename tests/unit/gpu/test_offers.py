@@ -1,0 +1,209 @@
+"""What is said and kept of GPU settings: the notice, the trail, the receipt, and seats in `status`."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from pydantic import JsonValue
+
+from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.guard import overrides as guard_loans
+from lamplighter.domain.audit.trail import of_opening as trail_of_opening
+from lamplighter.domain.gpu import offer as gpu_offer
+from lamplighter.domain.gpu.operator import Operator, standing
+from lamplighter.domain.gpu.overrides import Before, FieldBefore, Loan, Owner
+from lamplighter.domain.gpu.sharing import offer
+from lamplighter.domain.notices.opening import of_opening
+from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.lab.model import Lab
+from tests.unit.cli.shown.test_status import pool_at
+from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
+
+SHARED = Lab.model_validate({"name": LAB, "gpu": {"share": 4}})
+BEFORE = Before(
+    (FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False, owner=Owner("helm", "Apply")),)
+)
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
+    with lab_on_moto(monkeypatch, tmp_path) as made:
+        made.capacity.ledger.put_document(SHARED.to_json(), EIGHT)
+        yield made
+
+
+def applied(**more: object) -> dict[str, object]:
+    shall = offer(SHARED, "gpu", None)
+    kept = {"nodes": {"a": {"nvidia.com/device-plugin.config": None}}, "cluster_policy": {}}
+    return {"state": "as-lab", "reason": "", "offer": shall.to_json(), "before": kept, "during": kept, **more}
+
+
+AWAITED: dict[str, object] = {"nodes": [{"name": "a", "gpus": 4, "ready": True}], "not_ready": []}
+
+
+def opening(lab: LabOnMoto, **more: object):
+    lease = lab.lease(nodes=1)
+    results: dict[str, dict[str, object]] = {
+        "Admit": {"outcome": "granted", "lease": lease.to_json()},
+        "AwaitNodes": {"wanted": 1, "instances": []},
+        "ApplyGpuSettings": applied(**more),
+        "AwaitGpus": AWAITED,
+        "Validate": {"verdict": "passed", "verdicts": []},
+    }
+    return lease, results, of_opening("gpu", lease, results, ZoneInfo("UTC"))
+
+
+def test_the_notice_says_how_many_may_work_at_once(lab: LabOnMoto) -> None:
+    _, _, said = opening(lab)
+    assert said.kind == "open"
+    assert said.text.endswith("It has 4 seats: each GPU is shared by 4 (time-slicing).")
+
+
+def test_what_is_not_as_asked_is_said_and_written_down(lab: LabOnMoto) -> None:
+    lease, results, said = opening(lab, state="owned-elsewhere", reason="dcgm.enabled belongs to argocd")
+    assert said.kind == "degraded"
+    assert "Dcgm.enabled belongs to argocd." in said.text
+    first = trail_of_opening(lease, results, EIGHT)[0]
+    assert (first.kind, first.what, first.why) == (
+        "settings-applied",
+        "the GPU settings are not as asked",
+        "dcgm.enabled belongs to argocd",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given_back", "after"),
+    [
+        ({"state": "given-back", "after": {"dcgm.enabled": False}}, {"dcgm.enabled": False}),
+        ({"state": "nothing-borrowed"}, {"dcgm.enabled": False}),
+        ({"state": "kept", "holders": ["b"]}, {"dcgm.enabled": True}),
+        # The step failed: it is as it was changed, and the guard is at it.
+        ({}, {"dcgm.enabled": True}),
+        ({"state": "gone"}, None),
+    ],
+)
+def test_the_receipt_has_the_settings_before_during_and_after(
+    given_back: dict[str, object], after: object
+) -> None:
+    before = {"cluster_policy": {"dcgm.enabled": False}}
+    during = {"cluster_policy": {"dcgm.enabled": True}}
+    kept = gpu_offer.kept(applied(state="as-window", before=before, during=during), AWAITED)
+    found = gpu_offer.in_receipt(kept, given_back)
+    assert found is not None
+    assert (found["before"], found["during"], found["after"]) == (before, during, {"cluster_policy": after})
+    assert (found["asked"], found["seats"]) == ("shared by 4 (time-slicing)", 4)
+    assert gpu_offer.in_receipt({}, given_back) is None
+
+
+def test_status_counts_seats_expected_at_first_then_as_the_nodes_showed_them(lab: LabOnMoto) -> None:
+    lease = lab.lease(nodes=2)
+    view = pool_at(1)
+    assert str(view.seats) == "expected 8 (shared by 4 (time-slicing))"
+    both = {"nodes": [{"gpus": 4}, {"gpus": 4}]}
+    lab.capacity.ledger.keep_settings(lease, gpu_offer.kept(applied(), both))
+    view = pool_at(1)
+    assert str(view.seats) == "8 (shared by 4 (time-slicing))"
+    assert view.seats is not None
+    assert view.seats.to_json() == {
+        "count": 8,
+        "per_gpu": 4,
+        "replicas": 4,
+        "strategy": "time-slicing",
+        "slices": 1,
+        "seen": True,
+    }
+
+
+def loan(lab: LabOnMoto, lease: str) -> Loan:
+    fields: dict[str, JsonValue] = {"spec": {"dcgm": {"enabled": True}}}
+    made = Loan("cluster-policy", "/policy", fields, BEFORE, {lease: "gpu"}, lab.capacity.now())
+    return lab.capacity.ledger.keep_loan(made)
+
+
+def test_a_loan_is_kept_once_joined_and_ended(lab: LabOnMoto) -> None:
+    ledger = lab.capacity.ledger
+    first = loan(lab, "a")
+    assert loan(lab, "b") == first == ledger.loan("cluster-policy")
+    both = first.held_by("b", "gpu")
+    ledger.change_holders(first, both)
+    with pytest.raises(Conflict):
+        ledger.end_loan(first, EIGHT)
+    ledger.end_loan(both, EIGHT)
+    (ended,) = ledger.loans()
+    assert ended == replace(both, ended=EIGHT)
+    assert loan(lab, "c").holders == {"c": "gpu"}
+
+
+def test_the_guard_gives_back_what_no_running_lease_holds(lab: LabOnMoto) -> None:
+    watch, started = lab.watch, list[str]()
+    watch.give_back = started.append
+    running = lab.lease(nodes=1)
+    loan(lab, running.id)
+    leases = {"gpu": [running]}
+
+    assert guard_loans.give_back_forgotten(watch, leases) == []
+    long_over = replace(running, closes=lab.capacity.now() - timedelta(minutes=20))
+    (found,) = guard_loans.give_back_forgotten(watch, {"gpu": [long_over]})
+    assert started == ["gpu"]
+    trail = lab.capacity.ledger.audit("gpu", lab.capacity.now() - timedelta(minutes=1))
+    assert trail[-1].what == "gives back GPU settings that outlived their lease"
+    # Of a pool that could not be read nobody knows.
+    assert guard_loans.give_back_forgotten(watch, {}) == []
+    # Given back, it is looked after until nothing can land any more.
+    lab.capacity.ledger.end_loan(found, lab.capacity.now())
+    assert len(guard_loans.give_back_forgotten(watch, {"gpu": [long_over]})) == 1
+    lab.capacity.ledger.end_loan(found, lab.capacity.now() - timedelta(minutes=30))
+    assert guard_loans.give_back_forgotten(watch, {"gpu": [long_over]}) == []
+
+
+def pod(name: str, generation: str, *, ready: bool = True, waiting: str = "") -> PodFacts:
+    labels = {"app": "gpu-operator", "pod-template-hash": generation}
+    return PodFacts("gpu-operator", name, "n", "Running", EIGHT, ready=ready, labels=labels, waiting=waiting)
+
+
+@pytest.mark.parametrize(
+    ("policy", "pods", "operator", "said"),
+    [
+        ({"metadata": {}}, [pod("a", "1")], Operator.WORKS, ""),
+        ({}, [], Operator.ABSENT, "is not installed"),
+        ({}, [pod("a", "1")], Operator.UPGRADING, "its pod is there, its ClusterPolicy is not"),
+        (
+            {"metadata": {"deletionTimestamp": "x"}},
+            [pod("a", "1")],
+            Operator.UPGRADING,
+            "is being taken away",
+        ),
+        ({"metadata": {}}, [pod("a", "1"), pod("b", "2")], Operator.UPGRADING, "two generations of its pod"),
+        ({"metadata": {}}, [], Operator.STOPPED, "is switched off"),
+        (
+            {"metadata": {}},
+            [pod("a", "1", ready=False, waiting="CrashLoopBackOff")],
+            Operator.STOPPED,
+            "does not run (CrashLoopBackOff)",
+        ),
+    ],
+)
+def test_how_the_operator_is_shows_in_its_policy_and_its_pods(
+    policy: dict[str, object], pods: list[PodFacts], operator: Operator, said: str
+) -> None:
+    found = standing(policy, pods)
+    assert found.operator is operator
+    assert said in found.reason
+
+
+def test_of_the_operator_s_pods_those_that_are_finished_do_not_count_and_the_first_that_waits_is_told() -> (
+    None
+):
+    policy: dict[str, object] = {"metadata": {}}
+    finished = replace(pod("old", "1"), phase="Succeeded")
+    pending, running = (replace(pod(name, "2", ready=False), phase=name) for name in ("Pending", "Running"))
+
+    assert standing(policy, [finished, pod("new", "2")]).operator is Operator.WORKS
+    assert standing(policy, [finished]).reason.startswith("the GPU Operator is switched off")
+    assert "does not run (Pending)" in standing(policy, [pending, running]).reason
+    assert "does not run (Running)" in standing(policy, [running, pending]).reason
+    waiting = replace(running, waiting="ImagePullBackOff")
+    assert "does not run (ImagePullBackOff)" in standing(policy, [pending, waiting]).reason

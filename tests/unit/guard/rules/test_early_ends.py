@@ -1,0 +1,261 @@
+"""What ends a lease early: at which second its people are told, what they are told, and when it is closed."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.budget import reached
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.leases import idle, too_long
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.overdraft import Overdraft
+from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
+
+SECOND = timedelta(seconds=1)
+HOUR = 60 * MINUTE
+
+
+def told(rule: Rule, at: datetime, action: Action = Action.WARN, name: str | None = "evening") -> Said:
+    return Said(rule, action, name, at)
+
+
+# --- too long ------------------------------------------------------------------------------------
+
+
+def outlasting(window: str | None, closes: int) -> PoolFacts:
+    """A lease that began at eight, on a pool whose leases may last four hours."""
+    one = replace(lease(nodes=1, opens=0, closes=closes), window=window)
+    return replace(
+        pool(one, lease("other", nodes=2, opens=120, closes=440)), max_nodes=4, longest_lease=4 * HOUR
+    )
+
+
+def test_who_has_a_lease_that_is_too_long_is_told_a_quarter_of_an_hour_before_its_longest_end() -> None:
+    facts = outlasting(None, closes=241)
+    due = EIGHT + 225 * MINUTE
+
+    assert judge(too_long, replace(facts, now=due - SECOND)) == ()
+    assert judge(too_long, replace(facts, now=due)) == (
+        Breach(
+            Rule.LEASE_TOO_LONG,
+            "alice's lease on pool gpu runs since 20:00 UTC on 2026-11-20, and guard.longest_lease allows 4h: "
+            "it is closed at 00:00 UTC on 2026-11-21",
+            Action.WARN,
+            lease="evening",
+        ),
+    )
+
+
+def test_it_is_closed_a_quarter_of_an_hour_after_it_was_told_and_the_other_leases_keep_their_nodes() -> None:
+    due = EIGHT + 225 * MINUTE
+    facts = replace(outlasting(None, closes=300), said=(told(Rule.LEASE_TOO_LONG, due),))
+
+    assert judge(too_long, replace(facts, now=due + 15 * MINUTE - SECOND)) == ()
+    assert judge(too_long, replace(facts, now=due + 15 * MINUTE)) == (
+        Breach(
+            Rule.LEASE_TOO_LONG,
+            "alice's lease on pool gpu runs since 20:00 UTC on 2026-11-20, and guard.longest_lease allows 4h, "
+            "as was said at 23:45 UTC on 2026-11-20",
+            Action.CLOSE,
+            lease="evening",
+            target=2,
+        ),
+    )
+
+
+def test_what_was_told_before_a_lease_became_too_long_was_about_something_else() -> None:
+    due = EIGHT + 225 * MINUTE
+    facts = replace(outlasting(None, closes=300), said=(told(Rule.LEASE_TOO_LONG, due - SECOND),))
+
+    [breach] = judge(too_long, replace(facts, now=due + 15 * MINUTE))
+
+    assert breach.action is Action.WARN
+
+
+def test_on_a_pool_that_became_smaller_the_close_of_a_lease_takes_what_there_is() -> None:
+    one = replace(lease(nodes=2, opens=0, closes=300), window=None)
+    said = (told(Rule.LEASE_TOO_LONG, EIGHT + 225 * MINUTE),)
+    facts = replace(pool(one), max_nodes=1, longest_lease=4 * HOUR, said=said)
+
+    assert [breach.target for breach in judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE))] == [0]
+
+
+def test_a_lease_that_ends_when_the_longest_does_is_left_alone() -> None:
+    assert judge(too_long, replace(outlasting(None, closes=240), now=EIGHT + 230 * MINUTE)) == ()
+
+
+@pytest.mark.parametrize(("closes", "warned"), [(330, False), (331, True)])
+def test_a_window_has_ninety_minutes_more(closes: int, warned: bool) -> None:
+    facts = replace(outlasting("evening", closes), now=EIGHT + 315 * MINUTE)
+
+    assert bool(judge(too_long, facts)) is warned
+
+
+def test_only_a_lease_in_force_is_too_long_and_only_where_a_longest_is_known() -> None:
+    facts = replace(outlasting(None, closes=300), now=EIGHT + 300 * MINUTE)
+
+    assert judge(too_long, facts) == ()
+    assert judge(too_long, replace(facts, now=EIGHT + 240 * MINUTE, longest_lease=None)) == ()
+
+
+# --- idle ----------------------------------------------------------------------------------------
+
+
+def resting(**more: object) -> PoolFacts:
+    """A lease since seven that may be idle for an hour, with its node; nothing has used it since eight."""
+    one = replace(lease(nodes=1, closes=300), ready=EIGHT - 50 * MINUTE)
+    facts = replace(pool(one, running=["i-1"]), idle_since=EIGHT, idle_after={"evening": HOUR})
+    return replace(facts, **more)  # type: ignore[arg-type]
+
+
+def test_an_idle_lease_is_told_of_as_its_time_is_up_with_what_keeps_it() -> None:
+    assert judge(idle, resting(now=EIGHT + HOUR - SECOND)) == ()
+    assert judge(idle, resting(now=EIGHT + HOUR)) == (
+        Breach(
+            Rule.IDLE_LEASE,
+            "no pod has held a GPU of pool gpu since 20:00 UTC on 2026-11-20: it is closed at 21:15 UTC on "
+            "2026-11-20; `lamplighter keep evening` keeps it, and so does a pod that asks for a GPU",
+            Action.WARN,
+            lease="evening",
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"idle_since": EIGHT + SECOND},
+        {"extended_at": {"evening": EIGHT + SECOND}},
+        {"leases": (replace(lease(nodes=1, closes=300), ready=EIGHT + SECOND),)},
+        {"leases": (lease(nodes=1, opens=1, closes=300),)},
+    ],
+)
+def test_idle_counts_from_the_last_of_use_opening_readiness_and_extension(later: dict[str, object]) -> None:
+    assert judge(idle, resting(now=EIGHT + HOUR, **later)) == ()
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"leases": (replace(lease(nodes=1, closes=300), kept="alice"),)},
+        {"leases": (lease(nodes=1, closes=60),)},
+        {"leases": (lease(nodes=1, closes=300, state=LeaseState.CLOSING),)},
+        {"idle_after": {}},
+        {"idle_since": None},
+        {"group": None},
+    ],
+)
+def test_a_lease_that_is_kept_over_or_of_an_empty_pool_is_not_idle(kept: dict[str, object]) -> None:
+    assert judge(idle, resting(now=EIGHT + HOUR, **kept)) == ()
+
+
+def test_a_lease_that_may_not_be_idle_is_found_behind_one_that_may() -> None:
+    facts = resting(now=EIGHT + HOUR)
+    busy = replace(lease("busy", closes=300), ready=EIGHT + MINUTE)
+    free = lease("free", closes=300)
+
+    both = replace(facts, leases=(free, busy, *facts.leases), idle_after={"busy": HOUR, "evening": HOUR})
+
+    assert [breach.lease for breach in judge(idle, both)] == ["evening"]
+
+
+# --- a budget that is used up --------------------------------------------------------------------
+
+
+def spending(at: datetime, *said: Said) -> PoolFacts:
+    """A lease whose budget is used up at an instant, behind one whose budget lasts."""
+    facts = pool(lease("rich", nodes=1), lease(nodes=1), running=["i-1", "i-2"])
+    return replace(facts, overdrafts={"evening": Overdraft(at, "it is used up")}, said=said)
+
+
+def test_people_are_told_in_the_last_sweep_that_leaves_them_a_quarter_of_an_hour() -> None:
+    assert judge(reached, spending(EIGHT + 20 * MINUTE + SECOND)) == ()
+    assert judge(reached, spending(EIGHT + 20 * MINUTE)) == (
+        Breach(
+            Rule.BUDGET_REACHED,
+            "it is used up: it is closed at 20:15 UTC on 2026-11-20",
+            Action.WARN,
+            lease="evening",
+        ),
+    )
+
+
+def test_a_lease_that_was_told_is_closed_in_the_sweep_before_its_money_ends() -> None:
+    before = told(Rule.BUDGET_REACHED, EIGHT - 15 * MINUTE)
+
+    assert judge(reached, spending(EIGHT + 5 * MINUTE + SECOND, before)) == ()
+    assert judge(reached, spending(EIGHT + 5 * MINUTE, before)) == (
+        Breach(
+            Rule.BUDGET_REACHED,
+            "it is used up, as was said at 19:45 UTC on 2026-11-20",
+            Action.CLOSE,
+            lease="evening",
+            target=1,
+        ),
+    )
+
+
+def test_what_was_told_counts_for_half_an_hour() -> None:
+    in_time, long_ago = (
+        told(Rule.BUDGET_REACHED, EIGHT - 30 * MINUTE - late) for late in (0 * SECOND, SECOND)
+    )
+
+    assert [breach.action for breach in judge(reached, spending(EIGHT, in_time))] == [Action.CLOSE]
+    assert [breach.action for breach in judge(reached, spending(EIGHT, long_ago))] == [Action.WARN]
+    assert judge(reached, spending(EIGHT + 10 * MINUTE, in_time)) == ()
+    assert [breach.action for breach in judge(reached, spending(EIGHT + 10 * MINUTE, long_ago))] == [
+        Action.WARN
+    ]
+
+
+def test_a_lease_that_is_over_is_not_told_of_its_budget() -> None:
+    assert judge(reached, replace(spending(EIGHT), now=EIGHT + 120 * MINUTE)) == ()
+
+
+# --- a failsafe that cannot be set ---------------------------------------------------------------
+
+
+def unarmed(*said: Said) -> PoolFacts:
+    """A leased pool without its failsafe, beside a lease that is still to begin."""
+    facts = pool(lease("next", opens=60, closes=90), lease(nodes=1), running=["i-1"])
+    return replace(facts, failsafe_found=(), said=said)
+
+
+def failed(minutes: int) -> Said:
+    return told(Rule.FAILSAFE_WRONG, EIGHT + minutes * MINUTE, Action.FAILED, None)
+
+
+def warned(*said: Said, now: datetime = EIGHT) -> list[Breach]:
+    return [
+        breach for breach in judge(failsafe, replace(unarmed(*said), now=now)) if breach.action is Action.WARN
+    ]
+
+
+def test_a_lease_whose_failsafe_cannot_be_set_for_a_quarter_of_an_hour_is_told_of_its_end() -> None:
+    assert warned(failed(-15), failed(-5), now=EIGHT - SECOND) == []
+    assert warned(failed(-15), failed(-5)) == [
+        Breach(
+            Rule.FAILSAFE_WRONG,
+            "the failsafe of pool gpu cannot be set since 19:45 UTC on 2026-11-20: "
+            "it is closed at 20:15 UTC on 2026-11-20",
+            Action.WARN,
+            lease="evening",
+        )
+    ]
+
+
+def test_a_failsafe_that_was_set_in_between_counts_anew() -> None:
+    rearmed = told(Rule.FAILSAFE_WRONG, EIGHT - 10 * MINUTE, Action.REARM, None)
+    other = told(Rule.SIZES_CHANGED, EIGHT - 10 * MINUTE, Action.REARM, None)
+
+    assert warned(failed(-20), rearmed, failed(-5)) == []
+    assert len(warned(failed(-20), other, failed(-5))) == 1
+
+
+def test_a_failure_that_is_a_quarter_of_an_hour_old_still_counts_and_an_older_one_does_not() -> None:
+    assert len(warned(failed(-30), failed(-15))) == 1
+    assert warned(failed(-30), failed(-15), now=EIGHT + SECOND) == []

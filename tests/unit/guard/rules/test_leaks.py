@@ -1,0 +1,135 @@
+"""A leaked pool: when it is called that, paged about, closed again and ended by force, to the second."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import judge, sweep
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.leak import leak
+from lamplighter.domain.pool.evidence import Instance
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+
+SECOND = timedelta(seconds=1)
+
+
+def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
+    """The same facts, as a sweep finds them so long after eight."""
+    return replace(facts, now=EIGHT + age)
+
+
+def kept(incident: Incident | None, **more: object) -> PoolFacts:
+    """A pool at size 0 that keeps a node."""
+    return replace(pool(running=["i-1"], desired=0), incident=incident, **more)  # type: ignore[arg-type]
+
+
+def test_a_leaked_pool_is_paged_about_closed_again_and_after_a_quarter_of_an_hour_ended_by_force() -> None:
+    now = EIGHT + 15 * MINUTE
+
+    assert judge(leak, kept(Incident(EIGHT, closed_at=EIGHT + 5 * MINUTE, tries=1), now=now)) == (
+        Breach(
+            Rule.LEAKED,
+            "pool gpu should be at zero since 20:00 UTC on 2026-11-20 and is not: i-1 still in EC2",
+            Action.PAGE,
+        ),
+        Breach(
+            Rule.LEAKED,
+            "pool gpu is leaked since 20:00 UTC on 2026-11-20 and is closed again, try 2",
+            Action.CLOSE,
+            target=0,
+            since=EIGHT,
+        ),
+        Breach(
+            Rule.LEAKED,
+            "the group of pool gpu wants no node and keeps i-1, ended in EC2 itself",
+            Action.TERMINATE,
+            target=0,
+            instances=("i-1",),
+        ),
+    )
+
+
+def test_a_leak_is_left_alone_a_second_before_each_of_its_times() -> None:
+    incident = Incident(EIGHT, closed_at=EIGHT + 5 * MINUTE, tries=1, pages=1)
+
+    assert judge(leak, kept(incident, now=EIGHT + 15 * MINUTE - SECOND)) == ()
+
+
+@pytest.mark.parametrize(("age", "paged"), [(-SECOND, False), (timedelta(), True)])
+def test_pages_are_silenced_until_the_instant_that_was_said(age: timedelta, paged: bool) -> None:
+    incident = Incident(EIGHT - 600 * MINUTE, closed_at=EIGHT, silenced_until=EIGHT)
+
+    found = judge(leak, after(kept(incident), age))
+
+    assert (Action.PAGE in {breach.action for breach in found}) is paged
+
+
+def test_a_leak_is_over_at_zero_or_under_a_lease_again() -> None:
+    incident = Incident(EIGHT - 60 * MINUTE)
+
+    assert judge(leak, replace(pool(), incident=incident)) == (
+        Breach(Rule.NO_LONGER_LEAKED, "pool gpu is at zero, no longer leaked", Action.RECOVER),
+    )
+    assert judge(leak, replace(pool(lease(), running=["i-1"]), incident=incident)) == (
+        Breach(Rule.NO_LONGER_LEAKED, "pool gpu is leased again, no longer leaked", Action.RECOVER),
+    )
+
+
+def test_a_pool_is_marked_as_leaked_after_forty_five_minutes_where_the_guard_acts_and_anything_costs() -> (
+    None
+):
+    over = kept(None, over_since=EIGHT)
+    marked = Breach(
+        Rule.LEAKED,
+        "pool gpu should be at zero since 20:00 UTC on 2026-11-20 and is not: i-1 still in EC2",
+        Action.MARK_LEAKED,
+    )
+
+    assert judge(leak, after(over, 45 * MINUTE - SECOND)) == ()
+    assert judge(leak, after(over, 45 * MINUTE)) == (marked,)
+    for healthy in (
+        replace(over, enforcing=False),
+        replace(over, claimed_by="physics"),
+        replace(over, over_since=None),
+        replace(over, leases=(lease(),)),
+        replace(pool(), over_since=EIGHT),
+    ):
+        assert judge(leak, after(healthy, 45 * MINUTE)) == ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "left"),
+    [
+        (pool(desired=1), "its group still wants 1 node"),
+        (replace(pool(), kubernetes_nodes=None), "Kubernetes could not be asked"),
+        (
+            replace(pool(), kubernetes_nodes=("a.internal", "b.internal")),
+            "a.internal, b.internal still there",
+        ),
+        (
+            replace(pool(), group=None, instances=(replace(instance("i-1"), state="stopping"),)),
+            "i-1 still in EC2",
+        ),
+        (replace(pool(), nodegroup=replace(pool(desired=1).nodegroup)), "an order still there"),  # type: ignore[type-var]
+    ],
+)
+def test_what_is_left_of_a_leaked_pool_is_named(facts: PoolFacts, left: str) -> None:
+    [page, *_] = judge(leak, replace(facts, incident=Incident(EIGHT)))
+
+    assert page.reason == f"pool gpu should be at zero since 20:00 UTC on 2026-11-20 and is not: {left}"
+
+
+def test_a_pool_whose_group_is_gone_has_its_instances_ended_by_force() -> None:
+    dead: Instance = replace(instance("i-2"), state="shutting-down")
+    facts = replace(kept(Incident(EIGHT, closed_at=EIGHT, pages=9), now=EIGHT + 15 * MINUTE), group=None)
+
+    ended = [
+        each for each in sweep(replace(facts, instances=(instance("i-1"), dead))) if each.rule is Rule.LEAKED
+    ]
+
+    assert [(each.action, each.instances) for each in ended if each.instances] == [
+        (Action.TERMINATE, ("i-1",))
+    ]

@@ -1,0 +1,246 @@
+"""What people say to the guard: arm, watch, ack and keep, and what a sweep then does differently."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from cli.deployment import Deployment
+from cli.look_after.arm import would_touch
+from handlers.guard import sweep_all
+from lamplighter.application.leases.changes import change
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases import closing
+from lamplighter.domain.leases.idleness import allowed
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.errors import OutsideFailed
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
+
+
+def say(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
+    command = lab.command(verb, lease=None, **more)
+    return change({"command": command}, lab.watch.desk)
+
+
+def pods_hold_gpus(lab: LabOnMoto) -> None:
+    for instance in lab.members:
+        lab.cluster.add_node(instance)
+        lab.cluster.add_pod(f"work-{instance}", instance)
+        lab.cluster.pods[-1]["spec"]["containers"] = [
+            {"resources": {"limits": {"nvidia.com/mig-1g.5gb": "1"}}}
+        ]
+
+
+def idle(lab: LabOnMoto, until: int, since: int = 0) -> list[Any]:
+    """Sweep every five minutes while nothing holds a GPU; what was found, by minute."""
+    found = []
+    for minutes in range(since, until + 1, 5):
+        lab.at(minutes)
+        breaches: Any = sweep_all(lab.watch)["breaches"]
+        found += [
+            (minutes, each["action"], each["reason"]) for each in breaches if each["rule"] == "idle-lease"
+        ]
+    return found
+
+
+def running(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, closes=300)
+    lab.watch.desk.arm("gpu")
+    lab.scale(1)
+
+
+def test_a_pool_that_is_watched_is_closed_once_it_is_armed(lab: LabOnMoto) -> None:
+    say(lab, "watch")
+    lab.scale(1)
+    sweep_all(lab.watch)
+    before = lab.sizes["desiredSize"]
+
+    said = say(lab, "arm", because="the old cron job is gone")
+    sweep_all(lab.watch)
+
+    assert said["outcome"] == "armed"
+    assert (before, lab.sizes["desiredSize"]) == (1, 0)
+    [entry] = [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if "enforce" in each.what]
+    assert (entry.who, entry.why) == (
+        "alice",
+        "what runs on pool gpu without a lease is closed from now on, because the old cron job is gone",
+    )
+
+
+class Now:
+    """The clock of a deployment that was just found."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+
+    def last(self) -> datetime:
+        return self._now
+
+
+def deployment(lab: LabOnMoto) -> Any:
+    lab.capacity.ledger.put_document(lab.lab.to_json(), EIGHT)
+    return Deployment("lab", {"LedgerTable": LEDGER}, Now(lab.at(0)))  # type: ignore[arg-type]
+
+
+def test_arm_shows_what_it_would_close_and_leaves_out_what_is_leased(lab: LabOnMoto) -> None:
+    say(lab, "watch")
+    lab.lease(nodes=1)
+    lab.scale(2)
+
+    shown = would_touch(deployment(lab), "gpu")
+
+    assert [(breach.action.value, breach.target) for breach in shown] == [("close", 1)]
+    assert shown[0].reason.startswith("pool gpu has 2 nodes, 1 more than its leases justify")
+
+
+def test_arm_shows_nothing_where_all_is_well(lab: LabOnMoto) -> None:
+    assert would_touch(deployment(lab), "gpu") == []
+
+
+def test_an_order_that_changes_nothing_says_so(lab: LabOnMoto) -> None:
+    assert say(lab, "arm") == {
+        "outcome": "unchanged",
+        "reason": "pool gpu is in enforce already",
+        "lease": None,
+        "calendar": False,
+    }
+
+
+def test_an_idle_lease_is_warned_about_and_then_closed(lab: LabOnMoto) -> None:
+    running(lab)
+    lab.cluster.add_node(lab.members[0])
+
+    found = idle(lab, until=75)
+
+    assert [(minutes, action) for minutes, action, _ in found] == [(60, "warn"), (75, "close")]
+    assert found[0][2] == (
+        "no pod has held a GPU of pool gpu since 20:00 UTC on 2026-11-20: it is closed at 21:15 UTC on "
+        "2026-11-20; `lamplighter keep cli-1` keeps it, and so does a pod that asks for a GPU"
+    )
+    [close] = lab.closes
+    assert (close["lease"], close["closes"]) == ("cli-1", "2026-11-21T01:00:00Z")
+
+
+def test_nodes_that_never_joined_the_cluster_are_idle_too(lab: LabOnMoto) -> None:
+    running(lab)
+
+    assert [(minutes, action) for minutes, action, _ in idle(lab, until=75)] == [(60, "warn"), (75, "close")]
+
+
+def test_a_cluster_that_does_not_answer_calls_nothing_idle(lab: LabOnMoto) -> None:
+    def unreachable() -> Any:
+        raise OutsideFailed("eks:DescribeCluster on lab got no answer")
+
+    running(lab)
+    lab.watch.connect = unreachable
+
+    assert idle(lab, until=90) == []
+
+
+def test_a_pod_that_holds_part_of_a_gpu_keeps_a_lease(lab: LabOnMoto) -> None:
+    running(lab)
+    pods_hold_gpus(lab)
+
+    assert idle(lab, until=90) == []
+    assert lab.capacity.ledger.pool("gpu").idle_since is None
+
+
+def test_work_between_the_warning_and_the_close_starts_the_time_anew(lab: LabOnMoto) -> None:
+    running(lab)
+    lab.cluster.add_node(lab.members[0])
+    warned = idle(lab, until=60)
+    lab.cluster.nodes.clear()
+    pods_hold_gpus(lab)
+    lab.at(65)
+    sweep_all(lab.watch)
+    lab.cluster.pods.clear()
+
+    again = idle(lab, since=70, until=145)
+
+    assert [minutes for minutes, _, _ in warned] == [60]
+    assert [(minutes, action) for minutes, action, _ in again] == [(130, "warn"), (145, "close")]
+
+
+def test_a_gap_in_the_looks_is_never_called_idle(lab: LabOnMoto) -> None:
+    running(lab)
+    lab.cluster.add_node(lab.members[0])
+    idle(lab, until=30)
+
+    assert idle(lab, since=50, until=105) == []
+    assert [minutes for minutes, _, _ in idle(lab, since=110, until=110)] == [110]
+
+
+def test_a_window_is_not_closed_for_being_idle(lab: LabOnMoto) -> None:
+    lease = replace(lab.lease(nodes=1, closes=300), window="evening")
+    assert allowed(lease, lab.lab) is None
+
+
+def test_keep_lets_an_idle_lease_run_and_makes_a_close_on_its_way_stale(lab: LabOnMoto) -> None:
+    running(lab)
+    lab.cluster.add_node(lab.members[0])
+    idle(lab, until=75)
+    [close] = lab.closes
+
+    said = say(lab, "keep", because="the data is still coming")
+
+    kept = lab.capacity.ledger.lease("gpu", "cli-1")
+    assert kept is not None
+    assert (said["outcome"], kept.kept, kept.state) == ("kept", "alice", LeaseState.ADMITTED)
+    decided = closing.decide(Command.from_json(close), None, [kept], lab.at(76))
+    assert decided.over is not None
+    assert idle(lab, since=80, until=200) == []
+
+
+def test_ack_silences_the_pages_of_a_leak_and_not_its_closing(lab: LabOnMoto) -> None:
+    lab.capacity.ledger.mark_leaked("gpu", lab.at(0), "i-1 still in EC2")
+    lab.cluster.add_node("i-1")
+    said = say(lab, "ack", for_seconds=3600)
+
+    actions = []
+    for minutes in (20, 40, 65):
+        lab.at(minutes)
+        breaches: Any = sweep_all(lab.watch)["breaches"]
+        actions.append([each["action"] for each in breaches if each["rule"] == "leaked"])
+
+    assert said["outcome"] == "acknowledged"
+    assert ["page" in each for each in actions] == [False, False, True]
+    assert "close" in actions[0]
+
+
+@pytest.mark.parametrize(
+    ("verb", "reason"),
+    [
+        ("ack", "pool gpu is not leaked, so nobody is paged about it"),
+        ("keep", "any lease of pool gpu is not in force, so there is nothing to keep"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_reason(lab: LabOnMoto, verb: str, reason: str) -> None:
+    said = say(lab, verb)
+
+    assert (said["outcome"], said["reason"]) == ("refused", reason)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "outcome"), [(12 * 60 * 60, "acknowledged"), (12 * 60 * 60 + 1, "refused")]
+)
+def test_nobody_silences_a_leak_for_longer_than_half_a_day(
+    lab: LabOnMoto, seconds: int, outcome: str
+) -> None:
+    lab.capacity.ledger.mark_leaked("gpu", lab.at(0), "i-1 still in EC2")
+
+    said = say(lab, "ack", for_seconds=seconds)
+
+    assert said["outcome"] == outcome
+    assert ("at most 12 hours" in str(said["reason"])) is (outcome == "refused")
+
+
+def test_people_are_answered_by_the_labs_own_clock(lab: LabOnMoto) -> None:
+    running(lab)
+
+    said = say(lab, "keep")
+
+    assert (
+        said["reason"]
+        == "alice's lease is kept until 10:00 on 2026-11-21 (Asia/Seoul), idle or not, by alice"
+    )

@@ -1,0 +1,151 @@
+"""Whom a rule of the guard passes over, and that it goes on to the next: nodes, sizes, runs, failsafe, claims."""
+
+from dataclasses import replace
+
+import pytest
+
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.experiments import experiments
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.leak import leak
+from lamplighter.domain.guard.nodes import leases_past_their_end, raised_by, shortfall, strays, surplus
+from lamplighter.domain.guard.sizes import sizes
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.evidence import Activity, Group, NodeGroup, Update
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+
+ROLLING = Update("u", "VersionUpdate", "InProgress", EIGHT)
+READY = replace(lease(), ready=EIGHT - 30 * MINUTE)
+LOWERED = Breach(
+    Rule.FEWER_NODES_THAN_LEASES,
+    "somebody lowered pool gpu to 1 node, and its leases justify 2: "
+    "the evening lease justifies 2 until 22:00 UTC on 2026-11-20",
+    Action.SAY,
+)
+
+
+# --- nodes ---------------------------------------------------------------------------------------
+
+
+def test_a_pool_is_lowered_where_nodes_that_were_ready_are_not_even_ordered() -> None:
+    to_come = lease("next", opens=60, state=LeaseState.ADMITTED)
+
+    assert judge(shortfall, pool(READY, running=["i-1"])) == (LOWERED,)
+    assert judge(shortfall, pool(READY, to_come, running=["i-1"])) == (LOWERED,)
+    assert judge(shortfall, pool(READY, running=["i-1", "i-2"])) == ()
+    assert judge(shortfall, pool(READY, running=["i-1"], desired=2)) == ()
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        pool(lease(), running=["i-1"]),
+        pool(replace(READY, state=LeaseState.OPENING), running=["i-1"]),
+        pool(replace(READY, nodes=3, missing=1), running=["i-1"]),
+        pool(READY, lease("other", nodes=1), running=["i-1"]),
+        replace(pool(READY, running=["i-1"]), group=None),
+        replace(pool(READY, running=["i-1"]), rolling=ROLLING),
+    ],
+)
+def test_nobody_lowered_a_pool_that_is_still_at_it_or_that_nobody_can_see(facts: PoolFacts) -> None:
+    assert judge(shortfall, facts) == ()
+
+
+def test_a_lease_past_its_end_is_found_behind_one_that_runs_and_one_that_is_closed() -> None:
+    there = (lease("runs"), lease("closed", closes=-5, state=LeaseState.CLOSED), lease(closes=-5))
+
+    assert [each.lease for each in judge(leases_past_their_end, pool(*there))] == ["evening"]
+
+
+def test_strays_are_left_where_leases_leave_room_for_exactly_as_many() -> None:
+    two = [instance("i-8"), instance("i-9")]
+
+    assert judge(strays, pool(lease(nodes=2), strays=two)) == ()
+    assert [each.instances for each in judge(strays, pool(lease(nodes=1), strays=two))] == [("i-8",)]
+    assert [each.instances for each in judge(strays, pool(running=["i-1"], strays=two))] == [("i-8", "i-9")]
+
+
+def test_a_surplus_that_a_close_is_at_already_is_left_to_it() -> None:
+    facts = pool(running=["i-1"])
+
+    assert len(judge(surplus, facts)) == 1
+    assert judge(surplus, replace(facts, closing_since=EIGHT - MINUTE)) == ()
+    assert judge(surplus, pool()) == ()
+
+
+SET = "At 2026-11-20T19:58:00Z a user request explicitly set group desired capacity"
+
+
+def activity(description: str, cause: str) -> Activity:
+    return Activity("1", "Successful", description, "", EIGHT, EIGHT, cause)
+
+
+@pytest.mark.parametrize(
+    ("activities", "directly"),
+    [
+        ([activity("Launching a new EC2 instance", SET)], True),
+        ([activity("Terminating EC2 instance", "x"), activity("Launching a new EC2 instance", SET)], True),
+        ([activity("Launching a new EC2 instance", "x"), activity("Launching another", SET)], False),
+        ([activity("Terminating EC2 instance", SET)], False),
+        ([], False),
+    ],
+)
+def test_the_newest_launch_tells_who_asked_for_it(activities: list[Activity], directly: bool) -> None:
+    assert raised_by(None, Group("eks-gpu", 0, 2, 1), activities) == (
+        "; somebody set the group's desired capacity directly, as Cluster Autoscaler does" if directly else ""
+    )
+
+
+# --- sizes ---------------------------------------------------------------------------------------
+
+
+def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None:
+    facts = pool()
+    raised = replace(facts, nodegroup=NodeGroup("lab", "gpu", "ACTIVE", 1, 2, 0, "eks-gpu"))
+
+    assert [each.action for each in judge(sizes, raised)] == [Action.RESTORE_SIZES]
+    assert judge(sizes, replace(raised, rolling=ROLLING)) == ()
+    assert judge(sizes, replace(raised, nodegroup=None)) == ()
+
+
+# --- the failsafe --------------------------------------------------------------------------------
+
+
+def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
+    said = [
+        Said(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT - 25 * MINUTE),
+        Said(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 20 * MINUTE),
+        Said(Rule.FAILSAFE_WRONG, Action.WARN, "other", EIGHT - 10 * MINUTE),
+        Said(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 5 * MINUTE),
+    ]
+    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), said=tuple(said))
+
+    found = judge(failsafe, facts)
+
+    assert [each.action for each in found] == [Action.REARM, Action.WARN]
+    assert "cannot be set since 19:40 UTC" in found[1].reason
+
+
+# --- other hands, leaks --------------------------------------------------------------------------
+
+
+def test_in_a_pool_that_another_lab_claims_not_even_an_ended_lease_is_closed() -> None:
+    facts = replace(pool(lease(closes=-5), running=["i-1"]), claimed_by="physics")
+
+    [breach] = judge(leases_past_their_end, facts)
+
+    assert breach.action is Action.SAY
+    assert breach.reason.endswith("; lab physics claims it too, so nothing is done (would close)")
+
+
+def test_a_leak_of_which_no_instance_is_left_ends_none_by_force() -> None:
+    facts = replace(pool(), kubernetes_nodes=("a.internal",), incident=Incident(EIGHT - 60 * MINUTE))
+
+    assert [each.action for each in judge(leak, facts)] == [Action.PAGE, Action.CLOSE]
+
+
+def test_a_pool_without_an_experiment_has_none_to_restore() -> None:
+    assert judge(experiments, pool(lease())) == ()

@@ -1,0 +1,199 @@
+"""How long the guard waits for others: at the last second in which it waits, and at the first in which it acts."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.facts import PoolFacts, waited_for
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.incident import Incident
+from lamplighter.domain.guard.nodes import leases_past_their_end, surplus
+from lamplighter.domain.guard.runs import closings, openings
+from lamplighter.domain.guard.sizes import sizes
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.pool.evidence import Update
+from tests.unit.guard.test_guard import EIGHT, MINUTE, lease, pool
+
+SECOND = timedelta(seconds=1)
+
+
+def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
+    """The same facts, as a sweep finds them so long after eight."""
+    return replace(facts, now=EIGHT + age)
+
+
+@pytest.mark.parametrize(
+    ("age", "waits"), [(timedelta(), True), (10 * MINUTE - SECOND, True), (10 * MINUTE, False)]
+)
+def test_a_close_has_ten_minutes_to_give_its_order(age: timedelta, waits: bool) -> None:
+    assert waited_for(after(replace(pool(), closing_since=EIGHT), age)) is waits
+
+
+@pytest.mark.parametrize(
+    ("age", "waits"),
+    [(-SECOND, False), (timedelta(), True), (7 * MINUTE - SECOND, True), (7 * MINUTE, False)],
+)
+def test_the_close_of_a_lease_is_waited_for_from_its_end_for_seven_minutes(
+    age: timedelta, waits: bool
+) -> None:
+    assert waited_for(after(pool(lease(closes=0)), age)) is waits
+
+
+@pytest.mark.parametrize(
+    "state", [LeaseState.CLOSING, LeaseState.CLOSED, LeaseState.PLANNED, LeaseState.REFUSED]
+)
+def test_only_a_granted_lease_has_a_close_to_wait_for(state: LeaseState) -> None:
+    assert not waited_for(after(pool(lease(closes=0, state=state)), MINUTE))
+
+
+@pytest.mark.parametrize(("age", "waits"), [(15 * MINUTE - SECOND, True), (15 * MINUTE, False)])
+def test_an_update_of_an_unleased_pool_has_a_quarter_of_an_hour(age: timedelta, waits: bool) -> None:
+    rolling = Update("u", "VersionUpdate", "InProgress", EIGHT)
+
+    assert waited_for(after(replace(pool(), rolling=rolling), age)) is waits
+
+
+@pytest.mark.parametrize(("age", "waits"), [(60 * MINUTE - SECOND, True), (60 * MINUTE, False)])
+def test_an_update_of_a_leased_pool_has_an_hour(age: timedelta, waits: bool) -> None:
+    rolling = Update("u", "VersionUpdate", "InProgress", EIGHT)
+
+    assert waited_for(after(replace(pool(lease()), rolling=rolling), age)) is waits
+
+
+def test_an_update_whose_beginning_is_not_known_is_waited_for_and_one_that_is_over_is_not() -> None:
+    begun = Update("u", "VersionUpdate", "InProgress", None)
+
+    assert waited_for(replace(pool(), rolling=begun))
+    assert not waited_for(replace(pool(), rolling=replace(begun, status="Successful")))
+    assert not waited_for(replace(pool(), rolling=None, nodegroup=None))
+
+
+def test_a_lease_past_its_end_has_two_minutes_for_its_own_schedule() -> None:
+    facts = pool(lease("late", nodes=1), lease(closes=0), running=["i-1"])
+
+    assert judge(leases_past_their_end, after(facts, 2 * MINUTE - SECOND)) == ()
+    assert judge(leases_past_their_end, after(facts, 2 * MINUTE)) == (
+        Breach(
+            Rule.LEASE_PAST_ITS_END,
+            "the evening lease on pool gpu ended at 20:00 UTC on 2026-11-20 and nothing is closing it",
+            Action.CLOSE,
+            lease="evening",
+            target=1,
+        ),
+    )
+
+
+def test_of_leases_that_are_over_the_last_that_really_had_time_is_named() -> None:
+    """A lease that was closed before it opened ends where it begins: nothing of it ran."""
+    ended = [
+        lease("first", opens=-90, closes=-60, state=LeaseState.CLOSED),
+        lease("second", opens=-60, closes=-5, state=LeaseState.CLOSED),
+        lease("never", opens=0, closes=0, state=LeaseState.CLOSED),
+        lease("next", opens=30, closes=60, state=LeaseState.PLANNED),
+    ]
+
+    assert judge(
+        surplus, replace(pool(*ended, running=["i-1"]), raised_by="; somebody did it", over_since=EIGHT)
+    ) == (
+        Breach(
+            Rule.NODE_WITHOUT_LEASE,
+            "pool gpu has 1 node and no lease; the second lease ended at 19:55 UTC on 2026-11-20; somebody did it",
+            Action.CLOSE,
+            target=0,
+            since=EIGHT,
+        ),
+    )
+
+
+def test_a_surplus_beside_leases_is_told_with_its_number_and_taken_back_to_what_they_justify() -> None:
+    assert judge(surplus, pool(lease(nodes=1), running=["i-1", "i-2", "i-3"])) == (
+        Breach(
+            Rule.MORE_NODES_THAN_LEASES,
+            "pool gpu has 3 nodes, 2 more than its leases justify: the evening lease justifies 1 until "
+            "22:00 UTC on 2026-11-20",
+            Action.CLOSE,
+            target=1,
+        ),
+    )
+
+
+def test_an_opening_that_was_given_up_leaves_the_other_leases_their_nodes() -> None:
+    one, other = lease(nodes=1, state=LeaseState.OPENING), lease("other", nodes=2)
+    facts = replace(pool(other, one), max_nodes=4, opening_ended={"evening": "failed"})
+
+    [breach] = judge(openings, facts)
+    over = judge(openings, replace(facts, now=EIGHT + 120 * MINUTE))
+
+    assert (breach.lease, breach.target) == ("evening", 2)
+    assert over == ()
+
+
+def test_an_opening_that_was_given_up_on_a_pool_that_became_smaller_takes_it_to_zero() -> None:
+    one = lease(nodes=2, state=LeaseState.OPENING)
+
+    [breach] = judge(openings, replace(pool(one), max_nodes=1, opening_ended={"evening": "failed"}))
+
+    assert breach.target == 0
+
+
+@pytest.mark.parametrize(("kept", "patience"), [([], 20 * MINUTE), (["i-1"], 75 * MINUTE)])
+def test_a_closing_has_its_time_from_the_end_of_its_lease(kept: list[str], patience: timedelta) -> None:
+    facts = pool(lease(closes=0, state=LeaseState.CLOSING), leaving=kept, desired=0)
+
+    assert judge(closings, after(facts, patience - SECOND)) == ()
+    assert judge(closings, after(replace(facts, incident=Incident(EIGHT)), patience)) == ()
+    assert judge(closings, after(facts, patience)) == (
+        Breach(
+            Rule.CLOSING_ABANDONED,
+            "the evening lease on pool gpu is being closed since 20:00 UTC on 2026-11-20, and nobody carries it on",
+            Action.CLOSE,
+            lease="evening",
+            target=0,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("age", "action"),
+    [
+        (timedelta(), None),
+        (10 * MINUTE - SECOND, None),
+        (10 * MINUTE, Action.RESTORE_SIZES),
+        (30 * MINUTE - SECOND, Action.RESTORE_SIZES),
+        (30 * MINUTE, Action.NOTE),
+    ],
+)
+def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_anew_after_thirty(
+    age: timedelta, action: Action | None
+) -> None:
+    facts = pool()
+    assert facts.nodegroup is not None
+    noted = Said(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT)
+    changed = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4), said=(noted,))
+
+    assert [breach.action for breach in judge(sizes, after(changed, age))] == ([action] if action else [])
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "desired", "drift"),
+    [
+        (0, 2, 2, None),
+        (1, 2, 2, "minimum 1 instead of 0"),
+        (1, 3, 2, "minimum 1 instead of 0 and maximum 3 instead of 2"),
+        # A maximum that nodes still need is no drift: EKS would refuse a smaller one.
+        (1, 3, 3, "minimum 1 instead of 0"),
+        (0, 3, 3, None),
+    ],
+)
+def test_what_somebody_changed_of_the_sizes_is_named(
+    minimum: int, maximum: int, desired: int, drift: str | None
+) -> None:
+    facts = pool(lease())
+    assert facts.nodegroup is not None
+    changed = replace(facts.nodegroup, minimum=minimum, maximum=maximum, desired=desired)
+
+    assert [(breach.reason, breach.action) for breach in judge(sizes, replace(facts, nodegroup=changed))] == (
+        [(f"somebody changed the sizes of pool gpu: {drift}", Action.RESTORE_SIZES)] if drift else []
+    )

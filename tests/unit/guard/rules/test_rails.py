@@ -1,0 +1,235 @@
+"""The rails that the guard keeps as they should be: failsafe, curfew, protection from autoscalers, experiments."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
+from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.guard.breach import Action, Breach, Rule
+from lamplighter.domain.guard.cluster import claims, unprotected
+from lamplighter.domain.guard.curfew import curfew
+from lamplighter.domain.guard.experiments import experiments
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.failsafe import failsafe
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.schedules.failsafe import failsafe_schedules, in_the_air, shot_in_the_air
+from lamplighter.domain.schedules.schedule import Schedule
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+
+SECOND = timedelta(seconds=1)
+
+
+def shots(first: datetime = EIGHT + 60 * MINUTE) -> tuple[Schedule, ...]:
+    return failsafe_schedules("gpu", first, "lab", "gpu", "eks-gpu")
+
+
+# --- the failsafe --------------------------------------------------------------------------------
+
+LEFT = Breach(
+    Rule.FAILSAFE_LEFT,
+    "pool gpu is at zero without a lease and still has a failsafe armed",
+    Action.DISARM,
+)
+
+
+def test_a_failsafe_is_left_behind_on_an_empty_pool_alone() -> None:
+    facts = replace(pool(), failsafe_found=shots())
+
+    assert judge(failsafe, facts) == (LEFT,)
+    assert judge(failsafe, replace(facts, failsafe_found=())) == ()
+    assert judge(failsafe, replace(facts, failsafe_found=None)) == ()
+    assert judge(failsafe, replace(facts, kubernetes_nodes=None)) == ()
+
+
+@pytest.mark.parametrize(
+    ("state", "left"),
+    [
+        (LeaseState.ADMITTED, False),
+        (LeaseState.CLOSING, False),
+        (LeaseState.PLANNED, True),
+        (LeaseState.CLOSED, True),
+        (LeaseState.REFUSED, True),
+    ],
+)
+def test_a_failsafe_stays_until_every_lease_is_finished(state: LeaseState, left: bool) -> None:
+    facts = replace(pool(lease(opens=30, state=state)), failsafe_wanted=(), failsafe_found=shots())
+
+    assert judge(failsafe, facts) == ((LEFT,) if left else ())
+
+
+def test_a_failsafe_whose_shot_is_about_to_fire_is_not_taken_away() -> None:
+    facts = replace(pool(), failsafe_found=shots(EIGHT))
+
+    assert judge(failsafe, replace(facts, now=EIGHT - 90 * SECOND)) == ()
+    assert judge(failsafe, replace(facts, now=EIGHT - 91 * SECOND)) == (LEFT,)
+
+
+def test_the_first_shot_that_is_wrong_is_named_and_one_that_fires_within_ninety_seconds_is_left() -> None:
+    facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_wanted=shots(EIGHT), failsafe_found=())
+    first, second = (
+        Breach(
+            Rule.FAILSAFE_WRONG,
+            f"the failsafe failsafe-gpu-{name} of pool gpu is missing, due at 20:{due} UTC on 2026-11-20",
+            Action.REARM,
+        )
+        for name, due in (("10", "00"), ("20", "10"))
+    )
+
+    assert judge(failsafe, replace(facts, now=EIGHT - 91 * SECOND)) == (first,)
+    assert judge(failsafe, replace(facts, now=EIGHT - 90 * SECOND)) == (second,)
+
+
+def test_a_pool_without_nodes_or_strays_may_be_unarmed() -> None:
+    facts = replace(pool(lease()), failsafe_found=())
+
+    assert judge(failsafe, facts) == ()
+    assert [each.action for each in judge(failsafe, replace(facts, instances=(instance("i-9"),)))] == [
+        Action.REARM
+    ]
+
+
+def test_the_four_shots_of_a_failsafe_are_these() -> None:
+    eks, group = (
+        "arn:aws:scheduler:::aws-sdk:eks:updateNodegroupConfig",
+        ("arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup"),
+    )
+    by_eks = (
+        '{"ClusterName": "lab", "NodegroupName": "gpu", "ScalingConfig": {"MinSize": 0, "DesiredSize": 0}}'
+    )
+    by_group = '{"AutoScalingGroupName": "eks-gpu", "MinSize": 0, "DesiredCapacity": 0}'
+
+    assert shots(EIGHT) == (
+        Schedule("failsafe-gpu-10", EIGHT, eks, by_eks, 5 * MINUTE),
+        Schedule("failsafe-gpu-20", EIGHT + 10 * MINUTE, eks, by_eks, 5 * MINUTE),
+        Schedule("failsafe-gpu-30", EIGHT + 20 * MINUTE, group, by_group, 5 * MINUTE),
+        Schedule("failsafe-gpu-40", EIGHT + 30 * MINUTE, eks, by_eks, 5 * MINUTE),
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "flies"),
+    [(-91 * SECOND, False), (-90 * SECOND, True), (6 * MINUTE - SECOND, True), (6 * MINUTE, False)],
+)
+def test_a_shot_is_in_the_air_from_ninety_seconds_before_it_until_its_last_retry(
+    after: timedelta, flies: bool
+) -> None:
+    assert in_the_air(EIGHT, EIGHT + after) is flies
+    assert shot_in_the_air("gpu", EIGHT, EIGHT + after) == (("failsafe-gpu-10", EIGHT) if flies else None)
+
+
+def test_of_a_failsafe_that_is_firing_the_shot_in_the_air_is_named() -> None:
+    at = EIGHT + 20 * MINUTE
+
+    assert shot_in_the_air("gpu", EIGHT, at) == ("failsafe-gpu-30", at)
+    assert shot_in_the_air("gpu", None, at) is None
+
+
+# --- the curfew, the claim, autoscalers ----------------------------------------------------------
+
+
+def test_a_curfew_that_is_gone_is_said_and_one_that_is_off_is_switched_on() -> None:
+    facts = replace(pool(), curfew={"a": None, "b": False, "c": True, "d": None, "e": False})
+
+    assert judge(curfew, facts) == (
+        Breach(
+            Rule.CURFEW_WRONG,
+            "the curfew of pool gpu is not there any more (a, d): a deploy makes it again",
+            Action.SAY,
+        ),
+        Breach(
+            Rule.CURFEW_WRONG,
+            "the curfew of pool gpu was switched off (b, e), and the pool is armed",
+            Action.SWITCH_CURFEW,
+        ),
+    )
+
+
+def test_a_curfew_that_is_on_where_the_guard_only_watches_is_switched_off() -> None:
+    facts = replace(pool(), enforcing=False, curfew={"b": False, "c": True})
+
+    assert judge(curfew, facts) == (
+        Breach(
+            Rule.CURFEW_WRONG,
+            "the curfew of pool gpu was switched on (c), and the pool is only watched",
+            Action.SWITCH_CURFEW,
+        ),
+    )
+    assert judge(curfew, replace(facts, curfew={"b": False})) == ()
+
+
+def test_a_claim_of_another_lab_and_nodes_without_protection_are_told_whole() -> None:
+    facts = replace(pool(lease(), running=["i-1", "i-2"]), unprotected=("i-1.internal", "i-2.internal"))
+
+    assert judge(claims, facts) == ()
+    assert judge(claims, replace(facts, claimed_by="physics")) == (
+        Breach(
+            Rule.SECOND_CLAIM,
+            "the node group of pool gpu is claimed by lab physics as well: one of the two has to let go of it",
+            Action.SAY,
+        ),
+    )
+    assert judge(unprotected, facts) == (
+        Breach(
+            Rule.NODE_UNPROTECTED,
+            "2 nodes of pool gpu would be taken by a Cluster Autoscaler when idle: i-1.internal, i-2.internal",
+            Action.PROTECT,
+        ),
+    )
+    assert judge(unprotected, replace(facts, unprotected=())) == ()
+
+
+# --- experiments ---------------------------------------------------------------------------------
+
+
+def running(**more: object) -> PoolFacts:
+    """An experiment that is to be undone by 20:30, under a lease until 22:00."""
+    run = ExperimentRun(
+        id="nccl-1",
+        name=NCCL_BLOCKED.name,
+        pool="gpu",
+        lease="evening",
+        by="alice",
+        begun=EIGHT,
+        ends=EIGHT + 30 * MINUTE,
+        closes=EIGHT + 120 * MINUTE,
+        phase=Phase.CHANGED,
+    )
+    return replace(pool(lease("other"), lease()), experiment=run, **more)  # type: ignore[arg-type]
+
+
+def overdue(why: str, since: datetime) -> tuple[Breach, ...]:
+    return (
+        Breach(
+            Rule.EXPERIMENT_OVERDUE,
+            f"the experiment {NCCL_BLOCKED.name} on pool gpu is not undone: {why}",
+            Action.RESTORE,
+            lease="evening",
+            since=since,
+        ),
+    )
+
+
+def test_an_experiment_is_restored_five_minutes_after_it_was_to_be_undone() -> None:
+    due = EIGHT + 30 * MINUTE
+
+    assert judge(experiments, running(now=due + 5 * MINUTE - SECOND)) == ()
+    assert judge(experiments, running(now=due + 5 * MINUTE)) == overdue(
+        "it was to be undone by 20:30 UTC on 2026-11-20", due
+    )
+
+
+def test_an_experiment_whose_lease_is_over_is_restored_at_once() -> None:
+    ended = (lease(closes=35),)
+    gone = overdue("the lease evening is over", EIGHT + 25 * MINUTE)
+
+    assert judge(experiments, running(now=EIGHT + 35 * MINUTE, leases=ended)) == gone
+    assert judge(experiments, running(now=EIGHT, leases=())) == overdue(
+        "the lease evening is over", EIGHT + 30 * MINUTE
+    )
+
+
+def test_an_experiment_of_another_pool_is_left_to_that_pools_sweep() -> None:
+    assert judge(experiments, running(pool="big", now=datetime(2027, 1, 1, tzinfo=UTC))) == ()

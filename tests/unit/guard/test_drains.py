@@ -1,0 +1,80 @@
+"""When EKS's own wait for a node that leaves is ended: once it is empty, or has had its time."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.application.guard.proof import end_drains, prove_zero
+from lamplighter.domain.pool.evidence import Activity, Group, Member
+from lamplighter.errors import OutsideFailed, TryLater
+from tests.unit.guard.test_proof import IN_SERVICE, MINUTE, WAITS, draining, run
+from tests.unit.lab_on_moto import EIGHT, LabOnMoto
+
+LEFT = Member("i-3", "a", "Terminating:Wait")
+
+
+def silent() -> Connection:
+    raise OutsideFailed("eks:DescribeCluster on lab got no answer")
+
+
+def test_only_what_waits_is_ended_and_beside_other_leases_only_what_this_close_emptied(
+    lab: LabOnMoto,
+) -> None:
+    lab.lease(nodes=1, name="cli-2")
+    group = draining(lab, IN_SERVICE, WAITS, LEFT, desired=1)
+    emptied = {"nodes": [{"name": "node", "instance": "i-3"}, {"name": "other", "instance": "i-1"}]}
+
+    with pytest.raises(TryLater, match="still in the group"):
+        prove_zero(run(lab, "cli-1", Drain=emptied), lab.watch)
+
+    assert group.ended == ["i-3"]
+
+
+def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
+    watch = replace(lab.watch, connect=silent)
+
+    assert end_drains(watch, "gpu", None) == []
+    assert end_drains(watch, "gpu", Group("g", 0, 2, 1, (IN_SERVICE,))) == []
+    assert not watch.kubernetes_silent
+
+
+def leaving(instance: str, minutes: float, what: str = "Terminating") -> Activity:
+    started = EIGHT + minutes * MINUTE
+    return Activity("a", "InProgress", f"{what} EC2 instance: {instance}", "", started, None)
+
+
+@pytest.mark.parametrize(
+    ("activities", "ended"),
+    [
+        ([leaving("i-2", 6), leaving("i-2", 0)], ["i-2"]),
+        ([leaving("i-2", 6 + 1 / 60), leaving("i-2", 0)], []),
+        ([leaving("i-3", 0)], []),
+        ([leaving("i-2", 0, "Launching a new")], []),
+        ([leaving("i-2", 9, "Launching a new"), leaving("i-3", 9), leaving("i-2", 1)], ["i-2"]),
+        ([], []),
+    ],
+)
+def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave(
+    lab: LabOnMoto, activities: list[Activity], ended: list[str]
+) -> None:
+    group = draining(lab, WAITS, activities=activities)
+    lab.at(10)
+
+    assert end_drains(replace(lab.watch, connect=silent), "gpu", group.group("g")) == ended
+    assert group.ended == ended
+
+
+def test_a_cluster_that_lists_no_nodes_counts_as_silent(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_path: str, **_query: str) -> list[dict[str, Any]]:
+        raise OutsideFailed("Kubernetes does not answer")
+
+    monkeypatch.setattr(lab.cluster, "list", refused)
+    group = draining(lab, WAITS, activities=[leaving("i-2", 0)])
+    lab.at(3)
+    assert end_drains(lab.watch, "gpu", group.group("g")) == []
+    lab.at(4)
+    assert end_drains(lab.watch, "gpu", group.group("g")) == ["i-2"]

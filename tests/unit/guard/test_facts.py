@@ -1,0 +1,120 @@
+"""What one sweep knows of a pool: what stays, what costs, what proves that it is empty."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.guard.guard import judge
+from lamplighter.domain.guard.nodes import strays, surplus
+from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
+
+SECOND = timedelta(seconds=1)
+
+
+def after(facts: PoolFacts, age: timedelta) -> PoolFacts:
+    """The same facts, as a sweep finds them so long after eight."""
+    return replace(facts, now=EIGHT + age)
+
+
+def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:
+    new = pool(strays=[instance("i-new", minutes=0)])
+
+    assert judge(strays, after(new, 2 * MINUTE - SECOND)) == ()
+    assert judge(strays, after(new, 2 * MINUTE)) == (
+        Breach(
+            Rule.STRAY_INSTANCE,
+            "i-new: carries the tags of pool gpu, is not in its group, and no lease justifies it",
+            Action.TERMINATE,
+            target=0,
+            instances=("i-new",),
+        ),
+    )
+
+
+def test_only_as_many_strays_are_ended_as_the_leases_leave_over() -> None:
+    two = [instance("i-8"), instance("i-9")]
+
+    [breach] = judge(strays, pool(lease(nodes=2), running=["i-1"], strays=two))
+
+    assert (breach.instances, breach.target) == (("i-8",), 2)
+
+
+@pytest.mark.parametrize("state", ["terminated", "shutting-down"])
+def test_an_instance_that_is_ending_already_is_no_stray(state: str) -> None:
+    ending = replace(instance("i-9"), state=state)
+
+    assert pool(strays=[ending]).strays == ()
+
+
+def test_without_a_group_nothing_stays_and_every_instance_is_a_stray() -> None:
+    facts = replace(pool(running=["i-1"]), group=None)
+
+    assert facts.staying == 0
+    assert [stray.id for stray in facts.strays] == ["i-1"]
+
+
+@pytest.mark.parametrize(
+    ("running", "desired", "staying"), [(["i-1", "i-2"], 1, 2), (["i-1"], 2, 2), (["i-1"], 1, 1), ([], 0, 0)]
+)
+def test_what_is_ordered_and_what_runs_stay_whichever_is_more(
+    running: list[str], desired: int, staying: int
+) -> None:
+    facts = pool(running=running, desired=desired)
+
+    assert facts.staying == staying
+    assert facts.costly is (staying > 0)
+
+
+def test_an_instance_costs_until_it_is_gone() -> None:
+    def with_one(state: str) -> PoolFacts:
+        return pool(strays=[replace(instance("i-9"), state=state)])
+
+    assert with_one("shutting-down").costly
+    assert not with_one("shutting-down").empty
+    assert not with_one("terminated").costly
+    assert with_one("terminated").empty
+
+
+def test_a_pool_is_proven_empty_only_where_everything_that_was_asked_says_so() -> None:
+    facts = pool()
+    assert facts.nodegroup is not None
+    assert facts.group is not None
+
+    assert facts.empty
+    assert replace(facts, group=None, nodegroup=None).empty
+    assert not replace(facts, nodegroup=replace(facts.nodegroup, desired=1)).empty
+    assert not replace(facts, group=replace(facts.group, desired=1)).empty
+    assert not replace(pool(leaving=["i-1"], desired=0), instances=(), kubernetes_nodes=()).empty
+    assert not replace(facts, kubernetes_nodes=None).empty
+    assert not replace(facts, kubernetes_nodes=("i-1.internal",)).empty
+
+
+def test_a_lease_that_a_pause_keeps_from_opening_justifies_no_node() -> None:
+    facts = replace(pool(lease(), running=["i-1"]), held_back=frozenset({"evening"}))
+
+    assert facts.target.nodes == 0
+    assert [breach.rule for breach in judge(surplus, facts)] == [Rule.NODE_WITHOUT_LEASE]
+
+
+def test_what_was_said_last_is_of_the_same_rule_action_and_lease() -> None:
+    def said(
+        minutes: int, rule: Rule = Rule.IDLE_LEASE, action: Action = Action.WARN, name: str = "a"
+    ) -> Said:
+        return Said(rule, action, name, EIGHT + minutes * MINUTE)
+
+    facts = replace(
+        pool(),
+        said=(
+            said(-9),
+            said(-8),
+            said(-7, name="b"),
+            said(-6, action=Action.CLOSE),
+            said(-5, Rule.LEASE_TOO_LONG),
+        ),
+    )
+
+    assert facts.last_said(Rule.IDLE_LEASE, Action.WARN, "a") == EIGHT - 8 * MINUTE
+    assert facts.last_said(Rule.IDLE_LEASE, Action.WARN) is None

@@ -1,0 +1,150 @@
+"""A round of the guard as a whole: its sign of life, what it drains, and what of people's changes it hears of."""
+
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers import guard, leases
+from handlers.guard import sweep_all
+from lamplighter.application.leases.changes import change
+from lamplighter.domain.pool.evidence import Member
+from lamplighter.errors import BadInput, TryLater
+from tests.unit.guard.test_proof import WAITS, draining
+from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
+from tests.unit.leases.test_closing_steps import others_write_first
+
+SECOND = 1 / 60
+
+
+@pytest.mark.parametrize(("minutes", "alive"), [(0, True), (180 - SECOND, True), (180, False)])
+def test_the_sign_of_life_is_kept_back_where_the_planner_is_silent_for_three_hours(
+    lab: LabOnMoto, minutes: float, *, alive: bool
+) -> None:
+    beats: list[str] = []
+    watch = replace(lab.watch, heartbeat=lambda: beats.append("alive"))
+    sweep_all(watch)
+    assert beats == []
+    lab.capacity.ledger.note_planned(EIGHT)
+    lab.at(minutes)
+
+    sweep_all(watch)
+
+    assert bool(beats) is alive
+
+
+@pytest.mark.parametrize(
+    ("mode", "leased", "ended"), [("arm", False, ["i-2"]), ("watch", False, []), ("arm", True, [])]
+)
+def test_a_sweep_ends_eks_s_wait_on_a_pool_that_it_may_empty(
+    lab: LabOnMoto, mode: str, leased: bool, ended: list[str]
+) -> None:
+    change({"command": lab.command(mode, lease=None)}, lab.watch.desk)
+    if leased:
+        lab.lease(nodes=1)
+    group = draining(lab, Member("i-1", "a", "InService"), WAITS)
+
+    sweep_all(lab.watch)
+
+    assert group.ended == ended
+
+
+def test_what_another_writer_keeps_from_being_done_is_found_and_left_to_the_next_sweep(
+    lab: LabOnMoto,
+) -> None:
+    lab.lease(nodes=1)
+    lab.scale(1)
+    boto3.client("eks").update_nodegroup_config(
+        clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"minSize": 1}
+    )
+    lab.watch.desk.arm("gpu")
+    with lab.capacity.ledger.writing("gpu", "somebody", EIGHT):
+        found: Any = sweep_all(lab.watch)["breaches"]
+
+    assert [(each["pool"], each["rule"], each["action"], each["done"]) for each in found] == [
+        ("gpu", "sizes-changed", "restore-sizes", False)
+    ]
+    assert lab.sizes["minSize"] == 1
+
+
+@pytest.mark.parametrize(
+    "event", [{"step": "ProveOne", "run": {}}, {"step": "ProveZero"}, {"step": "ProveZero", "run": 1}]
+)
+def test_a_step_that_the_guard_has_not_is_bad_input(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch, event: dict[str, object]
+) -> None:
+    monkeypatch.setattr(guard, "_watch", lambda: lab.watch)
+
+    with pytest.raises(BadInput, match="or was given no run; it has ProveZero, MarkLeaked"):
+        guard.handler(event, None)
+    proven = guard.handler({"step": "ProveZero", "run": {"command": lab.command("close")}}, None)
+    assert proven["zero"] is True
+    assert guard.handler({}, None) == {"breaches": []}
+
+
+@pytest.mark.parametrize("event", [{"step": "Admit"}, {"step": "Other", "run": {}}, {}])
+def test_a_step_that_leases_have_not_is_bad_input(
+    lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch, event: dict[str, object]
+) -> None:
+    monkeypatch.setattr(leases, "desk", lambda: lab.watch.desk)
+
+    with pytest.raises(BadInput, match="leases has no step"):
+        leases.handler(event, None)
+
+
+# --- what people change --------------------------------------------------------------------------
+
+
+def says(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
+    return change({"command": lab.command(verb, lease=None, **more)}, lab.watch.desk)
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"),
+    [
+        ({"pool": "*"}, "paused"),
+        ({"pool": "*", "generation": 0}, "paused"),
+        ({"pool": "*", "generation": 5}, "paused"),
+        ({"pool": "*", "expires": "2026-11-20T20:00:00Z"}, "refused"),
+        ({"pool": "tpu"}, "refused"),
+    ],
+)
+def test_a_change_to_the_whole_lab_is_of_no_pool_s_state(
+    lab: LabOnMoto, more: dict[str, object], outcome: str
+) -> None:
+    said = says(lab, "pause", **more)
+
+    assert (said["outcome"], said["calendar"]) == (outcome, outcome == "paused")
+
+
+@pytest.mark.parametrize(("generation", "outcome"), [(None, "watching"), (1, "watching"), (0, "refused")])
+def test_a_change_to_a_pool_is_of_the_state_in_which_it_was_given(
+    lab: LabOnMoto, generation: int | None, outcome: str
+) -> None:
+    lab.generation_moves()
+
+    said = says(lab, "watch", generation=generation)
+
+    assert (said["outcome"], said["calendar"]) == (outcome, False)
+
+
+def test_what_changes_nothing_wakes_no_planner(lab: LabOnMoto) -> None:
+    first = says(lab, "resume", pool="*")
+
+    assert (first["outcome"], first["calendar"]) == ("unchanged", False)
+
+
+def test_a_verb_that_changes_nothing_of_the_lab_is_bad_input(lab: LabOnMoto) -> None:
+    with pytest.raises(BadInput, match="verb: 'close' is no change"):
+        says(lab, "close")
+
+
+def test_a_change_is_decided_three_times_and_then_asked_again(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+
+    with others_write_first(lab) as seen, pytest.raises(TryLater, match="what keep is about keeps changing"):
+        change({"command": lab.command("keep")}, lab.watch.desk)
+    assert len(seen) == 3
+    with others_write_first(lab, times=2):
+        assert change({"command": lab.command("keep")}, lab.watch.desk)["outcome"] == "kept"

@@ -1,0 +1,124 @@
+"""Open commands at the edges: beside nodes that stay away, at the end of a pause, as another lease ends."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from lamplighter.domain.calendar.changes import Changes, Pause, Skip
+from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.lease import LeaseState
+from tests.unit.leases.granting.test_grants import (
+    EIGHT,
+    HOUR,
+    MINUTE,
+    PLANNED,
+    SECOND,
+    asked,
+    lease,
+    order,
+    paused,
+    usd,
+    window,
+)
+
+
+def test_a_lease_all_of_whose_nodes_stay_away_opens_nothing_for_anybody() -> None:
+    assert asked(order(), lease(missing=2)).outcome == "granted"
+    assert asked(order(), lease(missing=1)).outcome == "already-open"
+
+
+def test_a_lease_that_was_granted_for_later_is_no_window_that_was_moved() -> None:
+    ahead = lease(opens=60, state=LeaseState.ADMITTED)
+
+    assert asked(window(), ahead) == Answer("granted", "the evening lease was granted before", ahead)
+
+
+@pytest.mark.parametrize(
+    ("opens", "now", "outcome"),
+    [
+        (EIGHT + 2 * HOUR - SECOND, EIGHT, "refused"),
+        (EIGHT + 2 * HOUR, EIGHT, "granted"),
+        (EIGHT + HOUR, EIGHT + 2 * HOUR, "granted"),
+        (EIGHT + HOUR, EIGHT + 2 * HOUR - SECOND, "refused"),
+    ],
+)
+def test_a_pause_counts_at_the_instant_at_which_a_lease_would_open(
+    opens: datetime, now: datetime, outcome: str
+) -> None:
+    answer = asked(order(opens=opens, expires=EIGHT + 9 * HOUR), changes=paused(2), now=now)
+
+    assert answer.outcome == outcome
+    assert answer.earliest == (EIGHT + 2 * HOUR if outcome == "refused" else None)
+
+
+def test_what_a_person_hears_in_a_pause_is_over_and_a_lease_of_theirs_waits() -> None:
+    mine = lease("mine", owner="alice", window=None, state=LeaseState.ADMITTED)
+    known = asked(order(lease="mine"), mine, changes=paused(2))
+
+    assert (known.outcome, known.lease, known.for_now) == ("refused", mine, True)
+    assert not asked(order(), changes=paused(2)).for_now
+    assert not asked(order(nodes=4)).for_now
+
+
+def test_the_lease_after_a_pause_is_as_long_as_it_was_asked_for() -> None:
+    """What is there from 22:30 on leaves room for half an hour and not for more."""
+    full = lease("late", opens=150, closes=180, nodes=3, state=LeaseState.PLANNED)
+
+    assert asked(order(lasting=HOUR / 2), full, changes=paused(2)).earliest == EIGHT + 2 * HOUR
+    assert asked(order(lasting=HOUR / 2 + SECOND), full, changes=paused(2)).earliest == EIGHT + 3 * HOUR
+
+
+def test_a_date_that_was_skipped_has_no_earliest_hour() -> None:
+    skipped = Changes(skip=Skip("evening", "2026-11-20", "tom", EIGHT - HOUR, "the holiday"))
+
+    assert asked(window(), PLANNED, changes=skipped) == Answer(
+        "refused", "evening on 2026-11-20 was skipped by tom because the holiday", PLANNED, for_now=True
+    )
+    assert asked(order(), changes=skipped).earliest is None
+
+
+def test_a_window_may_open_late_and_not_at_its_end() -> None:
+    late = replace(window(), expires=EIGHT + 9 * HOUR)
+
+    assert asked(late, PLANNED, now=EIGHT + 2 * HOUR - SECOND).outcome == "granted"
+    assert asked(late, PLANNED, now=EIGHT + 2 * HOUR) == Answer(
+        "refused", "it would end at 22:00 on 2026-11-20 (Etc/UTC), and that has passed"
+    )
+
+
+def test_an_end_before_the_beginning_has_passed_and_holds_nothing() -> None:
+    backwards = order(opens=EIGHT + 2 * HOUR, closes=EIGHT + HOUR)
+
+    assert asked(backwards).reason == "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed"
+
+
+def test_who_leaves_as_the_pool_is_full_is_not_named() -> None:
+    leaves, comes = lease("a", closes=60), lease("b", opens=60, closes=90)
+
+    assert asked(order(add=True, nodes=2, opens=EIGHT + HOUR, lasting=HOUR), leaves, comes) == Answer(
+        "refused",
+        "pool gpu is full at 21:00 on 2026-11-20 (Etc/UTC): the b lease (2) and the 2 asked for would be "
+        "4 of 3 nodes",
+        earliest=EIGHT + 90 * MINUTE,
+    )
+
+
+def test_a_pause_that_is_over_keeps_nothing_closed() -> None:
+    over = Changes((Pause("tom", EIGHT - HOUR, EIGHT),))
+
+    assert asked(order(), changes=over).outcome == "granted"
+    assert asked(order(), changes=Changes((Pause("tom", EIGHT, EIGHT + timedelta(seconds=1)),))).outcome == (
+        "refused"
+    )
+
+
+def test_a_window_at_another_instant_is_held_for_what_it_costs_there() -> None:
+    moved = replace(PLANNED, opens=EIGHT - HOUR, closes=EIGHT + HOUR)
+
+    answer = asked(replace(window(), opens=EIGHT - HOUR, closes=EIGHT + HOUR), moved)
+
+    assert answer.lease is not None
+    assert (answer.lease.opens, answer.lease.closes, answer.lease.hold) == (
+        EIGHT - HOUR, EIGHT + HOUR, usd(4)
+    )  # fmt: skip

@@ -1,0 +1,197 @@
+"""What an open command is refused, by which rule, with which reason, and when it would be granted."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.calendar.curfew import Curfew
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.budget import Budget
+from tests.unit.leases.granting.test_grants import (
+    EIGHT,
+    HOUR,
+    MINUTE,
+    MONEY,
+    PLANNED,
+    POOL,
+    SECOND,
+    asked,
+    lease,
+    order,
+    usd,
+    window,
+)
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", [LeaseState.CLOSING, LeaseState.CLOSED, LeaseState.REFUSED])
+def test_a_lease_opens_once(state: LeaseState) -> None:
+    over = lease(state=state)
+    reason = f"the evening lease is {state.value}; a lease opens once"
+
+    assert asked(window(), over) == Answer("refused", reason, over)
+
+
+def test_a_command_that_is_too_old_is_refused_at_its_expiry() -> None:
+    assert asked(order(), now=EIGHT + 15 * MINUTE - SECOND).outcome == "granted"
+    assert asked(order(), now=EIGHT + 15 * MINUTE) == Answer(
+        "refused",
+        "the command to open pool gpu was good until 20:15 UTC on 2026-11-20 and came at 20:15 UTC on 2026-11-20",
+    )
+
+
+@pytest.mark.parametrize(
+    "command", [window(), replace(window(), window=None), replace(window(), source="cli")]
+)
+def test_what_a_window_asks_for_stands_in_the_calendar(command: Command) -> None:
+    gone = Answer("refused", "evening-1 is in the calendar no more: it was taken back")
+
+    assert asked(command) == gone
+    assert asked(command, replace(PLANNED, window="morning")) == gone
+
+
+def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> None:
+    first, last = lease("a", closes=60, nodes=1), lease("b", closes=90, nodes=1)
+    answer = Answer(
+        "already-open",
+        "pool gpu is open with 2 of 3 nodes until 21:30 on 2026-11-20 (Etc/UTC); nodes are added on request only",
+        last,
+    )
+
+    assert asked(order(), last, first) == asked(order(), first, last) == answer
+    assert asked(order(add=True), first, last).outcome == "granted"
+    assert asked(order(opens=EIGHT + 90 * MINUTE), first, last).outcome == "granted"
+    assert asked(replace(window(), nodes=1), first, last, replace(PLANNED, nodes=1)).outcome == "granted"
+
+
+def test_nothing_opens_in_the_ten_minutes_after_the_curfew() -> None:
+    curfewed = replace(POOL, curfew=Curfew(20 * 60, POOL.zone))
+
+    assert asked(order(opens=EIGHT + 9 * MINUTE), terms=curfewed) == Answer(
+        "refused",
+        "AWS brings pool gpu to zero at 20:00 on 2026-11-20 (Etc/UTC), the curfew; "
+        "nothing opens before 20:10 on 2026-11-20 (Etc/UTC)",
+        earliest=EIGHT + 10 * MINUTE,
+    )
+    assert asked(order(opens=EIGHT + 10 * MINUTE), terms=curfewed).outcome == "granted"
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"closes": EIGHT}, "it would end at 20:00 on 2026-11-20 (Etc/UTC), and that has passed"),
+        ({"closes": EIGHT + SECOND}, None),
+        (
+            {"opens": EIGHT + HOUR, "closes": EIGHT + HOUR},
+            "it would end at 21:00 on 2026-11-20 (Etc/UTC), and that has passed",
+        ),
+        ({"nodes": 3}, None),
+        ({"nodes": 4}, "4 nodes were asked for, and pool gpu has at most 3"),
+        ({"lasting": 8 * HOUR}, None),
+        ({"lasting": 8 * HOUR + MINUTE}, "it would last 8h1m, and no lease lasts longer than 8h (guard.longest_lease)"),
+        (
+            {"opens": EIGHT + timedelta(days=366, seconds=1)},
+            "it would open at 20:00 on 2027-11-21 (Etc/UTC), and no lease is granted more than a year ahead",
+        ),
+    ],
+)  # fmt: skip
+def test_what_no_waiting_would_change_is_refused_without_another_hour(
+    more: dict[str, Any], reason: str | None
+) -> None:
+    answer = asked(order(**more))
+
+    assert answer == Answer("refused", reason) if reason else answer.outcome == "granted"
+
+
+def test_a_lease_is_granted_up_to_a_year_ahead() -> None:
+    ahead = EIGHT + timedelta(days=366)
+    budgets = {"2027-11": Budget("2027-11", usd(0), usd(0))}
+
+    assert asked(order(opens=ahead), budgets=budgets).outcome == "granted"
+
+
+def test_a_window_may_be_longer_than_a_person_s_lease() -> None:
+    long = replace(PLANNED, closes=EIGHT + 9 * HOUR)
+
+    assert asked(replace(window(), closes=EIGHT + 9 * HOUR), long).outcome == "granted"
+
+
+# --- room and money ------------------------------------------------------------------------------
+
+
+def test_a_full_pool_names_who_is_there_and_when_there_is_room() -> None:
+    one, other = lease("a", closes=60), lease("b", opens=30, closes=90, nodes=1, window=None)
+    later = lease("c", opens=90, closes=120)
+    answer = asked(order(add=True, opens=EIGHT + 10 * MINUTE, nodes=2), one, other, later)
+
+    assert answer == Answer(
+        "refused",
+        "pool gpu is full at 20:10 on 2026-11-20 (Etc/UTC): the a lease (2) and the 2 asked for would be "
+        "4 of 3 nodes",
+        earliest=EIGHT + 120 * MINUTE,
+    )
+    beside = asked(order(add=True, opens=EIGHT + 40 * MINUTE), one, other, later)
+    assert beside.reason == (
+        "pool gpu is full at 20:40 on 2026-11-20 (Etc/UTC): the a lease (2) and class's lease (1) and the 1 asked for "
+        "would be 4 of 3 nodes"
+    )
+    assert beside.earliest == EIGHT + HOUR
+
+
+def test_a_planned_window_keeps_its_nodes_from_a_person_and_not_from_a_window_that_opens_before() -> None:
+    planned = lease("late", opens=60, closes=120, state=LeaseState.PLANNED)
+
+    walk_in = asked(order(nodes=2, lasting=2 * HOUR), planned)
+
+    assert walk_in.reason.startswith(
+        "pool gpu is full at 21:00 on 2026-11-20 (Etc/UTC): the late lease (2) and the 2"
+    )
+    assert walk_in.earliest == EIGHT + 2 * HOUR
+    assert asked(window(), planned, PLANNED).outcome == "granted"
+
+
+def test_a_budget_that_is_used_up_names_the_next_period_as_the_earliest() -> None:
+    spent = {**MONEY, "2026-11": Budget("2026-11", usd(1), usd("98.5"))}
+    december = datetime(2026, 12, 1, tzinfo=UTC)
+
+    answer = asked(order(), budgets=spent)
+
+    assert answer == Answer(
+        "refused",
+        "it would cost 1.00 USD; of the 100.00 USD for the month 1.00 USD is held, 98.50 USD is spent, "
+        "so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",
+        earliest=december,
+    )
+    assert asked(order(lasting=HOUR / 2), budgets=spent).outcome == "granted"
+    assert asked(order(), budgets={"2026-11": spent["2026-11"]}).earliest is None
+    drained = {**spent, "2026-12": Budget("2026-12", usd(100), usd(0))}
+    assert asked(order(), budgets=drained).earliest is None
+
+
+def test_no_earliest_hour_lies_in_a_curfew_and_a_moved_lease_ends_at_it() -> None:
+    """The pool is free as the curfew begins; at its other end a lease may open."""
+    curfewed = replace(POOL, curfew=Curfew(22 * 60, POOL.zone))
+    full = lease(closes=120, nodes=3)
+
+    assert asked(order(add=True), full, terms=curfewed).earliest == datetime(2026, 12, 1, tzinfo=UTC)
+    nearly = lease(closes=90, nodes=3)
+    assert asked(order(add=True, lasting=HOUR), nearly, terms=curfewed).earliest == EIGHT + 90 * MINUTE
+
+
+def test_money_that_is_planned_for_windows_is_not_there_for_a_person() -> None:
+    planned = lease("late", opens=300, closes=360, state=LeaseState.PLANNED, hold=usd("99.5"))
+    granted = replace(planned, state=LeaseState.ADMITTED)
+
+    assert asked(order(), planned) == Answer(
+        "refused",
+        "it would cost 1.00 USD; of the 100.00 USD for the month 0.00 USD is held, 0.00 USD is spent and 99.50 USD "
+        "is planned for windows, so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",
+        earliest=datetime(2026, 12, 1, tzinfo=UTC),
+    )
+    # What is granted is held already.
+    assert asked(order(), granted).outcome == "granted"

@@ -1,0 +1,215 @@
+"""The steps of a close beside other leases and other writers: each lease by itself, whatever moves meanwhile."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+import pytest
+
+from handlers.leases import STEPS
+from lamplighter.application.capacity.metering import count_beyond
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.schedules.schedule import close_command
+from lamplighter.errors import TryLater
+from tests.unit import aws_calls
+from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
+from tests.unit.leases.test_leases import MINUTE, opened, schedules, step
+from tests.unit.money.test_charges import cost, started
+
+
+@contextmanager
+def others_write_first(lab: LabOnMoto, times: int = 99) -> Iterator[list[str]]:
+    """Before each of so many transactions somebody else moves pool and budget; gives the transactions."""
+    seen: list[str] = []
+
+    def move(_service: str, operation: str, _given: object) -> None:
+        if operation != "TransactWriteItems":
+            return
+        seen.append(operation)
+        if len(seen) <= times:
+            lab.generation_moves()
+            for period in ("2026-11", ""):
+                _raise_version(period)
+
+    with aws_calls.heard(move):
+        yield seen
+
+
+def _raise_version(period: str) -> None:
+    boto3.client("dynamodb").update_item(
+        TableName=LEDGER,
+        Key={"pk": {"S": "LAB"}, "sk": {"S": f"BUDGET#{period}"}},
+        UpdateExpression="ADD version :one SET held = :nothing, spent = :nothing",
+        ExpressionAttributeValues={
+            ":one": {"N": "1"},
+            ":nothing": {"M": {"amount": {"S": "0"}, "currency": {"S": "USD"}}},
+        },
+    )
+
+
+def of(lease: str, **values: dict[str, Any]) -> None:
+    """Writes what the ledger has of a lease."""
+    dynamodb: Any = boto3.client("dynamodb")
+    dynamodb.update_item(
+        TableName=LEDGER,
+        Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": f"LEASE#{lease}"}},
+        UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
+        ExpressionAttributeNames={f"#{name}": name for name in values},
+        ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
+    )
+
+
+def kept(lab: LabOnMoto, name: str) -> Lease:
+    lease = lab.capacity.ledger.lease("gpu", name)
+    assert lease is not None
+    return lease
+
+
+def closes(lab: LabOnMoto, name: str = "RestoreExperiments", **more: Any) -> dict[str, Any]:
+    results = more.pop("results", {})
+    command = lab.command("close", **{"lease": "cli-1", **more})
+    return STEPS[name]({"command": command, "results": results}, lab.watch.desk)
+
+
+def proof(minutes: float) -> dict[str, object]:
+    return {"zero": True, "at": instant.written(EIGHT + minutes * MINUTE), "desired": 0}
+
+
+def entries(lab: LabOnMoto, kind: str) -> list[Entry]:
+    return [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("Admit", "pool gpu or its budget keeps changing; asking again"),
+        ("Extend", "pool gpu or its budget keeps changing; asking again"),
+        ("RestoreExperiments", "the leases of pool gpu keep changing; closing again"),
+        ("Settle", "keeps changing"),
+    ],
+)
+def test_a_step_looks_three_times_and_asks_to_come_again(lab: LabOnMoto, step: str, said: str) -> None:
+    lab.lease(nodes=1)
+    if step == "Settle":
+        closes(lab)
+    command = {**lab.command("extend" if step == "Extend" else "open"), "for_seconds": 60, "nodes": 1}
+    if step == "Admit":
+        command |= {"lease": None, "add": True}
+    if step in {"RestoreExperiments", "Settle"}:
+        command = lab.command("close")
+
+    with others_write_first(lab) as seen, pytest.raises(TryLater, match=said):
+        STEPS[step]({"command": command, "results": {"ProveZero": proof(0)}}, lab.watch.desk)
+    assert len(seen) == 3
+
+
+def test_what_runs_without_a_lease_is_counted_later_where_others_keep_writing(lab: LabOnMoto) -> None:
+    lab.at(30)
+
+    with others_write_first(lab) as seen, pytest.raises(TryLater, match="is counted later"):
+        count_beyond("gpu", lab.capacity.now(), lab.watch.desk, "guard")
+    assert len(seen) == 3
+
+
+def test_a_close_that_somebody_came_before_looks_again_and_closes(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    with others_write_first(lab, times=1):
+        of_lease = closes(lab)
+    assert (of_lease["closing"], kept(lab, "cli-1").state) == (["cli-1"], LeaseState.CLOSING)
+
+    with others_write_first(lab, times=1):
+        closes(lab, "Settle", results={"RestoreExperiments": of_lease, "ProveZero": proof(0)})
+    assert kept(lab, "cli-1").state is LeaseState.CLOSED
+
+
+def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-20, closes=60)
+    lab.lease(nodes=1, opens=-10, closes=90, name="cli-2", owner="bob")
+
+    done = closes(lab, lease=None)
+
+    assert done["closing"] == ["cli-1", "cli-2"]
+    [said] = entries(lab, "closing")
+    assert (said.what, said.lease, said.details) == (
+        "closes alice's lease and bob's lease",
+        "cli-1",
+        {"from": "2026-11-20T21:00:00Z"},
+    )
+
+
+def test_a_close_of_a_pool_without_a_lease_is_answered_and_writes_nothing(lab: LabOnMoto) -> None:
+    done = closes(lab, lease=None)
+
+    assert done == {"restored": [], "closing": [], "over": False, "reason": "alice closed pool gpu"}
+    assert entries(lab, "closing") == []
+    assert lab.capacity.ledger.pool("gpu").generation == 0
+
+
+def test_a_close_that_came_for_an_end_since_moved_leaves_other_leases_schedules_alone(lab: LabOnMoto) -> None:
+    first, second = opened(lab, nodes=1), opened(lab, name="open-2", nodes=1, add=True, owner="bob")
+    stale = close_command(first).to_json()
+    step(lab, "Extend", lab.command("extend", lease=first.id, for_seconds=3600))
+    scheduler = boto3.client("scheduler")
+    for name in schedules():
+        scheduler.delete_schedule(GroupName="lab", Name=name)
+
+    assert step(lab, "RestoreExperiments", stale)["over"] is True
+
+    assert {name for name in schedules() if name.startswith("close-")} == {f"close-{first.id}"}
+    assert kept(lab, second.id).granted
+
+
+def test_only_what_is_being_closed_and_ended_by_the_proof_is_settled(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1, opens=-60, closes=30)
+    lab.lease(nodes=1, opens=-60, closes=20, name="late")
+    lab.lease(nodes=1, opens=-60, closes=60, name="after")
+    lab.at(30)
+    first = closes(lab)
+    lab.at(31)
+    closes(lab, lease="after", id="close-2")
+
+    closes(lab, "Settle", results={"RestoreExperiments": first, "ProveZero": proof(30)})
+
+    states = {lease.id: lease.state for lease in lab.capacity.ledger.leases("gpu")}
+    assert states == {
+        "cli-1": LeaseState.CLOSED,
+        "late": LeaseState.ADMITTED,
+        "after": LeaseState.CLOSING,
+    }
+
+
+def test_a_lease_is_paid_at_the_price_at_which_it_was_granted(lab: LabOnMoto) -> None:
+    lab.lease(nodes=1)
+    of("cli-1", price_per_hour={"S": "10"})
+    started(lab, 1, 0)
+    lab.at(30)
+    restored = closes(lab)
+
+    settled = closes(lab, "Settle", results={"RestoreExperiments": restored, "ProveZero": proof(30)})
+
+    assert settled["cost"] == Money.of(5, "USD").to_json()
+    assert settled["node_seconds"] == 1800
+
+
+def test_one_close_gives_the_receipts_of_its_leases_and_of_what_ran_without_one(lab: LabOnMoto) -> None:
+    lab.capacity.ledger.begin_counting("gpu", EIGHT)
+    started(lab, 1, 0)
+    lab.at(10)
+    lab.lease(nodes=1, opens=10, closes=60)
+    lab.lease(nodes=1, opens=10, closes=60, name="cli-2")
+    lab.at(30)
+    results: dict[str, Any] = {"RestoreExperiments": closes(lab, lease=None), "ProveZero": proof(30)}
+    results["Settle"] = closes(lab, "Settle", results=results)
+
+    receipt = closes(lab, "Receipt", results=results)
+
+    also = [each["lease"] for each in receipt["also"]]
+    assert [receipt["lease"], *also] == ["cli-1", "cli-2", None]
+    assert Money.from_json(results["Settle"]["unleased"]) == cost(lab, 10)
+    [counted] = entries(lab, "metered")
+    assert (counted.what, counted.lease) == ("counted 600 node-seconds past or without a lease", None)
+    assert counted.why == f"600 without a lease: they cost {cost(lab, 10)} and count as spent"

@@ -1,0 +1,109 @@
+"""What is said aloud when a pool opens, or does not: whole notices, from what the steps of the run found."""
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.domain.notices.opening import of_opening
+from tests.unit.leases.granting.test_grants import lease
+
+UTC = ZoneInfo("Etc/UTC")
+GRANTED = {"outcome": "granted"}
+N1, N2 = {"name": "n1", "gpus": 1, "ready": True}, {"name": "n2", "gpus": 1, "ready": True}
+UNTIL = "22:00 (Etc/UTC)"
+READY = "2 of 2 nodes are ready and their GPUs are proven, for class."
+
+
+def opened(*nodes: dict[str, Any], **steps: dict[str, Any]) -> Announcement:
+    """A lease of two nodes, opened by a run whose steps found this."""
+    results: dict[str, dict[str, Any]] = {"Admit": GRANTED, "AwaitGpus": {"nodes": list(nodes)}, **steps}
+    return of_opening("gpu", lease(), results, UTC)
+
+
+def said(kind: str, subject: str, text: str) -> Announcement:
+    return Announcement(kind, subject, text, subject)
+
+
+# --- nothing opens now ---------------------------------------------------------------------------
+
+
+def test_what_is_open_already_and_what_is_planned_are_said_with_their_reason() -> None:
+    there = {"outcome": "already-open", "reason": "pool gpu is open"}
+    ahead = {"outcome": "granted", "later": True, "reason": "2 of 3 nodes"}
+
+    assert of_opening("gpu", lease(), {"Admit": there}, UTC) == said(
+        "already-open", "Pool gpu is open already", "Pool gpu is open."
+    )
+    assert of_opening("gpu", lease(), {"Admit": ahead}, UTC) == said(
+        "planned", "Pool gpu opens at 20:00 on 2026-11-20 (Etc/UTC)", "2 of 3 nodes."
+    )
+
+
+def test_a_refusal_is_said_with_the_next_instant_where_one_is_known() -> None:
+    no: dict[str, Any] = {"outcome": "refused", "reason": "the pool is full"}
+    refused = said("refused", "A lease on pool gpu was refused", "The pool is full.")
+    later = said(
+        "refused",
+        "A lease on pool gpu was refused",
+        "The pool is full. It would be granted at 21:30 (Etc/UTC).",
+    )
+
+    assert of_opening("gpu", lease(), {"Admit": no}, UTC) == refused
+    assert of_opening("gpu", None, {"Admit": {**no, "earliest": "2026-11-20T21:30:00Z"}}, UTC) == later
+    assert of_opening("gpu", None, {"Admit": {**no, "outcome": "granted"}}, UTC) == refused
+    assert of_opening("gpu", lease(), {}, UTC).kind == "refused"
+
+
+# --- as it should be -----------------------------------------------------------------------------
+
+
+def test_a_pool_is_open_once_as_many_nodes_are_ready_as_are_wanted() -> None:
+    third = {**N2, "name": "n3"}
+    one_of_two = said("degraded", f"Pool gpu is open with 1 of 2 nodes until {UNTIL}", "")
+
+    assert opened(N1, N2) == said("open", f"Pool gpu is open until {UNTIL}", READY)
+    assert opened(N1, N2, third).text == READY.replace("2 of", "3 of")
+    assert opened(N1, {**N2, "ready": False}) == opened(N1) == one_of_two
+    assert (
+        opened(N1, N2, AwaitNodes={"wanted": 3}).subject
+        == f"Pool gpu is open with 2 of 3 nodes until {UNTIL}"
+    )
+    assert opened(N1, N2, AwaitNodes={"wanted": 1}).kind == "open"
+
+
+def test_nodes_that_were_changed_and_checks_that_say_nothing_are_told_without_being_a_trouble() -> None:
+    assert opened(
+        N1,
+        N2,
+        Replace={"replaced": ["i-1", "i-2"]},
+        Validate={"not_judged": [{"check": "a", "why": "alone"}, {"check": "b", "why": "off"}, 7]},
+    ) == said(
+        "open",
+        f"Pool gpu is open until {UNTIL}",
+        f"{READY} Not judged: a (alone); b (off). i-1 and i-2 failed a check and were replaced.",
+    )
+    assert opened(N1, N2, Replace={"replaced": []}, Validate={"not_judged": []}).text == READY
+
+
+@pytest.mark.parametrize(
+    ("offer", "seats"),
+    [
+        ({}, None),
+        ({"replicas": 2, "strategy": "mps"}, "It has 2 seats: each GPU is shared by 2 (mps)."),
+        ({"slices": 2, "mig": "all-3g.20gb"}, "It has 2 seats: each GPU is cut into 2 slices (all-3g.20gb)."),
+        (
+            {"slices": 7, "mig": "all-1g.5gb", "replicas": 3, "strategy": "mps"},
+            "It has 2 seats: each GPU is cut into 7 slices (all-1g.5gb) and shared by 3 (mps).",
+        ),
+    ],
+)
+def test_seats_are_told_where_they_are_not_simply_the_gpus(offer: dict[str, Any], seats: str | None) -> None:
+    """Of a node that says nothing of its GPUs none counts."""
+    bare = {"name": "n3", "ready": True}
+
+    assert opened(N1, N2, bare, ApplyGpuSettings={"offer": offer}).text == " ".join(
+        filter(None, (READY.replace("2 of", "3 of"), seats))
+    )
+    assert opened(bare, bare, ApplyGpuSettings={"offer": offer}).text == READY

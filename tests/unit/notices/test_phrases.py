@@ -1,0 +1,55 @@
+"""The parts of sentences: instants, leases, reasons, capitals and full stops, in two languages."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.domain.notices import phrases
+from lamplighter.domain.zones import zone
+from tests.unit.pool.test_target import ALICES, LEASE
+
+KOREAN = Texts("ko")
+SEOUL = zone("Asia/Seoul")
+LATE = datetime(2026, 11, 30, 16, 5, tzinfo=UTC)
+
+
+def test_an_instant_is_told_by_the_clock_of_a_zone() -> None:
+    assert phrases.clock(ENGLISH, SEOUL)(LATE) == "01:05 (Asia/Seoul)"
+    assert phrases.clock_and_date(ENGLISH, SEOUL)(LATE) == "01:05 on 2026-12-01 (Asia/Seoul)"
+    assert phrases.clock_and_date(KOREAN, SEOUL)(LATE) == "2026-12-01 01:05 (Asia/Seoul)"
+
+
+def test_a_lease_is_called_by_its_window_or_its_owner() -> None:
+    assert phrases.called(ENGLISH, LEASE) == "the evening lease"
+    assert phrases.called(ENGLISH, ALICES) == "alice's lease"
+    assert phrases.called(KOREAN, replace(ALICES, owner="민수")) == "민수 님의 대여"
+
+
+@pytest.mark.parametrize(
+    ("said", "english", "korean"),
+    [
+        ("the pool is full", "The pool is full.", "The pool is full."),
+        ("is it full?", "Is it full?", "Is it full?"),
+        ("  x  ", "X.", "X."),
+        ("", "", ""),
+        ("  ", "", ""),
+    ],
+)
+def test_a_reason_is_a_sentence_of_its_own_where_there_is_one(said: str, english: str, korean: str) -> None:
+    assert phrases.sentence(said) == english
+    assert phrases.reason(ENGLISH, said) == phrases.detail(ENGLISH, said) == english
+    assert phrases.reason(KOREAN, said) == (f"이유: {korean}" if korean else "")
+    assert phrases.detail(KOREAN, said) == (f"자세한 내용: {korean}" if korean else "")
+
+
+def test_only_english_begins_a_sentence_with_a_capital() -> None:
+    assert phrases.begun(ENGLISH, "alice's lease ends") == "Alice's lease ends."
+    assert phrases.begun(KOREAN, "alice 님의 대여") == "alice 님의 대여."
+    assert phrases.begun(KOREAN, "끝났습니다.") == "끝났습니다."
+
+
+@pytest.mark.parametrize(("text", "ended"), [("done", "done."), ("done.", "done."), ("done?", "done?")])
+def test_what_ends_already_gets_no_other_full_stop(text: str, ended: str) -> None:
+    assert phrases.ended(text) == ended

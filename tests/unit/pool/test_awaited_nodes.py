@@ -1,0 +1,173 @@
+"""For how long nodes are awaited, from which order on, and which cause is told for those that do not come."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import boto3
+import pytest
+
+from handlers.nodegroups import await_nodes
+from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.domain import instant
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.pool.evidence import Activity, Instance, Update
+from lamplighter.errors import TryLater
+from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto
+from tests.unit.pool.test_shortage import NO_CAPACITY
+
+MINUTE, SECOND = timedelta(minutes=1), 1 / 60
+WHY = Entry(EIGHT, "gpu", "replaced", "a test", "changes a node", "to see what follows")
+
+
+@pytest.fixture(autouse=True)
+def _leased(lab: LabOnMoto) -> None:
+    lab.lease(nodes=2)
+
+
+class Booting(Instances):
+    """So many of the instances do not run yet: moto's do at once."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def of_nodegroup(self, cluster: str, nodegroup: str) -> tuple[Instance, ...]:
+        found = super().of_nodegroup(cluster, nodegroup)
+        return (*(replace(each, state="pending") for each in found[: self._number]), *found[self._number :])
+
+
+class Refused(AutoScaling):
+    """EC2 has had no capacity since so many minutes after eight."""
+
+    def __init__(self, minutes: float) -> None:
+        super().__init__()
+        self._at = EIGHT + minutes * MINUTE
+
+    def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
+        launch = Activity("a", "Failed", "Launching a new EC2 instance.", NO_CAPACITY, self._at, self._at)
+        return (launch,) * pages if group else ()
+
+
+class Failed(NodeGroups):
+    """EKS has failed at the update."""
+
+    def update(self, name: str, update_id: str) -> Update:
+        return Update(update_id, "ConfigUpdate", "Failed", EIGHT, (f"NodeCreationFailure: {name}",))
+
+
+def test_nodes_that_boot_are_awaited_for_ten_minutes(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    lab.capacity.instances = Booting(1)
+    for minutes in (0, 10 - SECOND):
+        lab.at(minutes)
+        with pytest.raises(TryLater, match=r"^1 of 2 nodes of pool gpu run, 1 are booting$"):
+            await_nodes(lab.run(), lab.capacity)
+    lab.at(10)
+
+    done = await_nodes(lab.run(), lab.capacity)
+
+    late = "1 of 2 nodes: 1 were launched and do not run after 10 minutes"
+    assert (done["wanted"], done["shortage"], done["cause"]) == (2, late, "unknown")
+    assert len(done["instances"]) == 1  # type: ignore[arg-type]
+    assert lab.capacity.ledger.progress("gpu", "cli-1") == {Stage.NODES: Noted(1, 2, EIGHT, EIGHT)}
+
+
+def test_a_cause_is_told_at_once_where_nothing_boots_and_else_after_two_and_a_half_minutes(
+    lab: LabOnMoto,
+) -> None:
+    lab.capacity.autoscaling = Refused(0)
+    assert await_nodes(lab.run(), lab.capacity)["cause"] == "no-capacity"
+    lab.scale(1)
+    lab.capacity.instances = Booting(1)
+    lab.at(2.5 - SECOND)
+    with pytest.raises(TryLater, match="0 of 2 nodes of pool gpu run, 1 are booting"):
+        await_nodes(lab.run(), lab.capacity)
+    lab.at(2.5)
+
+    done = await_nodes(lab.run(), lab.capacity)
+
+    assert (done["instances"], done["cause"]) == ([], "no-capacity")
+
+
+@pytest.mark.parametrize(
+    ("before", "ordered", "told"), [(2, True, True), (1, True, False), (2, False, False), (3, True, True)]
+)
+def test_where_nothing_new_was_ordered_what_failed_since_the_first_order_tells_the_cause(
+    lab: LabOnMoto, before: int, *, ordered: bool, told: bool
+) -> None:
+    if ordered:
+        lab.capacity.ledger.advance("gpu", "cli-1", LeaseState.OPENING, EIGHT)
+    lab.capacity.autoscaling = Refused(1)
+    lab.at(20)
+
+    if told:
+        assert await_nodes(lab.run(at=20, before=before), lab.capacity)["cause"] == "no-capacity"
+    else:
+        with pytest.raises(TryLater, match="0 of 2 nodes"):
+            await_nodes(lab.run(at=20, before=before), lab.capacity)
+
+
+def test_a_run_that_ordered_nothing_waits_for_nothing_and_without_a_stamp_from_its_opening(
+    lab: LabOnMoto,
+) -> None:
+    assert await_nodes({"command": lab.command(), "results": {}}, lab.capacity)["wanted"] == 0
+    lab.at(3 - SECOND)
+    with pytest.raises(TryLater, match="0 of 2 nodes"):
+        await_nodes(lab.run(at=None), lab.capacity)
+    lab.at(3)
+    done = await_nodes(lab.run(at=None), lab.capacity)
+    assert done["shortage"] == "0 of 2 nodes: EKS took the order back and stands at 0"
+
+
+def test_a_node_that_was_replaced_counts_no_more_and_is_waited_for_until_it_is_gone(lab: LabOnMoto) -> None:
+    lab.scale(2)
+    first, _ = lab.members
+    lease = lab.capacity.ledger.lease("gpu", "cli-1")
+    assert lease is not None
+    lab.capacity.ledger.replace_once(lease, [first], WHY)
+    replaced = {"at": instant.written(EIGHT + 8 * MINUTE)}
+    for minutes in (8, 18 - SECOND):
+        lab.at(minutes)
+        with pytest.raises(TryLater, match=f"^1 of 2 nodes of pool gpu run, {first} has yet to go$"):
+            await_nodes(lab.run(Replace=replaced), lab.capacity)
+    lab.at(18)
+
+    done = await_nodes(lab.run(Replace=replaced), lab.capacity)
+
+    assert done["shortage"] == "1 of 2 nodes: no launch for 10 minutes and AWS gives no reason yet"
+
+
+def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(lab: LabOnMoto) -> None:
+    ledger = lab.capacity.ledger
+    lease = ledger.lease("gpu", "cli-1")
+    assert lease is not None
+    budget = ledger.budget(lease.period, "USD")
+    ledger.rehold(lease, replace(lease, missing=2), pool=ledger.pool("gpu"), budget=budget, why=WHY)
+
+    assert await_nodes(lab.run(), lab.capacity) == {
+        "over": False,
+        "wanted": 2,
+        "instances": [],
+        "shortage": "0 of 2 nodes: none came, and the budget has nothing left to ask again with; "
+        "they are asked for once it has",
+        "cause": "unknown",
+    }
+
+
+def test_an_update_of_eks_that_failed_tells_the_cause(lab: LabOnMoto) -> None:
+    lab.capacity.nodegroups = Failed(LAB)
+
+    done = await_nodes(lab.run(scale={"update_id": "u-1"}), lab.capacity)
+
+    assert done["shortage"] == "0 of 2 nodes: AWS says NodeCreationFailure: lab-ng-gpu"
+
+
+def test_without_a_group_no_node_is_there(lab: LabOnMoto) -> None:
+    boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
+    lab.at(3)
+
+    assert await_nodes(lab.run(), lab.capacity)["instances"] == []

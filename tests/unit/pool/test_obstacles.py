@@ -1,0 +1,167 @@
+"""What stands in the way of adopting a node group, whole and in order, and what a warning of an end says."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.leases.at_stake import AtStake
+from lamplighter.domain.notices.announcement import Announcement, of_change, of_extending, of_warning
+from lamplighter.domain.pool.adoption import About, Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
+from tests.unit.leases.granting.test_grants import HOUR, MINUTE, SECOND, lease
+
+CLUSTER = FoundCluster("lab", "eu-west-1", "1.35", "API", True, ("0.0.0.0/0",))
+GROUP = FoundGroup("gpu", "ACTIVE", ("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", "ON_DEMAND", 0, 2, 0, {})
+TAGGED = replace(GROUP, group_tags={"k8s.io/cluster-autoscaler/enabled": "true"})
+NONE = Autoscalers(asked=True)
+
+
+def found(
+    cluster: FoundCluster = CLUSTER, group: FoundGroup = GROUP, autoscalers: Autoscalers = NONE
+) -> list[Obstacle]:
+    return list(obstacles(cluster, group, autoscalers))
+
+
+@pytest.mark.parametrize("group", [GROUP, TAGGED, replace(GROUP, status="UPDATING")])
+def test_a_group_that_is_well_has_nothing_in_its_way(group: FoundGroup) -> None:
+    assert found(group=group) == []
+
+
+@pytest.mark.parametrize(
+    ("cluster", "group", "autoscalers", "about", "blocks", "words"),
+    [
+        (replace(CLUSTER, authentication="CONFIG_MAP"), GROUP, NONE, About.AUTHENTICATION, True, "CONFIG_MAP"),
+        (replace(CLUSTER, public_endpoint=False), GROUP, NONE, About.ENDPOINT, True, "is private"),
+        (replace(CLUSTER, public_cidrs=("10.0.0.0/8", "::/0")), GROUP, NONE, About.ENDPOINT, True,
+         "lets in 10.0.0.0/8, ::/0 only"),
+        (CLUSTER, replace(GROUP, minimum=1), NONE, About.MINIMUM, True, "has minimum 1"),
+        (CLUSTER, TAGGED, replace(NONE, found=("a/b",)), About.AUTOSCALERS, True, "a/b may open node group gpu"),
+        (CLUSTER, GROUP, replace(NONE, found=("a/b",)), About.AUTOSCALERS, False, "a/b runs"),
+        (CLUSTER, GROUP, replace(NONE, nodepools=("pool",)), About.AUTOSCALERS, True, "pool may start GPU nodes"),
+        (CLUSTER, GROUP, Autoscalers(asked=False, why_not="no answer"), About.AUTOSCALERS, False,
+         "is not known: no answer"),
+        (CLUSTER, TAGGED, Autoscalers(asked=False, why_not="no answer"), About.AUTOSCALERS, False,
+         "is not known, and it has an autoscaler's tag: no answer"),
+        (CLUSTER, replace(GROUP, desired=1), NONE, About.GROUP, False, "1 nodes are ordered in gpu now"),
+        (CLUSTER, replace(GROUP, instance_types=("g5.xlarge", "g6.xlarge")), NONE, About.GROUP, False,
+         "may start any of g5.xlarge, g6.xlarge"),
+        (CLUSTER, replace(GROUP, capacity_type="SPOT"), NONE, About.GROUP, False, "is SPOT"),
+        (CLUSTER, replace(GROUP, status="DEGRADED"), NONE, About.GROUP, False, "is DEGRADED"),
+    ],
+)  # fmt: skip
+def test_each_obstacle_says_what_it_is_about_and_whether_it_blocks(  # noqa: PLR0917
+    cluster: FoundCluster, group: FoundGroup, autoscalers: Autoscalers, about: About, blocks: bool, words: str
+) -> None:
+    [one] = found(cluster, group, autoscalers)
+
+    assert (one.about, one.blocks) == (about, blocks)
+    assert words in one.said
+    assert one.text == f"{one.said}; {one.advice}"
+
+
+def test_what_blocks_stands_first_and_else_the_order_stays() -> None:
+    everything = found(
+        replace(CLUSTER, authentication="CONFIG_MAP"),
+        replace(GROUP, minimum=1, desired=1, capacity_type="SPOT"),
+        replace(NONE, found=("a/b",), nodepools=("pool",)),
+    )
+
+    assert [(one.about.value, one.blocks) for one in everything] == [
+        ("authentication", True),
+        ("minimum", True),
+        ("autoscalers", True),
+        ("autoscalers", False),
+        ("group", False),
+        ("group", False),
+    ]
+
+
+# --- notices -------------------------------------------------------------------------------------
+
+SEOUL = ZoneInfo("Asia/Seoul")
+LEASE = lease()
+
+
+def warned(**more: Any) -> Announcement:
+    return of_warning(LEASE, LEASE.closes - 15 * MINUTE, SEOUL, **more)
+
+
+@pytest.mark.parametrize(
+    ("before", "left"),
+    [
+        (15 * MINUTE, "15 minutes"),
+        (15 * MINUTE - 31 * SECOND, "14 minutes"),
+        (91 * SECOND, "2 minutes"),
+        (29 * SECOND, "1 minute"),
+        (0 * SECOND, "1 minute"),
+    ],
+)
+def test_a_warning_says_in_how_many_minutes_a_lease_ends(before: timedelta, left: str) -> None:
+    assert of_warning(LEASE, LEASE.closes - before, SEOUL).subject == f"Pool gpu closes in {left}"
+
+
+EXTEND = "extend it: lamplighter extend gpu 1h"
+
+
+@pytest.mark.parametrize(
+    ("more", "advice"),
+    [
+        ({}, f"Save your work, or {EXTEND}."),
+        ({"word": "gpu"}, f"Save your work, or {EXTEND}, or /gpu extend 1h."),
+        ({"furthest": LEASE.closes}, "Save your work: by the lab's rules it cannot be extended."),
+        (
+            {"furthest": LEASE.closes + HOUR},
+            "Save your work, or extend it until 08:00 (Asia/Seoul) at most: lamplighter extend gpu 1h.",
+        ),
+    ],
+)
+def test_a_warning_says_what_one_can_do(more: dict[str, Any], advice: str) -> None:
+    assert warned(**more).text == f"The evening lease ends at 07:00 (Asia/Seoul). {advice}"
+
+
+def test_a_warning_of_a_pool_that_stays_says_which_part_goes() -> None:
+    partly = warned(at_stake=AtStake(("n1",), ("lab/pod",), 2))
+
+    assert partly.subject == partly.plain == "1 of 3 nodes of pool gpu go in 15 minutes"
+    assert partly.text == (
+        "The evening lease ends at 07:00 (Asia/Seoul). Of its nodes n1 goes, and with it the work of lab/pod. "
+        f"Save your work, or {EXTEND}."
+    )
+    assert warned(at_stake=AtStake(("n1",), ("lab/pod",))).subject == warned().subject
+
+
+@pytest.mark.parametrize(
+    ("outcome", "one", "kind"),
+    [
+        ("extended", LEASE, "extended"),
+        ("shortened", LEASE, "shortened"),
+        ("refused", LEASE, "refused"),
+        ("extended", None, "refused"),
+    ],
+)
+def test_an_extend_command_is_announced_as_what_came_of_it(outcome: str, one: Any, kind: str) -> None:
+    said = of_extending("gpu", one, {"outcome": outcome, "reason": "why it is so"}, SEOUL)
+
+    assert said.kind == kind
+    assert said.plain == said.subject
+    assert ("07:00" in said.subject) is (kind != "refused")
+    assert "hy it is so" in said.text
+
+
+def test_a_change_that_changed_nothing_is_not_announced() -> None:
+    for outcome in ("refused", "unchanged"):
+        assert of_change(Verb.PAUSE, {"outcome": outcome, "reason": "why"}) is None
+    assert of_change(Verb.PAUSE, {}) is None
+    said = of_change(Verb.PAUSE, {"outcome": "paused", "reason": "tom paused it"})
+    assert said is not None
+    assert said.kind == "pause"
+
+
+def test_a_message_in_another_language_begins_with_its_own_subject() -> None:
+    korean = Announcement("pause", "일시 중지", "text", "The lab is paused")
+
+    assert korean.message == "일시 중지\n\ntext"
+    assert replace(korean, subject="The lab is paused").message == "text"

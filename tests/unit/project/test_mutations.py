@@ -1,0 +1,23 @@
+"""The list of breakages fits the product as it is, and each law that can be broken has one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutations.breakages import BREAKAGES, Breakage
+from tests.mutations.experiments import stories
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES, ids=[breakage.what for breakage in BREAKAGES])
+def test_what_is_taken_out_stands_exactly_once(breakage: Breakage) -> None:
+    assert (ROOT / breakage.file).read_text("utf-8").count(breakage.text) == 1
+
+
+def test_every_law_has_a_breakage() -> None:
+    assert {breakage.law for breakage in BREAKAGES} == set(range(1, 11))
+
+
+def test_what_is_tried_on_experiments_breaks_nothing_while_nothing_is_taken_out() -> None:
+    assert [broken for let in stories() for broken in let()] == []

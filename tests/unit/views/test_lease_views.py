@@ -1,0 +1,232 @@
+"""A lease as it is shown: its standing at every instant, its cost, and what is told of it."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.pool.pool import PoolState
+from lamplighter.domain.views import lease_view, told
+from lamplighter.domain.views.lease_view import Known, LeaseView, Standing, cost_so_far
+from lamplighter.domain.views.stages import Stage, StageState, StageView
+from lamplighter.domain.views.told import Finding, VerdictRow
+from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, lease, usd
+
+LEASE = lease()
+
+
+def entry(kind: str, why: str = "why", who: str = "notices", minutes: int = 0, **details: str) -> Entry:
+    return Entry(EIGHT + minutes * MINUTE, "gpu", kind, who, "what", why, lease="evening-1", details=details)
+
+
+def view(one: Any = LEASE, minutes: float = 60, **known: Any) -> LeaseView:
+    return lease_view.of(
+        one, Known(PoolState("gpu", leaked_because="i-1 is there"), **known), EIGHT + minutes * MINUTE
+    )
+
+
+# --- how it stands -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "missing", "minutes", "standing"),
+    [
+        (LeaseState.PLANNED, 0, 60, Standing.PLANNED),
+        (LeaseState.REFUSED, 0, 60, Standing.REFUSED),
+        (LeaseState.CLOSED, 1, 60, Standing.CLOSED),
+        (LeaseState.CLOSING, 0, 60, Standing.CLOSING),
+        (LeaseState.ADMITTED, 0, -0.1, Standing.PLANNED),
+        (LeaseState.ADMITTED, 0, 0, Standing.OPENING),
+        (LeaseState.OPENING, 0, 60, Standing.OPENING),
+        (LeaseState.OPEN, 0, 119.9, Standing.OPEN),
+        (LeaseState.OPEN, 0, 120, Standing.CLOSING),
+        (LeaseState.OPEN, 1, 60, Standing.DEGRADED),
+        (LeaseState.OPENING, 1, 60, Standing.DEGRADED),
+    ],
+)
+def test_a_lease_stands_as_its_state_and_the_clock_say(
+    state: LeaseState, missing: int, minutes: float, standing: Standing
+) -> None:
+    found = view(replace(LEASE, state=state, missing=missing), minutes)
+
+    assert found.standing is standing
+    assert found.in_force is (standing in {Standing.OPENING, Standing.OPEN, Standing.DEGRADED})
+    assert found.usable == 2 - missing
+    assert found.leaked_because == ("i-1 is there" if state is LeaseState.CLOSING else None)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state", "expected"),
+    [
+        ("passed", LeaseState.OPEN, True),
+        ("failed", LeaseState.OPEN, False),
+        ("not-proven", LeaseState.OPEN, False),
+        ("failed", LeaseState.PLANNED, True),
+    ],
+)
+def test_gpus_that_a_check_refuted_are_expected_no_more(
+    verdict: str, state: LeaseState, expected: bool
+) -> None:
+    ready = replace(LEASE, ready=EIGHT + 9 * MINUTE, state=state)
+
+    found = view(ready, verdicts=[{"check": "smi", "verdict": verdict}])
+
+    assert found.gpus_expected == (EIGHT + 9 * MINUTE if expected else None)
+    assert found.verdict_rows == (VerdictRow("smi", "", verdict, "", {}),)
+
+
+def test_why_a_lease_is_refused_is_its_refusal_or_of_a_refused_one_its_reason() -> None:
+    planned = replace(LEASE, state=LeaseState.PLANNED, because="the exam")
+
+    assert view(planned).refused_because is None
+    assert view(replace(planned, refusal="it is full")).refused_because == "it is full"
+    assert view(replace(planned, state=LeaseState.REFUSED)).refused_because == "the exam"
+
+
+def test_what_programs_read_of_a_lease_is_this() -> None:
+    found = replace(
+        view(), stages=(StageView(Stage.NODES, StageState.GOING, 1, 3, EIGHT),), bar=0.12345,
+        verdict=Outcome.PASSED, findings=(Finding(EIGHT, "gpu", None, "xid", "one fell off", "replace it", "gpu"),),
+    )  # fmt: skip
+
+    assert found.to_json() == {
+        "standing": "open",
+        "missing": 0,
+        "stages": [
+            {
+                "stage": "nodes",
+                "state": "going",
+                "done": 1,
+                "of": 3,
+                "since": "2026-11-20T20:00:00Z",
+                "at": None,
+                "said": "",
+            }
+        ],
+        "progress": 0.123,
+        "gpus_expected": "2026-11-20T20:10:00Z",
+        "cost_so_far": {"amount": "0.0000", "currency": "USD"},
+        "verdict": "passed",
+        "degraded": None,
+        "failed": None,
+        "findings": [
+            {
+                "at": "2026-11-20T20:00:00Z",
+                "cause": "xid",
+                "layer": "gpu",
+                "summary": "one fell off",
+                "advice": "replace it",
+            }
+        ],
+    }
+    bare = replace(found, gpus_expected=None, cost_so_far=None, verdict=None).to_json()
+    assert (bare["gpus_expected"], bare["cost_so_far"], bare["verdict"]) == (None, None, None)
+
+
+# --- what it has cost ----------------------------------------------------------------------------
+
+ORDERED = replace(LEASE, ordered=EIGHT + 30 * MINUTE, hold=usd(6), price_per_hour=Decimal(2))
+
+
+@pytest.mark.parametrize(
+    ("more", "minutes", "cost"),
+    [
+        ({}, 30, 0),
+        ({}, 15, 0),
+        ({}, 60, 2),
+        ({"missing": 1}, 60, 1),
+        ({"hold": usd(1)}, 60, 1),
+        ({}, 500, 6),
+        ({"hold": usd(9)}, 500, 6),
+        ({"overrun": NodeTime(HOUR, usd(3))}, 500, 9),
+        ({"cost": usd(5), "overrun": NodeTime(HOUR, usd(3))}, 500, 5),
+        ({"ordered": None}, 500, 0),
+        ({"ordered": None, "overrun": NodeTime(HOUR, usd(3))}, 500, 3),
+        ({"price_per_hour": None}, 60, 7),
+        ({"price_per_hour": Decimal(0)}, 60, 0),
+    ],
+)
+def test_a_lease_costs_its_nodes_by_the_clock_up_to_its_hold_and_what_ran_past_it(
+    more: dict[str, Any], minutes: int, cost: int
+) -> None:
+    one = replace(ORDERED, **{"hold": usd(7) if "price_per_hour" in more else usd(6), **more})
+
+    assert cost_so_far(one, Decimal(7), EIGHT + minutes * MINUTE) == usd(cost)
+
+
+def test_where_nobody_knows_a_price_no_cost_is_told() -> None:
+    assert cost_so_far(replace(ORDERED, price_per_hour=None), None, EIGHT + HOUR) is None
+
+
+# --- what is told of it --------------------------------------------------------------------------
+
+
+def test_a_row_of_the_checks_says_nothing_that_was_not_kept() -> None:
+    whole = {
+        "check": "smi",
+        "node": "a",
+        "verdict": "passed",
+        "reason": "8 GPUs",
+        "measurements": {"gpus": 8},
+    }
+
+    assert VerdictRow.read(whole) == VerdictRow("smi", "a", "passed", "8 GPUs", {"gpus": 8})
+    assert VerdictRow.read({"check": None, "measurements": [8]}) == VerdictRow("", "", "", "", {})
+
+
+def test_a_finding_is_read_from_the_trail() -> None:
+    said = entry("finding", cause="xid", summary="one fell off", advice="replace it", layer="gpu")
+
+    assert Finding.read(said) == Finding(
+        EIGHT, "gpu", "evening-1", "xid", "one fell off", "replace it", "gpu"
+    )
+    assert Finding.read(entry("finding")) == Finding(EIGHT, "gpu", "evening-1", "unknown", "what", "")
+
+
+def test_of_a_lease_that_is_over_each_cause_is_told_once_as_it_was_found_first() -> None:
+    first = entry("finding", cause="xid", summary="one", advice="first")
+    again = entry("finding", cause="xid", summary="one", advice="again", minutes=5)
+    other = entry("finding", cause="xid", summary="two", minutes=6)
+
+    found = told.findings([first, entry("scaled"), again, other], LEASE, EIGHT + 9 * HOUR)
+
+    assert [(each.summary, each.advice) for each in found] == [("one", "first"), ("two", "")]
+
+
+def test_what_is_wrong_with_an_opening_is_what_its_last_notice_said() -> None:
+    degraded, failed = (
+        entry("announced", "slow", notice="degraded"),
+        entry("announced", "gone", notice="failed"),
+    )
+    well, other = (
+        entry("announced", "all is well", notice="open"),
+        entry("announced", "later", notice="extended"),
+    )
+
+    assert told.degraded_because([]) is None
+    assert told.degraded_because([degraded, other]) == "slow"
+    assert told.degraded_because([degraded, failed, other]) == "gone"
+    assert told.degraded_because([degraded, well]) is None
+
+
+def test_why_nodes_are_missing_is_what_the_notices_said_last_without_what_comes_of_it() -> None:
+    first = entry("degraded", "no capacity in a; it is asked for again")
+    asked = entry("degraded", "asked again", who="guard")
+
+    assert told.short_because([first, asked, entry("scaled")]) == "no capacity in a"
+    assert told.short_because([first, entry("degraded", "a quota")]) == "a quota"
+    assert told.short_because([entry("degraded", "a; b; c")]) == "a; b"
+    assert told.short_because([asked]) is None
+
+
+def test_an_opening_was_given_up_where_its_own_run_closed_it_last() -> None:
+    given_up = entry("closing", "no GPU came", who="OpenLab")
+
+    assert told.failed_because([given_up, entry("scaled")]) == "no GPU came"
+    assert told.failed_because([given_up, entry("closing", who="alice")]) is None
+    assert told.failed_because([]) is None

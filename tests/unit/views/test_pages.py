@@ -1,0 +1,214 @@
+"""What the pages say: every section of a receipt and of the lab, in the lab's zone and language."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.domain.views import receipt_view
+from lamplighter.domain.views.receipt_view import ReceiptView
+from lamplighter.pages import frame, lab_page, receipt_page
+from lamplighter.pages.axis import Axis
+from lamplighter.pages.moments import MOST, moments
+from tests import page_views as views
+from tests.unit.views.test_pages_html import Read
+
+
+def receipt(view: ReceiptView, language: str = "en", zone: ZoneInfo = views.SEOUL) -> str:
+    return receipt_page.page(view, "seoul-lab", "ap-northeast-2", views.words(language, zone))
+
+
+def said(page: str) -> str:
+    """The page's text in one line."""
+    return " ".join(Read(page.partition("</style>")[2]).text.split())
+
+
+def test_a_receipt_says_who_when_what_it_came_to_and_that_nothing_is_left() -> None:
+    text = said(receipt(views.evening()))
+    for each in [
+        "evening, Tue 1 Dec 2026",
+        "pool gpu, 2 nodes, for evening-class",
+        "Tue 1 Dec 20:00–21:31 (Asia/Seoul, UTC+09:00)",  # noqa: RUF001
+        "GPUs proven",
+        "Zero nodes proven",
+        "3.69 USD",
+        "of it 0.02 USD past its end",
+        "GPU-minutes179",
+        "6.5 min",
+        "Read at Tue 1 Dec 21:31.",
+        "minji asked for 30 minutes more",
+        "nothing was found wrong".capitalize(),
+    ]:
+        assert each in text
+
+
+def test_times_and_money_are_by_the_labs_zone_and_currency() -> None:
+    text = said(receipt(views.evening(), zone=ZoneInfo("America/New_York")))
+    assert "Tue 1 Dec 06:00–07:31 (America/New_York, UTC-05:00)" in text  # noqa: RUF001
+    # A reason that was kept in UTC is told by the same clock.
+    assert "armed the failsafe of pool gpu for Tue 1 Dec 07:10" in text
+
+
+def test_the_warm_up_is_drawn_stage_by_stage_with_how_long_each_took() -> None:
+    text = said(receipt(views.evening()))
+    assert (
+        "Failsafe armed took 18 s; Nodes took 1 min 48 s; GPU settings took 6 s; GPUs ready took 1 min 48 s"
+        in text
+    )
+
+
+def test_bus_bandwidth_stands_against_its_floor() -> None:
+    good, slow = receipt(views.evening()), receipt(views.degraded())
+    assert "8.41 GB/s, at least 0.25 GB/s are needed" in said(good)
+    assert 'class="measured short"' not in good
+    assert 'class="measured short"' in slow
+
+
+def test_a_degraded_receipt_names_findings_what_to_do_and_what_others_kept() -> None:
+    text = said(receipt(views.degraded()))
+    for each in [
+        "GPU checks failed",
+        "no-capacity",
+        "What to do: Wait",
+        "1 node replaced",
+        "What is left belongs to other",
+    ]:
+        assert each in text
+    assert views.INSTANCES[1] in text
+
+
+def test_what_ran_without_a_lease_has_a_receipt_too() -> None:
+    text = said(receipt(views.unleased()))
+    assert "Pool gpu, without a lease" in text
+    assert "for nobody: no lease justified it" in text
+    assert "No GPU check has left a verdict." in text
+
+
+def test_the_same_receipt_is_the_same_page() -> None:
+    assert receipt(views.evening()) == receipt(views.evening())
+
+
+def test_a_page_is_one_file_that_runs_and_fetches_nothing() -> None:
+    for page in (receipt(views.evening()), lab_page.page(views.busy_lab(), views.words())):
+        found = Read(page)
+        assert not {"script", "link", "img", "iframe", "object"} & set(found.tags)
+        assert not [name for name, _ in found.attributes if name.startswith("on") or name in {"src", "style"}]
+        assert [value for name, value in found.attributes if name == "href"] == ["#main"]
+        assert ("content", frame.policy()) in found.attributes
+
+
+def test_every_drawing_has_a_title_and_a_description() -> None:
+    for page in (receipt(views.degraded()), lab_page.page(views.busy_lab(), views.words())):
+        drawings = page.split("<svg")[2:]  # the first is the mark, which says nothing
+        assert drawings
+        for drawing in drawings:
+            assert 'role="img"' in drawing
+            assert "<desc" in drawing
+
+
+def test_a_korean_page_says_so_and_is() -> None:
+    page = receipt(views.degraded(), "ko")
+    assert '<html lang="ko">' in page
+    assert "영수증" in page
+    assert "2026년 12월 1일 (화)" in page
+
+
+def test_the_lab_says_who_has_what_and_how_far_it_is() -> None:
+    text = said(lab_page.page(views.busy_lab(), views.words()))
+    for each in [
+        "As of Tue 1 Dec 20:03",
+        "old is leaked",
+        "Paused by jiho until Thu 3 Dec 05:20: the exams",
+        "2 leases in force",
+        "Nodes 1/2",
+        "3 in use, 5 free (seen at 19:59)",
+        "budget 300.00 USD",
+        "forecast 227.91 USD",
+        "skipped by jiho because of the exams",
+        "the budget has 1.20 USD left",
+        "Time to ready, pool gpu",
+        "without a lease",
+    ]:
+        assert each in text
+
+
+def test_a_new_lab_says_that_there_is_nothing_yet() -> None:
+    text = said(lab_page.page(views.new_lab(), views.words()))
+    for each in [
+        "All closed",
+        "Nothing is planned for the next two weeks.",
+        "No lease is over yet.",
+        "0.00 USD",
+    ]:
+        assert each in text
+
+
+def test_a_forecast_above_the_budget_is_said() -> None:
+    view = views.busy_lab()
+    over = replace(view, budget=replace(view.budget, planned=views.usd("500")))
+    assert "The forecast is above the budget" in said(lab_page.page(over, views.words()))
+
+
+def test_the_lab_leads_to_receipts_that_lie_beside_it() -> None:
+    page = lab_page.page(views.busy_lab(), views.words(), {"evening-2026-11-30": "receipt.html"})
+    assert page.count('href="receipt.html"') == 1
+
+
+def test_many_moments_are_the_first_and_the_last_ones() -> None:
+    found = moments(views.TRAIL * 20)
+    assert [each.number for each in found] == list(range(1, MOST + 1))
+    assert found[0].entry == views.TRAIL[0]
+
+
+def test_many_nodes_are_counted_rather_than_drawn() -> None:
+    view = views.evening()
+    nodes = tuple(replace(view.bars[1], label=f"i-{number}") for number in range(40))
+    assert "and 28 more nodes" in said(receipt(replace(view, bars=(view.bars[0], *nodes))))
+
+
+@pytest.mark.parametrize("minutes", [1, 7, 45, 90, 240, 1440, 10_000, 100_000])
+def test_ticks_stand_apart_at_round_times(minutes: int) -> None:
+    begins = datetime(2026, 3, 29, 0, 13, tzinfo=UTC)
+    axis = Axis(begins, begins + timedelta(minutes=minutes), 0, 800)
+    ticks = axis.ticks(ZoneInfo("Europe/Berlin"))
+    assert len(ticks) <= 15
+    assert all(axis.begins <= tick <= axis.ends for tick in ticks)
+    if minutes >= 7:
+        assert ticks
+    if ticks and minutes <= 1440:
+        assert ticks[0].astimezone(ZoneInfo("Europe/Berlin")).second == 0
+
+
+def test_lengths_and_money_are_as_short_as_they_may_be() -> None:
+    words = views.words()
+    lengths = [45, 252, 600, 3120, 5400]
+    assert [words.length(timedelta(seconds=each)) for each in lengths] == [
+        "45 s",
+        "4 min 12 s",
+        "10 min",
+        "52 min",
+        "1 h 30 min",
+    ]
+    assert [words.money(views.usd(each)) for each in ("0", "2.414", "1234.5", "0.0041")] == [
+        "0.00 USD",
+        "2.41 USD",
+        "1,234.50 USD",
+        "0.0041 USD",
+    ]
+
+
+def test_what_happened_to_the_pool_after_the_close_is_no_part_of_the_receipt() -> None:
+    later = replace(views.said(125, "breach", "closes pool gpu", who="guard"), lease=None)
+    before = replace(views.said(50, "announced", "A lease on pool gpu was refused"), lease=None)
+    text = said(
+        receipt(receipt_view.of(views.receipt_document(), views.beside((*views.TRAIL, before, later))))
+    )
+    assert "A lease on pool gpu was refused" in text
+    assert "closes pool gpu" not in text
+
+
+def test_bandwidth_is_held_against_the_floor_that_it_was_judged_by() -> None:
+    view = receipt_view.of(views.receipt_document(), replace(views.beside(), floor=Decimal(99)))
+    assert [each.floor for each in view.bandwidth] == [Decimal("0.25")] * 2

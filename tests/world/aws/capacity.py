@@ -1,0 +1,345 @@
+"""The APIs of EKS, Auto Scaling and EC2 over the world's machines, as far as our code calls them."""
+
+import base64
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from lamplighter.lab.model import Lab
+from tests.world.aws import authority
+from tests.world.aws.agenda import Agenda
+from tests.world.aws.machines import COUNTED, HOOK, ZONE, Group, Machines
+from tests.world.aws.security_groups import SecurityGroups
+from tests.world.outside import NotInTheWorld, refused
+
+Json = dict[str, Any]
+#: How long a scaling update stays InProgress.
+UPDATE = (10.0, 30.0)
+#: After so many seconds EKS takes over sizes that were set on the group itself.
+LAG = 60.0
+
+
+@dataclass
+class Update:
+    id: str
+    kind: str
+    created: datetime
+    status: str = "InProgress"
+
+
+@dataclass
+class Nodegroup:
+    """A node group as EKS sees it; the group behind it may be ahead."""
+
+    name: str
+    group: Group
+    sizes: dict[str, int]
+    status: str = "ACTIVE"
+    issues: list[Json] = field(default_factory=list)
+    updates: dict[str, Update] = field(default_factory=dict)
+    seen: datetime | None = None
+
+
+Ordered = Callable[[str, int, int], None]
+
+
+class Eks:
+    """One cluster with a node group for each pool."""
+
+    def __init__(self, agenda: Agenda, chance: random.Random, machines: Machines, cluster: str) -> None:
+        self._agenda, self._chance, self._machines = agenda, chance, machines
+        self.cluster = cluster
+        self.nodegroups: dict[str, Nodegroup] = {}
+        self.ordered: Ordered = lambda _pool, _before, _after: None
+        self.update_lasts: float | None = None
+        """Seconds that every update takes, where it is not as usual."""
+        machines.refused = self._was_refused
+        machines.launched = self._was_launched
+
+    def create(self, pool: str, name: str, maximum: int) -> None:
+        """A node group at zero, and its Auto Scaling group."""
+        group = Group(f"eks-{name}-world", pool, 0, maximum)
+        self._machines.groups[group.name] = group
+        self.nodegroups[name] = Nodegroup(name, group, {"minSize": 0, "maxSize": maximum, "desiredSize": 0})
+
+    def describe_cluster(self, *, name: str) -> Json:
+        data = base64.b64encode(authority.pem()).decode()
+        return {
+            "cluster": {
+                "name": name,
+                "status": "ACTIVE",
+                "endpoint": "https://kubernetes.world",
+                "certificateAuthority": {"data": data},
+            }
+        }
+
+    def describe_nodegroup(self, *, clusterName: str, nodegroupName: str) -> Json:
+        found = self._found(clusterName, nodegroupName)
+        self._take_over(found)
+        return {
+            "nodegroup": {
+                "nodegroupName": found.name,
+                "clusterName": clusterName,
+                "status": found.status,
+                "scalingConfig": dict(found.sizes),
+                "instanceTypes": ["g4dn.xlarge"],
+                "amiType": "AL2023_x86_64_NVIDIA",
+                "resources": {"autoScalingGroups": [{"name": found.group.name}]},
+                "health": {"issues": list(found.issues)},
+            }
+        }
+
+    def update_nodegroup_config(self, *, clusterName: str, nodegroupName: str, scalingConfig: Json) -> Json:
+        found = self._found(clusterName, nodegroupName)
+        busy = any(update.status == "InProgress" for update in found.updates.values())
+        if busy or found.status not in {"ACTIVE", "DEGRADED"}:
+            raise refused(
+                "ResourceInUseException",
+                "Nodegroup cannot be updated as it is currently not in Active State",
+                "UpdateNodegroupConfig",
+                409,
+            )
+        self._take_over(found)
+        sizes = {**found.sizes, **scalingConfig}
+        if not sizes["minSize"] <= sizes["desiredSize"] <= sizes["maxSize"] or sizes["maxSize"] < 1:
+            raise refused("InvalidParameterException", f"sizes do not fit: {sizes}", "UpdateNodegroupConfig")
+        update = self.update(found, "ConfigUpdate")
+        before = found.group.desired
+        found.sizes, found.seen = sizes, self._agenda.now
+        self._machines.resize(found.group, sizes["minSize"], sizes["maxSize"], sizes["desiredSize"])
+        found.seen = found.group.resized
+        self.ordered(found.group.pool, before, sizes["desiredSize"])
+        return {"update": {"id": update.id, "status": update.status, "type": update.kind}}
+
+    def list_updates(self, *, name: str, nodegroupName: str) -> Json:
+        return {"updateIds": list(reversed(self._found(name, nodegroupName).updates))}
+
+    def describe_update(self, *, name: str, nodegroupName: str, updateId: str) -> Json:
+        update = self._found(name, nodegroupName).updates[updateId]
+        return {
+            "update": {
+                "id": update.id,
+                "status": update.status,
+                "type": update.kind,
+                "createdAt": update.created,
+                "errors": [],
+            }
+        }
+
+    def update(self, found: Nodegroup, kind: str) -> Update:
+        """Begin an update; it ends by itself."""
+        update = Update(f"update-{len(found.updates) + 1}", kind, self._agenda.now)
+        found.updates[update.id] = update
+        lasts = self.update_lasts or self._chance.uniform(*UPDATE)
+
+        def end() -> None:
+            update.status = "Successful"
+            if kind == "VersionUpdate":
+                found.status = "ACTIVE"
+
+        self._agenda.after(lasts, end)
+        return update
+
+    def _take_over(self, found: Nodegroup) -> None:
+        group = found.group
+        if group.resized is None or group.resized == found.seen:
+            return
+        if (self._agenda.now - group.resized).total_seconds() >= LAG:
+            found.sizes = {
+                "minSize": group.minimum,
+                "maxSize": group.maximum,
+                "desiredSize": group.desired,
+            }
+            found.seen = group.resized
+
+    def _found(self, cluster: str, name: str) -> Nodegroup:
+        found = self.nodegroups.get(name)
+        if found is None or cluster != self.cluster:
+            raise refused(
+                "ResourceNotFoundException",
+                f"No node group found for name: {name}.",
+                "DescribeNodegroup",
+                404,
+            )
+        return found
+
+    def _behind(self, group: Group) -> Nodegroup:
+        return next(each for each in self.nodegroups.values() if each.group is group)
+
+    def _was_refused(self, group: Group, message: str) -> None:
+        found = self._behind(group)
+        if not found.issues and found.status == "ACTIVE":
+            found.status = "DEGRADED"
+            found.issues = [{"code": "AsgInstanceLaunchFailures", "message": message}]
+
+    def _was_launched(self, group: Group) -> None:
+        found = self._behind(group)
+        found.issues = []
+        if found.status == "DEGRADED":
+            found.status = "ACTIVE"
+
+
+class AutoScaling:
+    """The groups behind the node groups, by their own API."""
+
+    def __init__(self, machines: Machines, cluster: str) -> None:
+        self._machines, self._cluster = machines, cluster
+        self.ordered: Ordered = lambda _pool, _before, _after: None
+        self.nodegroup_of: dict[str, str] = {}
+
+    def describe_auto_scaling_groups(
+        self, *, AutoScalingGroupNames: list[str] | None = None, Filters: list[Json] | None = None
+    ) -> Json:
+        groups = list(self._machines.groups.values())
+        if AutoScalingGroupNames is not None:
+            groups = [group for group in groups if group.name in AutoScalingGroupNames]
+        for each in Filters or []:
+            groups = [g for g in groups if self._tags(g).get(each["Name"][4:]) in each["Values"]]
+        return {"AutoScalingGroups": [self._document(group) for group in groups]}
+
+    def describe_scaling_activities(self, *, AutoScalingGroupName: str, NextToken: str = "") -> Json:
+        activities = self._group(AutoScalingGroupName).activities
+        first = int(NextToken or 0)
+        found: Json = {"Activities": [each.document() for each in activities[first : first + 100]]}
+        if len(activities) > first + 100:
+            found["NextToken"] = str(first + 100)
+        return found
+
+    def describe_lifecycle_hooks(self, *, AutoScalingGroupName: str) -> Json:
+        transition = "autoscaling:EC2_INSTANCE_TERMINATING"
+        return {"LifecycleHooks": [{"LifecycleHookName": HOOK, "LifecycleTransition": transition}]}
+
+    def complete_lifecycle_action(
+        self,
+        *,
+        AutoScalingGroupName: str,
+        LifecycleHookName: str,
+        InstanceId: str,
+        LifecycleActionResult: str,
+    ) -> Json:
+        group = self._group(AutoScalingGroupName)
+        member = group.members.get(InstanceId)
+        if member is None or not self._machines.proceed(member):
+            raise refused(
+                "ValidationError",
+                f"No active Lifecycle Action found with instance ID {InstanceId}",
+                "CompleteLifecycleAction",
+            )
+        return {}
+
+    def terminate_instance_in_auto_scaling_group(
+        self, *, InstanceId: str, ShouldDecrementDesiredCapacity: bool
+    ) -> Json:
+        for group in self._machines.groups.values():
+            member = group.members.get(InstanceId)
+            if member is None or member.state not in COUNTED:
+                continue
+            if ShouldDecrementDesiredCapacity:
+                if group.desired - 1 < group.minimum:
+                    raise refused(
+                        "ValidationError",
+                        "Currently, desiredSize equals minSize. Terminating instance without replacement will "
+                        "violate group's min size constraint.",
+                        "TerminateInstanceInAutoScalingGroup",
+                    )
+                before, group.desired = group.desired, group.desired - 1
+                group.resized = self._machines.agenda.now
+                self.ordered(group.pool, before, group.desired)
+            self._machines.retire(group, member)
+            if not ShouldDecrementDesiredCapacity:
+                self._machines.replenish(group)
+            return {"Activity": {}}
+        raise refused(
+            "ValidationError",
+            f"Instance Id not found - No managed instance found for instance ID: {InstanceId}",
+            "TerminateInstanceInAutoScalingGroup",
+        )
+
+    def update_auto_scaling_group(
+        self,
+        *,
+        AutoScalingGroupName: str,
+        MinSize: int | None = None,
+        MaxSize: int | None = None,
+        DesiredCapacity: int | None = None,
+    ) -> Json:
+        group = self._group(AutoScalingGroupName)
+        minimum = group.minimum if MinSize is None else MinSize
+        maximum = group.maximum if MaxSize is None else MaxSize
+        desired = group.desired if DesiredCapacity is None else DesiredCapacity
+        if not minimum <= desired <= maximum:
+            raise refused("ValidationError", "desired capacity is out of bounds", "UpdateAutoScalingGroup")
+        before = group.desired
+        self._machines.resize(group, minimum, maximum, desired)
+        self.ordered(group.pool, before, desired)
+        return {}
+
+    def _group(self, name: str) -> Group:
+        if name not in self._machines.groups:
+            raise refused("ValidationError", f"AutoScalingGroup name not found - {name}", "AutoScaling")
+        return self._machines.groups[name]
+
+    def _tags(self, group: Group) -> dict[str, str]:
+        return {
+            "eks:cluster-name": self._cluster,
+            "eks:nodegroup-name": self.nodegroup_of[group.name],
+        }
+
+    def _document(self, group: Group) -> Json:
+        return {
+            "AutoScalingGroupName": group.name,
+            "MinSize": group.minimum,
+            "MaxSize": group.maximum,
+            "DesiredCapacity": group.desired,
+            "Instances": [
+                {"InstanceId": name, "AvailabilityZone": ZONE, "LifecycleState": member.state}
+                for name, member in group.members.items()
+            ],
+            "Tags": [{"Key": key, "Value": value} for key, value in self._tags(group).items()],
+        }
+
+
+class Ec2(SecurityGroups):
+    """The instances, and the groups that guard them, by EC2's own API."""
+
+    def __init__(self, machines: Machines, lab: Lab, now: Callable[[], datetime]) -> None:
+        super().__init__(lab.name, lab.cluster.vpc.cidr, now)
+        self._machines, self._cluster = machines, lab.cluster_name
+        self.nodegroup_of: dict[str, str] = {}
+
+    def describe_instances(self, *, Filters: list[Json]) -> Json:
+        found = []
+        wanted = {each["Name"]: each["Values"] for each in Filters}
+        if set(wanted) != {"tag:eks:nodegroup-name", "tag:eks:cluster-name"}:
+            raise NotInTheWorld(f"the world does not know the filters {sorted(wanted)}")
+        for machine in self._machines.machines.values():
+            nodegroup = self.nodegroup_of[machine.group]
+            if nodegroup not in wanted["tag:eks:nodegroup-name"]:
+                continue
+            document: Json = {
+                "InstanceId": machine.id,
+                "InstanceType": "g4dn.xlarge",
+                "LaunchTime": machine.launched,
+                "Placement": {"AvailabilityZone": ZONE},
+                "State": {"Name": machine.state},
+                "PrivateDnsName": machine.node,
+                # AWS's own tag: what somebody starts with a pool's tags has none.
+                "Tags": []
+                if machine.stray
+                else [{"Key": "aws:autoscaling:groupName", "Value": machine.group}],
+            }
+            ended = machine.ended or machine.shutting_down
+            if ended is not None:
+                document["StateTransitionReason"] = f"User initiated ({ended:%Y-%m-%d %H:%M:%S} GMT)"
+            found.append(document)
+        return {"Reservations": [{"Instances": found}]}
+
+    def terminate_instances(self, *, InstanceIds: list[str]) -> Json:
+        for name in InstanceIds:
+            if name not in self._machines.machines:
+                raise refused("InvalidInstanceID.NotFound", f"{name} does not exist", "TerminateInstances")
+        for name in InstanceIds:
+            self._machines.shut_down(self._machines.machines[name])
+        return {}

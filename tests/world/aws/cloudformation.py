@@ -1,0 +1,110 @@
+"""CloudFormation as far as a pool's node group goes: the steps before the write, the write, and the cleaning up.
+
+The steps are our real function, asked as the cluster stack's template does (stacks/constructs/pool/gpu_pool.py).
+"""
+
+import json
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+if TYPE_CHECKING:
+    from tests.world.world import World
+
+Json = dict[str, Any]
+MARKED = timedelta(minutes=15)
+"""For so long a pool is kept as it is where a deploy dies and nothing ends its mark."""
+DIES = 40
+"""Which of the deploys of histories do, by the minutes that they are to take."""
+
+
+class CloudFormation:
+    """One stack's deploys, one after the other; what a step answered is None where it did not answer."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self.writing = False
+        self.reason = ""
+        """Why the last step said no."""
+        self._answers: dict[str, Json] = {}
+        self._digests: dict[str, int] = {}
+        self._outdated: list[tuple[str, str, Json]] = []
+
+    def read(self, pool: str) -> int | None:
+        """A deploy comes to a pool that it changes: the size it may write; None where it may not."""
+        before = self._digests.get(pool, 0)
+        gate = {"Pool": pool, "Digest": str(before + 1), **self._names(pool)}
+        known = f"gate-{pool}-{before}"
+        answer = self._ask("Update", "Gate", known, gate, {**gate, "Digest": str(before)})
+        if answer is None:
+            return None
+        self._outdated.append(("Gate", known, {**gate, "Digest": str(before)}))
+        self._digests[pool] = before + 1
+        return self.read_again(pool)
+
+    def read_again(self, pool: str) -> int | None:
+        """The size alone, as on the way back from a deploy that failed late."""
+        now = self._digests.get(pool, 0)
+        size = {"Digest": str(now), **self._names(pool)}
+        answer = self._ask("Update", "DesiredSize", "size-of-any", size, {**size, "Digest": str(now - 1)})
+        return None if answer is None else int(answer["Data"]["DesiredSize"])
+
+    def write(self, pool: str, size: int) -> None:
+        """The node group of a pool that a deploy changes gets all its sizes."""
+        most = self._world.lab.pools[pool].max_nodes
+        sizes = {"minSize": 0, "maxSize": most, "desiredSize": size}
+        name = self._world.lab.nodegroup_name(pool)
+        self.writing = True
+        try:
+            self._world.eks.update_nodegroup_config(
+                clusterName=self._world.eks.cluster, nodegroupName=name, scalingConfig=sizes
+            )
+        except ClientError as busy:
+            # Then the deploy fails and goes back, which for the node group is nothing.
+            self.reason = str(busy)
+        finally:
+            self.writing = False
+
+    def finish(self) -> None:
+        """Everything is written, or put back: what was replaced on the way is deleted."""
+        for kind, known, properties in self._outdated:
+            self._ask("Delete", kind, known, properties)
+        self._outdated.clear()
+
+    def changes_currency(self, before: str, after: str) -> bool:
+        """Whether a deploy may change the budget's currency, as its first step says."""
+        budget = self._world.lab.guard.budget
+        asked = {"Period": budget.period, "TimeZone": self._world.lab.time_zone}
+        new, old = {"Currency": after, **asked}, {"Currency": before, **asked}
+        return self._ask("Update", "Currency", "currency", new, old) is not None
+
+    def is_told(self, request: Any, **_settings: Any) -> AbstractContextManager[None]:
+        """In the place of urlopen: the answer of a step."""
+        self._answers[request.full_url] = json.loads(request.data)
+        return nullcontext()
+
+    def _names(self, pool: str) -> Json:
+        return {"Cluster": self._world.eks.cluster, "Nodegroup": self._world.lab.nodegroup_name(pool)}
+
+    def _ask(
+        self, request: str, kind: str, known: str, properties: Json, old: Json | None = None
+    ) -> Json | None:
+        url = f"https://cloudformation-custom-resource-response-apnortheast2.s3.amazonaws.com/{len(self._answers)}"
+        event = {
+            "RequestType": request,
+            "ResponseURL": url,
+            "StackId": "cluster",
+            "RequestId": url,
+            "LogicalResourceId": kind,
+            "PhysicalResourceId": known,
+            "ResourceProperties": {"Kind": kind, **properties},
+            **({"OldResourceProperties": {"Kind": kind, **old}} if old else {}),
+        }
+        self._world.functions.now(self._world.arn("lambda", f"function:{self._world.lab.name}-deploy"), event)
+        answer = self._answers.get(url)
+        if answer is None or answer["Status"] != "SUCCESS":
+            self.reason = answer["Reason"] if answer else "no answer"
+            return None
+        return answer

@@ -1,0 +1,153 @@
+"""EventBridge Scheduler: one-time schedules of one group, which fire within a minute of their instant.
+
+A target that fails is tried again until the event is too old; then it is a dead letter.
+"""
+
+import json
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from tests.world.aws.agenda import Agenda
+from tests.world.outside import NotInTheWorld, refused
+
+Json = dict[str, Any]
+Done = Callable[[str | None], None]
+Target = Callable[[str, Json, Done], None]
+FIELDS = {
+    "GroupName",
+    "Name",
+    "ScheduleExpression",
+    "ScheduleExpressionTimezone",
+    "FlexibleTimeWindow",
+    "ActionAfterCompletion",
+    "State",
+    "Target",
+}
+LATE = 60.0
+FIRST_RETRY, LONGEST_RETRY = 20.0, 600.0
+
+
+@dataclass
+class Entry:
+    asked: Json
+    at: datetime
+    put: datetime
+
+    @property
+    def daily(self) -> bool:
+        return bool(self.asked["ScheduleExpression"].startswith("cron("))
+
+
+class Scheduler:
+    """`deliver` takes a target, its input and whom to tell what went wrong (None: nothing)."""
+
+    def __init__(self, agenda: Agenda, chance: random.Random) -> None:
+        self._agenda = agenda
+        # Of its own: how often our code puts a schedule changes nothing else that is left to chance.
+        self._lateness = chance.getrandbits(64)
+        self.entries: dict[str, Entry] = {}
+        self.deliver: Target = lambda _arn, _input, _done: None
+        self.fired: Callable[[str], None] = lambda _name: None
+        self.dead_letters: list[str] = []
+        self.version = 0
+
+    def create_schedule(self, **asked: Any) -> Json:
+        if asked["Name"] in self.entries:
+            raise refused("ConflictException", f"Schedule {asked['Name']} already exists.", "CreateSchedule")
+        self._put(asked)
+        return {}
+
+    def update_schedule(self, **asked: Any) -> Json:
+        self._found(asked["Name"])
+        self._put(asked)
+        return {}
+
+    def get_schedule(self, *, GroupName: str, Name: str) -> Json:
+        return json.loads(json.dumps(self._found(Name).asked))
+
+    def list_schedules(self, *, GroupName: str, NamePrefix: str = "") -> Json:
+        names = sorted(name for name in self.entries if name.startswith(NamePrefix))
+        return {
+            "Schedules": [
+                {
+                    "Name": name,
+                    "GroupName": GroupName,
+                    "State": self.entries[name].asked["State"],
+                    "LastModificationDate": self.entries[name].put,
+                }
+                for name in names
+            ]
+        }
+
+    def delete_schedule(self, *, GroupName: str, Name: str) -> Json:
+        self._found(Name)
+        del self.entries[Name]
+        self.version += 1
+        return {}
+
+    def _put(self, asked: Json) -> None:
+        strange = set(asked) - FIELDS
+        expression = asked["ScheduleExpression"]
+        if strange or len(asked["Name"]) > 64:
+            raise NotInTheWorld(f"the world does not know such a schedule: {expression} {strange}")
+        at = self._due(asked)
+        if at <= self._agenda.now:
+            raise refused("ValidationException", f"{expression} is in the past", "CreateSchedule")
+        self.version += 1
+        entry = Entry(asked, at, self._agenda.now)
+        self.entries[asked["Name"]] = entry
+        late = random.Random(f"{self._lateness} {asked['Name']} {expression}").uniform(0.0, LATE)
+        self._agenda.at(at + timedelta(seconds=late), lambda: self._fire(entry))
+
+    def _due(self, asked: Json) -> datetime:
+        """The instant of an at(), the next one of a cron() of every day; a time in a spring gap is left out."""
+        expression, zone = asked["ScheduleExpression"], ZoneInfo(asked["ScheduleExpressionTimezone"])
+        if expression.startswith("at("):
+            return datetime.fromisoformat(expression[3:-1]).replace(tzinfo=zone).astimezone(UTC)
+        daily = re.fullmatch(r"cron\((\d+) (\d+) \* \* \? \*\)", expression)
+        if daily is None:
+            raise NotInTheWorld(f"the world does not know such a schedule: {expression}")
+        wall = time(int(daily[2]), int(daily[1]))
+        day = self._agenda.now.astimezone(zone).date()
+        while True:
+            at = datetime.combine(day, wall, zone).astimezone(UTC)
+            if at > self._agenda.now and at.astimezone(zone).time() == wall:
+                return at
+            day += timedelta(days=1)
+
+    def _fire(self, entry: Entry) -> None:
+        name = entry.asked["Name"]
+        if self.entries.get(name) is not entry:
+            return
+        if entry.daily:
+            self._put(entry.asked)
+        if entry.asked["State"] == "ENABLED":
+            self.fired(name)
+            self._try(entry, FIRST_RETRY)
+
+    def _try(self, entry: Entry, wait: float) -> None:
+        target = entry.asked["Target"]
+
+        def done(error: str | None) -> None:
+            age = self._agenda.now - entry.at
+            longest = timedelta(seconds=target["RetryPolicy"]["MaximumEventAgeInSeconds"])
+            if error is not None and age + timedelta(seconds=wait) < longest:
+                self._agenda.after(wait, lambda: self._try(entry, min(wait * 2, LONGEST_RETRY)))
+                return
+            if error is not None:
+                self.dead_letters.append(f"{entry.asked['Name']}: {error}")
+            if self.entries.get(entry.asked["Name"]) is entry:
+                del self.entries[entry.asked["Name"]]
+                self.version += 1
+
+        self.deliver(target["Arn"], json.loads(target["Input"]), done)
+
+    def _found(self, name: str) -> Entry:
+        if name not in self.entries:
+            raise refused("ResourceNotFoundException", f"Schedule {name} does not exist.", "Schedule", 404)
+        return self.entries[name]

@@ -1,0 +1,231 @@
+"""Step Functions: plays our own state machine definitions in virtual time, with Retry and Catch.
+
+Paths, templates and choice rules are read by the embedded cloud's own readers (local/aws/stepfunctions_*).
+"""
+
+import json
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from local.aws.stepfunctions.choice import holds
+from local.aws.stepfunctions.errors import StatesError
+from local.aws.stepfunctions.limits import Limits
+from local.aws.stepfunctions.paths import expression, fill, put, read
+from tests.world.aws.agenda import Agenda
+from tests.world.outside import NotInTheWorld, refused
+
+Json = Any
+#: What a run asks of the world: seconds to wait, or a task (its resource and parameters).
+Asks = float | tuple[str, Json]
+Done = Callable[[Json | None, StatesError | None], None]
+LIMITS = Limits()
+START_EXECUTION = "arn:aws:states:::states:startExecution"
+INVOKE = "arn:aws:states:::lambda:invoke"
+
+
+@dataclass
+class Execution:
+    """One run of a workflow; `steps` are the states it entered."""
+
+    workflow: str
+    name: str
+    input: str
+    begun: datetime
+    status: str = "RUNNING"
+    error: str = ""
+    steps: list[str] = field(default_factory=list)
+    transitions: int = 0
+    events: int = 1
+
+    def count(self, events: int) -> None:
+        """So much more history; Step Functions ends a run when it is full, past every catcher."""
+        self.events += events
+        if self.events >= LIMITS.history_events:
+            raise StatesError("States.Runtime", "The execution reached the maximum number of history events.")
+
+
+class StepFunctions:
+    """`invoke` runs a function by its ARN and tells what came of it."""
+
+    def __init__(self, agenda: Agenda, definitions: dict[str, Json]) -> None:
+        self._agenda, self._definitions = agenda, definitions
+        self.executions: dict[tuple[str, str], Execution] = {}
+        self.running = 0
+        self.invoke: Callable[[str, Json, Done], None] = lambda _arn, _event, _done: None
+        self.invoke_async: Callable[[str, Json], None] = lambda _arn, _event: None
+
+    def start_execution(self, *, stateMachineArn: str, name: str, input: str) -> Json:  # noqa: A002
+        workflow = stateMachineArn.rpartition(":")[2]
+        if workflow not in self._definitions:
+            raise refused("StateMachineDoesNotExist", f"no {stateMachineArn}", "StartExecution")
+        if len(name) > 80 or not name:
+            raise refused("InvalidName", name, "StartExecution")
+        known = self.executions.get((workflow, name))
+        if known is not None:
+            if known.input == input and known.status == "RUNNING":
+                return {"executionArn": name, "startDate": self._agenda.now}
+            raise refused("ExecutionAlreadyExists", f"Execution Already Exists: '{name}'", "StartExecution")
+        execution = Execution(workflow, name, input, self._agenda.now)
+        self.executions[workflow, name] = execution
+        self.running += 1
+        run = self._states(execution, json.loads(input))
+        self._agenda.after(0.1, lambda: self._go_on(execution, run))
+        return {"executionArn": name, "startDate": self._agenda.now}
+
+    def describe_execution(self, *, executionArn: str) -> Json:
+        workflow, name = executionArn.split(":")[-2:]
+        if (workflow, name) not in self.executions:
+            raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
+        return {"status": self.executions[workflow, name].status, "name": name}
+
+    def stop(self, execution: Execution) -> None:
+        """A person stops a run; what it waits for comes to nothing."""
+        execution.status = "ABORTED"
+        self.running -= 1
+
+    def get_execution_history(
+        self, *, executionArn: str, reverseOrder: bool, maxResults: int, includeExecutionData: bool
+    ) -> Json:
+        workflow, name = executionArn.split(":")[-2:]
+        return {"events": [{"id": self.executions[workflow, name].events}]}
+
+    def _go_on(
+        self,
+        execution: Execution,
+        run: Generator[Asks, Json, None],
+        result: Json = None,
+        error: StatesError | None = None,
+    ) -> None:
+        if execution.status != "RUNNING":
+            return
+        try:
+            asked = run.throw(error) if error is not None else run.send(result)
+        except StopIteration:
+            execution.status = "SUCCEEDED"
+        except StatesError as failed:
+            execution.status, execution.error = "FAILED", str(failed)
+        else:
+            if isinstance(asked, float):
+                self._agenda.after(asked, lambda: self._go_on(execution, run))
+            else:
+                self._task(execution, run, *asked)
+            return
+        self.running -= 1
+
+    def _task(
+        self, execution: Execution, run: Generator[Asks, Json, None], resource: str, given: Json
+    ) -> None:
+        if resource == START_EXECUTION:
+            # Optimised integration: the input may be JSON, the name is the service's choice.
+            name = f"{execution.name[:60]}-{len(self.executions)}"
+            self.start_execution(
+                stateMachineArn=given["StateMachineArn"],
+                name=given.get("Name", name),
+                input=json.dumps(given["Input"]),
+            )
+            self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
+            return
+        if resource == INVOKE:
+            assert given["InvocationType"] == "Event"
+            self.invoke_async(given["FunctionName"], given["Payload"])
+            self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
+            return
+        if not resource.startswith("arn:aws:lambda:"):
+            raise NotInTheWorld(f"the world does not know the task {resource}")
+        self.invoke(resource, given, lambda result, error: self._go_on(execution, run, result, error))
+
+    def _states(self, execution: Execution, data: Json) -> Generator[Asks, Json, None]:
+        definition = self._definitions[execution.workflow]
+        arn = f"arn:aws:states:::execution:{execution.workflow}:{execution.name}"
+        context: Json = {"Execution": {"Id": arn, "Name": execution.name, "Input": data}}
+        name: str | None = definition["StartAt"]
+        while name is not None:
+            state = definition["States"][name]
+            execution.steps.append(name)
+            execution.transitions += 1
+            execution.count(2)
+            context["State"] = {"Name": name, "EnteredTime": _written(self._agenda.now)}
+            data, name = yield from self._persistently(name, state, data, context, execution)
+
+    def _persistently(
+        self, name: str, state: Json, data: Json, context: Json, execution: Execution
+    ) -> Generator[Asks, Json, tuple[Json, str | None]]:
+        used: dict[int, int] = {}
+        while True:
+            try:
+                if state["Type"] == "Task":
+                    execution.count(3)
+                return (yield from self._once(name, state, data, context))
+            except StatesError as error:
+                delay = _delay(state, error, used)
+                if delay is None:
+                    return _caught(state, data, error)
+                execution.transitions += 1
+                yield delay
+
+    def _once(
+        self, name: str, state: Json, data: Json, context: Json
+    ) -> Generator[Asks, Json, tuple[Json, str | None]]:
+        following = None if state.get("End") else state.get("Next")
+        match state["Type"]:
+            case "Choice":
+                chosen = next((r["Next"] for r in state["Choices"] if holds(r, data, context)), None)
+                return data, chosen or state["Default"]
+            case "Succeed":
+                return data, None
+            case "Fail":
+                raise StatesError(_said(state, "Error", data), _said(state, "Cause", data))
+            case "Wait":
+                yield float(state["Seconds"])
+                return data, following
+            case "Pass":
+                given = fill(state["Parameters"], data, context) if "Parameters" in state else data
+                return put(state.get("ResultPath", "$"), data, state.get("Result", given)), following
+            case "Task":
+                # A function gets its input as text: nothing of it need be copied before.
+                template = state["Parameters"]
+                whole = template.keys() == {"step", "run.$"} and template["run.$"] == "$"
+                given = {"step": template["step"], "run": data} if whole else fill(template, data, context)
+                result = yield (state["Resource"], LIMITS.checked(given, name))
+                return LIMITS.checked(_put(state.get("ResultPath", "$"), data, result), name), following
+        raise NotInTheWorld(f"the world plays no {state['Type']} states")
+
+
+def _put(path: str | None, data: Json, result: Json) -> Json:
+    """Where nearly every result goes, without copying all the rest."""
+    if path is not None and path.startswith("$.results."):
+        return {**data, "results": {**data.get("results", {}), path.removeprefix("$.results."): result}}
+    return put(path, data, result)
+
+
+def _delay(state: Json, error: StatesError, used: dict[int, int]) -> float | None:
+    for number, retrier in enumerate(state.get("Retry", [])):
+        if error.matches(retrier["ErrorEquals"]):
+            tries = used.get(number, 0)
+            if tries >= retrier.get("MaxAttempts", 3):
+                return None
+            used[number] = tries + 1
+            delay = float(retrier.get("IntervalSeconds", 1) * retrier.get("BackoffRate", 2.0) ** tries)
+            return min(delay, float(retrier.get("MaxDelaySeconds", delay)))
+    return None
+
+
+def _caught(state: Json, data: Json, error: StatesError) -> tuple[Json, str | None]:
+    for catcher in state.get("Catch", []):
+        if error.matches(catcher["ErrorEquals"]):
+            output = {"Error": error.error, "Cause": error.cause}
+            return put(catcher.get("ResultPath", "$"), data, output), catcher["Next"]
+    raise error
+
+
+def _said(state: Json, field: str, data: Json) -> str:
+    path = state.get(f"{field}Path")
+    if path is None:
+        return str(state.get(field, ""))
+    return str(expression(path, data, {}) if path.startswith("States.") else read(path, data, {}))
+
+
+def _written(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,400 @@
+"""The laws as far as they can be judged at the moment: at every order, at every write, every other minute.
+
+Keeps what the end is judged by as well: when there was trouble, and what somebody did by hand.
+"""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from lamplighter.domain.pool.drain import LEAVING
+from tests.world.aws.machines import Group, Machine
+from tests.world.chat import LONGEST, MOST, TEACHER, written
+from tests.world.judge.laws_of_money import LawsOfMoney
+from tests.world.judge.truth import GRANTED, Order, Truth, Version
+from tests.world.world import World
+
+ORDERED_WITHIN = timedelta(minutes=7)
+HOUR, HAND_OVER = timedelta(hours=1), timedelta(minutes=1)
+CURFEW = timedelta(minutes=10)
+ONE_CALL = timedelta(seconds=10)
+"""A lease that was granted so lately cannot be known to a call that is under way."""
+FAILSAFE_MINUTES = (10, 20, 30, 40)
+AFTER = {
+    "planned": {"planned", "gone", "refused", *GRANTED},
+    "closing": {"closing", "closed"},
+    "closed": {"closed"},
+}
+AFTER |= {state: {*GRANTED, "closing"} for state in GRANTED}
+AFTER |= {"refused": set(), "gone": {"planned", *GRANTED}}
+#: Verdicts for which no GPU has to run anything.
+SAID_BY_THE_NODE = {"allocatable", "labels", "ready", "xid"}
+
+
+class LawsAtOnce(LawsOfMoney):
+    """`broken` grows as the world goes on."""
+
+    def __init__(self, world: World, truth: Truth) -> None:
+        super().__init__(world, truth)
+        self.begun = world.now
+        self.settles: datetime | None = None
+        """When the lab lost its windows, so that everything comes to its end."""
+        self.first_lab = json.loads(world.lab.to_json())
+        self.excused: dict[str, list[datetime]] = {}
+        """By pool: when somebody raised a size by hand, so that its surplus began anew."""
+        self.moved: set[str] = set()
+        """Windows that a deploy moved: what was planned for them before is older than the lab."""
+        self.paused: list[tuple[datetime, datetime | None]] = []
+        self.by_hand: dict[str, list[datetime]] = {}
+        """When somebody set the size of a pool."""
+        self.meddled: dict[str, list[datetime]] = {}
+        """By pool: when somebody took its nodes or its schedules away by hand."""
+        self.taken_away: dict[str, datetime] = {}
+        """By schedule: when somebody deleted it; the next sweep may see that, nobody sooner."""
+        self.asked: dict[str, tuple[str, str]] = {}
+        """By lease: whose it is, if it is granted, and who gave the command for it."""
+        self.of_the_role: set[str] = set()
+        """The requests in Slack of whoever has a role, by their keys."""
+        self.expiries: dict[str, datetime] = {}
+        """By command: after when it may do nothing."""
+        world.dynamodb.listeners.append(self._written)
+        world.eks.ordered = world.autoscaling.ordered = self._ordered
+        self._faulty: dict[str, datetime] = {}
+        """By pool: since when its failsafe is not as it must be."""
+        world.machines.retired = self._retired
+        world.kubernetes.asked_to_go = self._asked_to_go
+        self._terminates = world.ec2.terminate_instances
+        world.ec2.terminate_instances = self._terminated  # type: ignore[method-assign]
+
+    def look(self) -> None:
+        """Now and then: every pool with leased nodes has its failsafe, but for the time of one sweep, and its money."""
+        now = self.world.now
+        self._money_now()
+        for pool in self.truth.pools():
+            self._held_for(pool)
+            ends = [v.closes for v in self.truth.known(pool).values() if v.justifies(now)]
+            fault = None
+            if ends and any(machine.alive for machine in self.world.machines.of_pool(pool)):
+                fault = self.failsafe_fault(pool, max(ends), exact=True)
+            if fault is None:
+                self._faulty.pop(pool, None)
+            elif self.late(pool, self._faulty.setdefault(pool, now), now) > ORDERED_WITHIN:
+                self._break(2, f"{fault}, for longer than a sweep")
+                self._faulty[pool] = now
+
+    # --- as it happens ---------------------------------------------------------------------------------
+
+    def _ordered(self, pool: str, before: int, after: int) -> None:
+        self.truth._ordered(pool, before, after)
+        order = self.truth.orders[-1]
+        if order.by == "outside":
+            where = self.excused if after > before else self.meddled
+            where.setdefault(pool, []).append(order.at)
+            return
+        watched = self.world.lab.mode(pool) == "watch"
+        if watched and order.by == "guard" and after < before:
+            self._break(1, f"the guard took nodes from {pool}, which it only watches")
+        if order.by == "scheduler" and after > 0:
+            self._break(2, f"the failsafe ordered {after} nodes on {pool}")
+        if after > before:
+            self._armed_before(order)
+            self._opens(order)
+        if any(end is None for _, end in self.ill.get(pool, [])):
+            return
+        if after < min(before, self._surely_justified(pool)) and not self._gives_up_what_never_came(
+            pool, after
+        ):
+            self._break(
+                5, f"{order.by} ordered {after} of {before} nodes on {pool}, its leases justify "
+                f"{self._surely_justified(pool)}"
+            )  # fmt: skip
+
+    def _gives_up_what_never_came(self, pool: str, after: int) -> bool:
+        """Step Release orders no more what a shortage keeps away; it takes nothing that is there."""
+        current = self.world.functions.current
+        group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
+        return current is not None and current.step == "Release" and after >= len(group.counted())
+
+    def _surely_justified(self, pool: str) -> int:
+        now = self.world.now
+        least = min(self.truth.justified(pool, now), self.truth.justified(pool, now, now - ONE_CALL))
+        return max(0, least - self._kept_back(pool))
+
+    def _kept_back(self, pool: str) -> int:
+        """The nodes of leases that were granted ahead and that a pause has kept from opening till now."""
+        leases = [
+            v for v in self.truth.known(pool).values() if v.justifies(self.world.now) and v.at < v.opens
+        ]
+        return sum(
+            lease.nodes
+            for lease in leases
+            if any(begin <= lease.opens <= (end or self.world.now) for begin, end in self.paused)
+        )
+
+    def _retired(self, group: Group, machine: Machine) -> None:
+        """A node on which people work goes last, as long as any lease is there."""
+        idle = sum(1 for each in group.counted() if not each.machine.working)
+        functions = self.world.functions
+        if "cluster" in functions.unheard | functions.deleted:
+            # Nobody else knows which nodes are idle; the youngest goes then.
+            return
+        ours = self.truth.orders and self.truth.orders[-1].by != "outside"
+        enough = 0 < len(group.counted()) - group.desired <= idle
+        if ours and machine.working and enough and self._surely_justified(group.pool):
+            self._break(5, f"{machine.id} was taken, on which people work, and {idle} idle ones stayed")
+
+    def _asked_to_go(self, machine: Machine) -> None:
+        """People are asked to leave a node only where idle ones are too few to go instead."""
+        current, leaving = self.world.functions.current, machine.annotations.get(LEAVING)
+        if current is None or current.step != "Drain" or leaving is None:
+            return
+        chosen = datetime.fromisoformat(leaving)
+        if self.world.now - chosen > ONE_CALL:
+            return
+        group = next(each for each in self.world.machines.groups.values() if each.pool == machine.pool)
+        members = {member.machine.id for member in group.counted()}
+        there = [each for each in self.world.kubernetes.nodes() if each.id in members]
+        idle = [each for each in there if not each.working]
+        needed = self._surely_justified(machine.pool)
+        if needed and len(there) - needed <= len(idle):
+            self._break(5, f"people were asked to leave {machine.id}, and {len(idle)} idle ones stayed")
+        left = sum(1 for each in there if LEAVING not in each.annotations)
+        if left < needed:
+            self._break(5, f"people were asked to leave {machine.id}, and {left} nodes are left of {needed}")
+
+    def _terminated(self, *, InstanceIds: list[str]) -> Any:
+        machines = self.world.machines.machines
+        # One that is in no group is no lease's, however few nodes a shortage leaves.
+        members = {name for group in self.world.machines.groups.values() for name in group.members}
+        pools = {machines[name].pool for name in InstanceIds if name in machines and name in members}
+        done = self._terminates(InstanceIds=InstanceIds)
+        for pool in pools:
+            left = sum(1 for machine in self.world.machines.of_pool(pool) if machine.alive)
+            if self.world.actor() != "outside" and left < self._surely_justified(pool):
+                self._break(5, f"{InstanceIds} were ended on {pool}, its leases justify more than {left}")
+        return done
+
+    def _armed_before(self, order: Order) -> None:
+        """Before a node may start, four shots stand, none earlier than the end of the last lease."""
+        leases = [v for v in self.truth.known(order.pool).values() if v.justifies(order.at)]
+        # One that was granted ahead moves the failsafe as its own run begins, before its own nodes are ordered.
+        begun = [v for v in leases if v.at >= v.opens or order.at - v.opens > ORDERED_WITHIN]
+        leases = begun if sum(v.nodes for v in begun) >= order.after else leases
+        ends = [version.closes for version in leases]
+        if not ends and order.by == "deploy":
+            # What CloudFormation read moments ago was justified then; it is gone before anybody may say law 1.
+            return
+        if not ends:
+            self._break(1, f"{order.by} ordered {order.after} nodes on {order.pool} without a lease")
+            return
+        fault = self.failsafe_fault(order.pool, max(ends))
+        if fault:
+            self._break(2, f"{order.by} ordered {order.after} nodes on {order.pool}, and {fault}")
+
+    def _opens(self, order: Order) -> None:
+        """Only an opening adds: who closes, and the guard, never order more than they found."""
+        current = self.world.functions.current
+        if order.by in {"deploy", "scheduler"} or current is None:
+            return
+        if (current.step, current.verb) != ("Scale", "open"):
+            self._break(
+                2,
+                f"{order.by} ordered {order.after} of {order.before} nodes on {order.pool}, and opens nothing",
+            )
+
+    def failsafe_fault(self, pool: str, end: datetime, *, exact: bool = False) -> str | None:
+        """What is wrong with a pool's failsafe for a last end; None when it is as it must be.
+
+        Only while a lease is granted or extended may it be later than it must be.
+        """
+        for minutes in FAILSAFE_MINUTES:
+            entry = self.world.scheduler.entries.get(f"failsafe-{pool}-{minutes}")
+            due = end + timedelta(minutes=minutes)
+            taken = self.taken_away.get(f"failsafe-{pool}-{minutes}")
+            if entry is None and taken is not None and self.world.now - taken < ORDERED_WITHIN:
+                continue
+            if entry is None:
+                if due > self.world.now + timedelta(seconds=90):
+                    return f"failsafe-{pool}-{minutes} is not there"
+                continue
+            sent = json.loads(entry.asked["Target"]["Input"])
+            sizes = sent.get("ScalingConfig") or sent
+            desired = sizes.get("DesiredSize", sizes.get("DesiredCapacity"))
+            if entry.asked["State"] != "ENABLED" or (sizes["MinSize"], desired) != (0, 0):
+                return f"failsafe-{pool}-{minutes} does {sent}"
+            if entry.at < due - timedelta(seconds=1):
+                return f"failsafe-{pool}-{minutes} fires at {entry.at:%H:%M:%S}, before {due:%H:%M:%S}"
+            if exact and entry.at > due + timedelta(seconds=1):
+                return f"failsafe-{pool}-{minutes} fires at {entry.at:%H:%M:%S}, after {due:%H:%M:%S}"
+        return None
+
+    def _written(self, before: Any, item: Any) -> None:
+        if item is None:
+            return
+        sort = item["sk"]["S"]
+        if sort.startswith("LEASE#"):
+            self._lease_changed(item["pk"]["S"].removeprefix("POOL#"), sort.removeprefix("LEASE#"))
+        elif sort.startswith("COMMAND#"):
+            self._decided(sort.removeprefix("COMMAND#"), item)
+        elif sort.startswith("BUDGET#"):
+            self._budget_changed(before, item)
+        elif sort.startswith("AUDIT#") and item["kind"]["S"] == "zero-proven" and item["nodes"]["N"] == "0":
+            self._proven(item["pk"]["S"].removeprefix("POOL#"))
+        elif item["pk"]["S"].startswith("ROWS#") and sort.startswith("PROOF#"):
+            self._judged([row for _, row in json.loads(item["rows"]["S"])])
+
+    def _lease_changed(self, pool: str, name: str) -> None:
+        versions = self.truth.leases[pool][name]
+        if len(versions) == 1:
+            if (
+                versions[0].granted
+                and versions[0].opens < versions[0].at - HAND_OVER
+                and not versions[0].window
+            ):
+                self._break(3, f"lease {name} opened at {versions[0].opens}, before it was asked for")
+            if versions[0].granted:
+                self._not_while_paused(name)
+                self._ends_at_curfew(pool, name, versions[0])
+                self._fits(pool, name, versions[0])
+                self._moved_before(pool, name)
+                self._within_the_role(pool, versions[0])
+            return
+        was, now = versions[-2:]
+        self._keeps_what_runs(pool, name, was, now)
+        if now.state not in AFTER[was.state]:
+            self._break(3, f"lease {name} went from {was.state} to {now.state}")
+        if was.state == now.state == "closed" and (was.nodes, was.closes) != (now.nodes, now.closes):
+            self._break(3, f"lease {name} was closed, and is something else now")
+        if now.granted and not was.granted:
+            self._not_while_paused(name)
+            self._fits(pool, name, now)
+        if now.granted and now.closes > (was.closes if was.granted else was.opens):
+            self._moved_before(pool, name)
+        if now.granted:
+            self._ends_at_curfew(pool, name, now)
+        if now.granted and now.window is None and now.closes - now.opens > self._longest():
+            self._break(3, f"lease {name} lasts {now.closes - now.opens}")
+
+    def _keeps_what_runs(self, pool: str, name: str, was: Version, now: Version) -> None:
+        """A lease that comes to want fewer nodes never wants fewer than it has."""
+        if not (was.granted and now.granted and now.nodes < was.nodes):
+            return
+        has = next((has for other, _, has in self._shares(pool, **{name: was}) if other == name), 0)
+        if has > now.nodes:
+            self._break(5, f"{name} has {has} nodes, and is to have {now.nodes}")
+
+    def _not_while_paused(self, name: str) -> None:
+        """While people keep the lab closed, nothing is granted; a moment is theirs to say so."""
+        for begin, end in self.paused:
+            if begin + HAND_OVER < self.world.now < (end or self.world.now + HOUR):
+                self._break(3, f"lease {name} was granted while the lab was paused")
+
+    def _ends_at_curfew(self, pool: str, name: str, lease: Version) -> None:
+        """No lease runs in the ten minutes from a curfew on; those of our histories are on a UTC clock."""
+        minute = self.world.lab.curfew(pool)
+        if minute is None:
+            return
+        midnight = lease.opens.replace(hour=0, minute=0, second=0, microsecond=0)
+        for day in range(-1, 3):
+            curfew = midnight + timedelta(days=day, minutes=minute)
+            if lease.opens < curfew + CURFEW and curfew < lease.closes:
+                self._break(
+                    3, f"lease {name} lasts from {lease.opens:%H:%M} to {lease.closes:%H:%M}, over a curfew"
+                )
+
+    def _moved_before(self, pool: str, name: str) -> None:
+        """Before a lease that runs is granted or extended, the failsafe is where its end wants it."""
+        at = self.world.now
+        ends = [version.closes for version in self.truth.known(pool).values() if version.justifies(at)]
+        fault = self.failsafe_fault(pool, max(ends)) if ends else None
+        if fault:
+            self._break(2, f"lease {name} was granted or extended, and {fault}")
+
+    def _longest(self) -> timedelta:
+        return self.world.lab.guard.longest_lease
+
+    def _fits(self, pool: str, name: str, lease: Version) -> None:
+        others = [v for other, v in self.truth.known(pool).items() if other != name and v.granted]
+        at = [lease.opens, *(v.opens for v in others if lease.opens <= v.opens < lease.closes)]
+        most = max(sum(v.nodes for v in others if v.opens <= t < v.closes) for t in at) + lease.nodes
+        if most > self.world.lab.pools[pool].max_nodes:
+            self._break(3, f"with lease {name} pool {pool} is promised to {most} nodes")
+
+    def pressed(self, ask: str) -> None:
+        """Whoever lets others in has pressed: what was approved has been given, unless the role is used up by now."""
+        item = self.world.dynamodb.items.get(("SLACK", f"ASK#{ask}"))
+        if item is None:
+            return
+        command = json.loads(item["command"]["S"])
+        given = {name for _, name in self.world.workflows.executions}
+        anybody = any(v.granted for pool in self.truth.pools() for v in self.truth.known(pool).values())
+        calm = not self.world.functions.troubles("slack", "answer")
+        if item["state"]["S"] == "approved" and calm and not anybody and command["verb"] == "open":
+            name = f"slack-open-{ask}"
+            if (
+                name not in given
+                and command["nodes"] <= MOST
+                and command["for_seconds"] <= LONGEST.total_seconds()
+            ):
+                self._break(3, f"{name} was approved, and nobody gave it")
+
+    def _within_the_role(self, pool: str, lease: Version) -> None:
+        """Whoever may have so many nodes gets no more, with what they let others have.
+
+        What an owner extends by themselves is theirs to answer for.
+        """
+        who = written(TEACHER)
+        if who not in {lease.owner, lease.asked_by}:
+            return
+        theirs = [v for v in self.truth.known(pool).values() if v.granted and who in {v.owner, v.asked_by}]
+        instants = [lease.opens, *(v.opens for v in theirs if lease.opens <= v.opens < lease.closes)]
+        most = max(sum(v.nodes for v in theirs if v.opens <= at < v.closes) for at in instants)
+        if most > MOST:
+            self._break(3, f"{who} may have {MOST} nodes on {pool}, and answers for {most}")
+
+    def _not_too_long(self, command: str, lease: str) -> None:
+        """What somebody with a role opens, extends or lets others have is no longer than the role allows."""
+        key = command.rpartition("-")[2]
+        ask = self.world.dynamodb.items.get(("SLACK", f"ASK#{key}"))
+        if key not in self.of_the_role and (ask is None or ask["state"]["S"] != "approved"):
+            return
+        version = next(
+            known[lease] for pool in self.truth.pools() if lease in (known := self.truth.known(pool))
+        )
+        if version.closes - version.opens > LONGEST:
+            self._break(
+                3, f"{command} made a lease of {version.closes - version.opens}, a role allows {LONGEST}"
+            )
+
+    def _decided(self, command: str, item: Any) -> None:
+        if command.startswith("slack-") and item["outcome"]["S"] in {"granted", "extended"}:
+            self._not_too_long(command, item["lease"]["S"])
+        if not item["reason"]["S"].strip():
+            self._break(8, f"the decision on {command} has no reason")
+        expires = self.expiries.get(command)
+        if expires and self.world.now >= expires and item["outcome"]["S"] in {"granted", "extended"}:
+            self._break(3, f"{command} was good until {expires:%H:%M} and was {item['outcome']['S']}")
+
+    def _proven(self, pool: str) -> None:
+        """Zero was noted: then nothing was there, but for what began within the last moments."""
+        soon = self.world.now - timedelta(minutes=1)
+        left = [m.id for m in self.world.machines.of_pool(pool) if m.launched < soon]
+        left += [m.node for m in self.world.kubernetes.nodes() if m.pool == pool]
+        ordered = [order for order in self.truth.orders if order.pool == pool and order.at > soon]
+        group = next(g for g in self.world.machines.groups.values() if g.pool == pool)
+        if left or (group.desired and not ordered):
+            self._break(7, f"zero was proven on {pool} with {left} there and {group.desired} ordered")
+
+    def _judged(self, verdicts: list[dict[str, Any]]) -> None:
+        for row in verdicts:
+            if row["verdict"] != "passed" or row["check"] in SAID_BY_THE_NODE:
+                continue
+            if (row["check"], row["node"]) not in self.world.kubernetes.health.told:
+                self._break(6, f"{row['check']} on {row['node']} passed, and no GPU ever said so")
+
+    def late(self, pool: str, since: datetime, until: datetime, *, paused: bool = False) -> timedelta:
+        """How long something took, counted from the last trouble in it; nothing while there is trouble."""
+        for begin, end in [*self.troubled, *self.ill.get(pool, []), *(self.paused if paused else [])]:
+            if since <= (end or until) and begin <= until:
+                since = max(since, min(end or until, until))
+        return until - since

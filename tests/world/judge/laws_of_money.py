@@ -1,0 +1,175 @@
+"""The laws about money: what is held covers what runs, and every second is counted once.
+
+Judged at every write of a budget, at every look, and at the end, against what EC2 ran.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from tests.world.aws.machines import NOTICED
+from tests.world.judge.truth import Truth, Version, amount
+from tests.world.world import World
+
+CENT, HALF_A_CENT = Fraction(1, 100), Fraction(1, 200)
+"""The table shows amounts rounded."""
+UNSURE = 60
+"""Seconds of each node: a lease granted in its first minute counts from its opening; seconds are rounded."""
+IN_FLIGHT, HALF_AN_HOUR = timedelta(minutes=5), timedelta(minutes=30)
+
+
+class LawsOfMoney:
+    """`broken` grows as the world goes on."""
+
+    def __init__(self, world: World, truth: Truth) -> None:
+        self.world, self.truth = world, truth
+        self.broken: list[str] = []
+        self.taken_back: dict[str, int] = {}
+        """By pool: how many machines AWS took back."""
+        self.troubled: list[tuple[datetime, datetime | None]] = []
+        """When the outside, or our functions, were in trouble; None: still. What is due then may be late by that."""
+        self.ill: dict[str, list[tuple[datetime, datetime | None]]] = {}
+        """By pool: while what the ledger says of it could not be read; None: still."""
+        self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
+        """By pool: what a node-second has cost since the beginning."""
+        self.allowed = [(world.now, world.lab.guard.budget.amount)]
+        """What the budget was from when on."""
+
+    def deployed(self) -> None:
+        """Note what a deploy has changed about money."""
+        for pool in self.world.lab.pools:
+            self.prices.setdefault(pool, []).append(self._price(pool))
+        self.allowed.append((self.world.now, self.world.lab.guard.budget.amount))
+
+    def _price(self, pool: str) -> Fraction:
+        return Fraction(self.world.lab.price(pool)) / 3600
+
+    def _held_for(self, pool: str) -> None:
+        """Of each lease that has nodes, what they will cost to its end is held; nodes go to who opened first."""
+        now = self.world.now
+        for name, lease, has in self._shares(pool):
+            price = self._price(pool) if lease.price is None else lease.price / 3600
+            needed = has * Fraction((lease.closes - now).total_seconds()) * price
+            if lease.hold + HALF_A_CENT < needed:
+                self._break(
+                    4,
+                    f"{float(lease.hold):.4f} are held for {name}, whose {has} nodes will cost {float(needed):.4f}",
+                )
+
+    def _shares(self, pool: str, **instead: Version) -> Iterator[tuple[str, Version, int]]:
+        """The leases in force by opening, each with how many of the pool's machines are its own."""
+        # What is no member any more, or is told to go, is nobody's: it goes.
+        group = next(each for each in self.world.machines.groups.values() if each.pool == pool)
+        left = sum(1 for member in group.counted() if member.machine.alive)
+        in_force = {**self.truth.known(pool), **instead}.items()
+        for name, lease in sorted(in_force, key=lambda each: (each[1].opens, each[0])):
+            if lease.justifies(self.world.now):
+                has = min(left, lease.nodes)
+                left -= has
+                yield name, lease, has
+
+    def _budget_changed(self, before: Any, item: Any) -> None:
+        held, spent = amount(item["held"]), amount(item["spent"])
+        more = held > (amount(before["held"]) if before else 0)
+        # Who read the lab before it was deployed anew may still be at it.
+        since = self.world.now - IN_FLIGHT
+        until = [*(at for at, _ in self.allowed[1:]), self.world.now]
+        allowed = max(each for (_, each), end in zip(self.allowed, until, strict=True) if end >= since)
+        if more and held + spent > allowed:
+            self._break(4, f"{held} held and {spent} spent are more than {allowed}")
+
+    def _money_now(self) -> None:
+        """At any moment what is held is the sum of what leases hold, and no more is spent than ran."""
+        holds = sum(
+            (
+                lease.hold
+                for pool in self.truth.pools()
+                for lease in self.truth.known(pool).values()
+                if lease.holds
+            ),
+            start=Fraction(0),
+        )
+        held, spent = self._totals("held"), self._totals("spent")
+        if abs(held - holds) > CENT:
+            self._break(4, f"leases hold {float(holds):.4f}, and {float(held):.4f} are counted as held")
+        if not self._watched() and spent > (most := self._ran()[1]):
+            self._break(4, f"{float(most):.4f} ran at most, and {float(spent):.4f} are counted as spent")
+
+    def _money(self) -> None:
+        """What was spent is what ran; nothing is held for what is over."""
+        if self._watched():
+            return
+        held, spent = self._totals("held"), self._totals("spent")
+        if held:
+            self._break(4, f"{held} are held, and every lease is over")
+        least, most = self._ran()
+        if not least <= spent <= most:
+            self._break(
+                4,
+                f"{float(least):.4f} to {float(most):.4f} were used, and {float(spent):.4f} are counted as spent",
+            )
+
+    def _ran(self) -> tuple[Fraction, Fraction]:
+        """What EC2 ran until now, at least and at most, in money."""
+        least = most = Fraction(0)
+        for pool in self.truth.pools():
+            prices = self.prices[pool]
+            billed, existed = self.truth.node_seconds(pool)
+            # Seconds are rounded at every node's start and end; where EC2 has forgotten one that it took back, its
+            # group's activity says when it was gone, and that is when the group had noticed.
+            noticed = self.taken_back.get(pool, 0) * int(NOTICED)
+            rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
+            # EC2 forgets within the hour what ended, and what cannot be read meanwhile is not counted; nobody else
+            # remembers what its group did not start.
+            forgotten = self.truth.stray_seconds(pool) if self.long_trouble() else 0
+            least += 0 if self.ill.get(pool) else (billed - forgotten - rounding) * min(prices)
+            most += (existed + rounding) * max(prices)
+        return least, most
+
+    def long_trouble(self) -> bool:
+        """Whether the guard may have been unable to count for the better part of an hour."""
+        return any((end or self.world.now) - begin >= HALF_AN_HOUR for begin, end in self.troubled)
+
+    def _totals(self, name: str) -> Fraction:
+        """What all periods have held or spent together."""
+        totals = [item for sort, item in self.truth.budgets.items() if sort.count("#") == 1]
+        return sum((amount(item[name]) for item in totals), start=Fraction(0))
+
+    def _watched(self) -> bool:
+        """Whether people may keep what nobody leased: nothing is counted as it should be then."""
+        return any(self.world.lab.mode(pool) == "watch" for pool in self.truth.pools())
+
+    def _every_second_is_in_one_place(self) -> None:
+        """What was spent is on receipts or waits for one, and each lease's is what ran for it, at its own price."""
+        if self._watched():
+            return
+        told = Fraction(0)
+        for pool in self.truth.pools():
+            receipts = self.truth.receipts(pool)
+            told += sum(
+                (Fraction(each["cost"]["amount"]) for each in receipts), start=self.truth.unbilled(pool)
+            )
+            least, most = (self.truth.leased(pool, existing=existing) for existing in (False, True))
+            noticed = self.taken_back.get(pool, 0) * int(NOTICED)
+            for each in receipts:
+                name = each["lease"]
+                version = self.truth.known(pool).get(name)
+                if version is None:
+                    continue
+                ran, unsure = each["node_seconds"], UNSURE * max(1, each["nodes"])
+                low = least.get(name, Fraction(0)) - unsure
+                high = most.get(name, Fraction(0)) + self.truth.past_end(pool, name) + noticed + unsure
+                if not low <= ran <= high:
+                    self._break(4, f"{ran} node-seconds are on the receipt of {name}, {float(low):.0f} to "
+                                   f"{float(high):.0f} ran for it")  # fmt: skip
+                cost = Fraction(each["cost"]["amount"])
+                should = ran * (version.price or Fraction(0)) / 3600
+                if abs(cost - should) > CENT:
+                    self._break(4, f"{name} came to {float(cost):.4f}, its seconds cost {float(should):.4f}")
+        spent = self._totals("spent")
+        if abs(told - spent) > CENT:
+            self._break(4, f"receipts come to {float(told):.4f}, and {float(spent):.4f} are counted as spent")
+
+    def _break(self, law: int, what: str) -> None:
+        self.broken.append(f"law {law} at {self.world.now:%d %H:%M:%S}: {what}")

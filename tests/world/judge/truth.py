@@ -1,0 +1,294 @@
+"""What really ran and what was granted, written down as it happens: all that the laws are judged by.
+
+Reads raw items of the table and the world's own machines; nothing of ours is asked.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from tests.world.aws.machines import Machine
+from tests.world.world import World
+
+GRANTED = frozenset({"admitted", "opening", "open"})
+
+
+@dataclass(frozen=True)
+class Version:
+    """A lease as it stood in the table from an instant on."""
+
+    at: datetime
+    by: str
+    state: str
+    nodes: int
+    """Those that it wants at present: what a shortage keeps away is not ordered until it is asked for again."""
+    opens: datetime
+    closes: datetime
+    window: str | None
+    hold: Fraction
+    owner: str
+    asked_by: str
+    price: Fraction | None
+    """Of a node and an hour, as it was granted."""
+    replaced: bool
+    """Whether nodes of it were changed for fresh ones."""
+
+    @property
+    def granted(self) -> bool:
+        return self.state in GRANTED
+
+    @property
+    def holds(self) -> bool:
+        """Whether money is kept for it: until what it spent is known."""
+        return self.granted or self.state == "closing"
+
+    def justifies(self, at: datetime) -> bool:
+        return self.granted and self.opens <= at < self.closes
+
+
+@dataclass(frozen=True)
+class Life:
+    """A machine's life; `ended` is None while it is there."""
+
+    id: str
+    launched: datetime
+    stopped: datetime | None
+    """When it stopped costing money."""
+    ended: datetime | None
+    stray: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """A size that somebody asked a pool to have."""
+
+    at: datetime
+    pool: str
+    by: str
+    before: int
+    after: int
+
+
+@dataclass
+class Truth:
+    """`leases` and `machines` are what the world has seen so far, by pool."""
+
+    world: World
+    leases: dict[str, dict[str, list[Version]]] = field(default_factory=dict)
+    machines: dict[str, dict[str, Life]] = field(default_factory=dict)
+    orders: list[Order] = field(default_factory=list)
+    budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.world.dynamodb.listeners.append(self._written)
+        self.world.machines.changed.append(self._machine)
+        self.world.eks.ordered = self.world.autoscaling.ordered = self._ordered
+
+    def pools(self) -> Iterator[str]:
+        return iter(self.world.lab.pools)
+
+    def known(self, pool: str) -> dict[str, Version]:
+        """The leases of a pool as they are now."""
+        return {name: versions[-1] for name, versions in self.leases.get(pool, {}).items()}
+
+    def receipts(self, pool: str) -> list[dict[str, Any]]:
+        """What the lab says that leases came to, and what ran without any."""
+        return [json.loads(item["document"]["S"]) for item in self._items(pool, "RECEIPT#")]
+
+    def unbilled(self, pool: str) -> Fraction:
+        """What is counted as spent and on no receipt yet."""
+        [state] = [*self._items(pool, "STATE"), {}][:1]
+        waiting = json.loads(state["unbilled"]["S"]) if "unbilled" in state else None
+        return Fraction(waiting["amount"]) if waiting else Fraction(0)
+
+    def touched(self, pool: str) -> list[tuple[str, str]]:
+        """Who ended or extended which lease, as the trail says."""
+        return [
+            (item["who"]["S"], item["lease"]["S"])
+            for item in self._items(pool, "AUDIT#")
+            if item["kind"]["S"] in {"closing", "extended", "kept"} and "lease" in item
+        ]
+
+    def past_end(self, pool: str, name: str) -> Fraction:
+        """The node-seconds beyond what leases justify that a lease may answer for, until every machine was gone.
+
+        They ran after its end, or since it was granted where nodes of it were changed for fresh ones.
+        """
+        now = self.world.now
+        own = list(self._stretches(pool, name, now))
+        if not own:
+            return Fraction(0)
+        since = own[0][1] if any(version.replaced for version, _, _ in own) else own[-1][2]
+        lives = [(begin, end, 1) for begin, end in self._members(pool, existing=True)]
+        justified = [(begin, end, -nodes) for begin, end, nodes in self._justified(pool, now)]
+        return sum(
+            (
+                surplus * _seconds(max(until, since) - max(begin, since))
+                for begin, until, surplus in _levels([*lives, *justified])
+                if surplus > 0
+            ),
+            start=Fraction(0),
+        )
+
+    def _members(self, pool: str, *, existing: bool) -> Iterator[tuple[datetime, datetime]]:
+        """The lives of what the pool's group started: until EC2 bills it no more, or until it is gone."""
+        for life in self.machines.get(pool, {}).values():
+            if not life.stray:
+                yield life.launched, (life.ended if existing else life.stopped) or self.world.now
+
+    def _items(self, pool: str, begins: str) -> list[Any]:
+        return [
+            item
+            for (key, sort), item in self.world.dynamodb.items.items()
+            if key == f"POOL#{pool}" and sort.startswith(begins)
+        ]
+
+    def owner(self, pool: str, lease: str) -> str:
+        """Who answers for a lease."""
+        return self.leases[pool][lease][-1].owner
+
+    def justified(self, pool: str, at: datetime, seen: datetime | None = None) -> int:
+        """How many nodes the leases justify at an instant, as they were known at `seen`."""
+        seen = seen or at
+        total = 0
+        for versions in self.leases.get(pool, {}).values():
+            known = [version for version in versions if version.at <= seen]
+            if known and known[-1].justifies(at):
+                total += known[-1].nodes
+        return total
+
+    def exposed(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
+        """The stretches in which more machines existed than leases justified, by time."""
+        lives = [(life.launched, life.ended or until, 1) for life in self.machines.get(pool, {}).values()]
+        return _positive([*lives, *((a, b, -n) for a, b, n in self._justified(pool, until))])
+
+    def lacking(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
+        """The stretches in which leases justified more machines than there were."""
+        lives = [(life.launched, life.stopped or until, -1) for life in self.machines.get(pool, {}).values()]
+        return _positive([*lives, *self._justified(pool, until)])
+
+    def _justified(self, pool: str, until: datetime) -> Iterator[tuple[datetime, datetime, int]]:
+        """From when to when how many nodes are justified, by each lease as it stood."""
+        for name in self.leases.get(pool, {}):
+            for version, begins, ends in self._stretches(pool, name, until):
+                yield begins, ends, version.nodes
+
+    def node_seconds(self, pool: str) -> tuple[Fraction, Fraction]:
+        """What ran, in node-seconds: as EC2 bills it, and until every machine was really gone."""
+        billed = existed = timedelta()
+        for life in self.machines.get(pool, {}).values():
+            billed += (life.stopped or self.world.now) - life.launched
+            existed += (life.ended or self.world.now) - life.launched
+        return _seconds(billed), _seconds(existed)
+
+    def stray_seconds(self, pool: str) -> Fraction:
+        """What machines ran that no group started."""
+        strays = [life for life in self.machines.get(pool, {}).values() if life.stray]
+        return sum((_seconds((life.ended or self.world.now) - life.launched) for life in strays), Fraction(0))
+
+    def leased(self, pool: str, *, existing: bool) -> dict[str, Fraction]:
+        """The node-seconds of each lease: at every instant those that run are theirs who opened first.
+
+        They run until EC2 bills them no more, or until they are gone. What was started beside the group is no lease's.
+        """
+        now = self.world.now
+        lives = list(self._members(pool, existing=existing))
+        wanted = [
+            (version.opens, name, begin, end, version.nodes)
+            for name in self.leases.get(pool, {})
+            for version, begin, end in self._stretches(pool, name, now)
+        ]
+        edges = sorted({at for life in lives for at in life} | {at for each in wanted for at in each[2:4]})
+        found: dict[str, Fraction] = {}
+        for since, until in pairwise(edges):
+            left = sum(1 for begin, end in lives if begin <= since < end)
+            for _opens, name, begin, end, nodes in sorted(wanted):
+                if left and begin <= since < end:
+                    has = min(left, nodes)
+                    left -= has
+                    found[name] = found.get(name, Fraction()) + has * _seconds(until - since)
+        return found
+
+    def _stretches(
+        self, pool: str, name: str, until: datetime
+    ) -> Iterator[tuple[Version, datetime, datetime]]:
+        """From when to when a lease was granted, by each of its versions."""
+        versions = self.leases[pool][name]
+        for version, following in zip(versions, [*versions[1:], None], strict=True):
+            begins = max(version.at, version.opens)
+            ends = min(version.closes, following.at if following else until)
+            if version.granted and begins < ends:
+                yield version, begins, ends
+
+    def _written(self, before: Any, item: Any) -> None:
+        said = item or before
+        key, sort = said["pk"]["S"], said["sk"]["S"]
+        if sort.startswith("LEASE#"):
+            pool, name = key.removeprefix("POOL#"), sort.removeprefix("LEASE#")
+            versions = self.leases.setdefault(pool, {}).setdefault(name, [])
+            versions.append(self._version(said, gone=item is None))
+        if sort.startswith("BUDGET#") and item is not None:
+            self.budgets[sort] = item
+
+    def _version(self, item: Any, *, gone: bool) -> Version:
+        return Version(
+            at=self.world.now,
+            by=self.world.actor(),
+            state="gone" if gone else item["state"]["S"],
+            nodes=int(item["nodes"]["N"]) - int(item["missing"]["N"]),
+            opens=datetime.fromisoformat(item["opens"]["S"]),
+            closes=datetime.fromisoformat(item["closes"]["S"]),
+            window=item["window"]["S"] if "window" in item else None,
+            hold=amount(item["hold"]),
+            owner=item["owner"]["S"],
+            asked_by=item["by"]["S"] if "by" in item else "",
+            price=Fraction(item["price_per_hour"]["S"]) if "price_per_hour" in item else None,
+            replaced="replaced" in item,
+        )
+
+    def _machine(self, machine: Machine) -> None:
+        life = Life(machine.id, machine.launched, machine.shutting_down, machine.ended, machine.stray)
+        self.machines.setdefault(machine.pool, {})[machine.id] = life
+
+    def _ordered(self, pool: str, before: int, after: int) -> None:
+        self.orders.append(Order(self.world.now, pool, self.world.actor(), before, after))
+
+
+def amount(money: Any) -> Fraction:
+    """An amount of money as the table has it."""
+    return Fraction(money["M"]["amount"]["S"])
+
+
+def _seconds(length: timedelta) -> Fraction:
+    return Fraction(length // timedelta(microseconds=1), 10**6)
+
+
+def _levels(
+    stretches: Iterable[tuple[datetime, datetime, int]],
+) -> Iterator[tuple[datetime, datetime, int]]:
+    """The sum of the stretches between each two of their ends."""
+    changes: dict[datetime, int] = {}
+    for begin, end, number in stretches:
+        changes[begin] = changes.get(begin, 0) + number
+        changes[end] = changes.get(end, 0) - number
+    total = 0
+    for at, until in pairwise(sorted(changes)):
+        total += changes[at]
+        yield at, until, total
+
+
+def _positive(stretches: Iterable[tuple[datetime, datetime, int]]) -> list[tuple[datetime, datetime]]:
+    """When the sum of the stretches is more than nothing."""
+    found: list[tuple[datetime, datetime]] = []
+    for since, until, number in _levels(stretches):
+        if number <= 0:
+            continue
+        if found and found[-1][1] == since:
+            found[-1] = (found[-1][0], until)
+        else:
+            found.append((since, until))
+    return found

@@ -1,0 +1,466 @@
+"""The API server's answers about the world's machines: nodes that join and leave, pods that run and end.
+
+Stands where kubernetes' own DynamicClient stands; nodes follow from their machines and the time.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from types import SimpleNamespace
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import ProtocolError
+
+from tests.gpu_outputs import VECTOR_ADD, smi, smi_row
+from tests.world.aws.agenda import Agenda
+from tests.world.aws.machines import ZONE, Machine, Machines
+from tests.world.kubernetes.cluster_policy import ClusterPolicy
+from tests.world.kubernetes.gpu_jobs import ranks
+from tests.world.outside import NotInTheWorld, Passage
+
+Json = dict[str, Any]
+CHECK_RUNS = (10.0, 40.0)
+QUICK_RUNS = (10.0, 20.0)
+"""The ladder's two minutes are enough then, however long the GPUs were set up: for a lease that shall be proven."""
+FETCHES = timedelta(seconds=5)
+CONFIG = "nvidia.com/device-plugin.config"
+LEAVES_IN = (1.0, 30.0)
+PEOPLE = "class"
+"""The namespace of those who work on nodes."""
+LISTS = ("clusterpolicies", "daemonsets", "deployments", "events", "jobs", "runtimeclasses")
+
+
+@dataclass
+class Pod:
+    """A pod on a machine; `ends` is when it is finished by itself, `gone` when it was deleted."""
+
+    manifest: Json
+    machine: Machine
+    created: datetime
+    ends: datetime | None = None
+    exit_code: int = 0
+    printed: str = ""
+    deleted: datetime | None = None
+    gone: datetime | None = None
+    waits: bool = False
+    """For a GPU that no node offers."""
+
+    @property
+    def name(self) -> str:
+        return str(self.manifest["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        return str(self.manifest["metadata"]["namespace"])
+
+
+@dataclass
+class Health:
+    """What the GPUs of new machines are like: a history changes it."""
+
+    broken: bool = False
+    """Checks say that the GPU does not work."""
+    broken_on: set[str] = field(default_factory=set)
+    """Nodes on which checks say so."""
+    garbled: bool = False
+    """Checks print something that nobody can read."""
+    silent: bool = False
+    """The API server does not answer."""
+    stubborn: bool = False
+    """No pod may be evicted (a PodDisruptionBudget)."""
+    told: set[tuple[str, str]] = field(default_factory=set)
+    """Checks and nodes whose pod really said that the GPU works: the truth behind a verdict."""
+
+
+class Kubernetes:
+    """The API server of the one cluster."""
+
+    def __init__(self, agenda: Agenda, chance: random.Random, machines: Machines) -> None:
+        self._agenda, self._chance, self._machines = agenda, chance, machines
+        self.nodegroup_of: dict[str, str] = {}
+        self.pods: dict[tuple[str, str], Pod] = {}
+        self.health = Health()
+        self.check_runs = CHECK_RUNS
+        """For how long a check runs at least and at most, in seconds."""
+        self.policy = ClusterPolicy({})
+        self.reachable: Callable[[], bool] = lambda: True
+        """Whether pods of two nodes reach each other."""
+        self.jobs: dict[tuple[str, str], Json] = {}
+        self.evicted: list[tuple[datetime, Machine]] = []
+        self.asked_to_go: Callable[[Machine], None] = lambda _machine: None
+        """Told of each machine whose people are asked to leave, before they do."""
+        machines.changed.append(self._changed)
+
+    def client(self, cross: Passage) -> Any:
+        """What takes the place of DynamicClient."""
+
+        def request(method: str, path: str, **sent: Any) -> Any:
+            body, query = sent.get("body"), dict(sent.get("query_params") or [])
+            if self.health.silent:
+                raise ProtocolError("the API server is silent")
+            operation = f"{method} {_kind(path)}"
+            try:
+                status, said = cross("kubernetes", operation, lambda: self._answer(method, path, body, query))
+            except (ClientError, BotoCoreError) as error:
+                raise ProtocolError(str(error)) from error
+            text = said if isinstance(said, str) else json.dumps(said)
+            if status >= 400:
+                failed = ApiException(status=status, reason=text)
+                failed.body, failed.headers = text, {}
+                raise failed
+            date = format_datetime(self._agenda.now.astimezone(UTC), usegmt=True)
+            return SimpleNamespace(status=status, headers={"Date": date}, data=text.encode())
+
+        return SimpleNamespace(request=request)
+
+    def nodes(self, nodegroup: str | None = None) -> list[Machine]:
+        """The machines that are nodes at present."""
+        return [
+            machine
+            for machine in self._machines.machines.values()
+            if self._joined(machine) and nodegroup in {None, self.nodegroup_of[machine.group]}
+        ]
+
+    def _joined(self, machine: Machine) -> bool:
+        now = self._agenda.now
+        if machine.running is None or now < machine.running + timedelta(seconds=machine.joins_after):
+            return False
+        joined = machine.running + timedelta(seconds=machine.joins_after)
+        if machine.shutting_down is not None and machine.shutting_down < joined:
+            return False
+        return machine.ended is None or now < machine.ended + timedelta(seconds=machine.leaves_after)
+
+    def work_on(self, machine: Machine, gpus: int = 1) -> None:
+        """Somebody's pod runs on the machine from now on, and does not end by itself."""
+        machine.working = True
+        limits = {"nvidia.com/gpu": str(gpus)} if gpus else {}
+        manifest = {
+            "metadata": {"name": f"notebook-{machine.id}", "namespace": PEOPLE},
+            "spec": {"containers": [{"resources": {"limits": limits}}]},
+        }
+        self._add(Pod(manifest, machine, self._agenda.now))
+
+    def _changed(self, machine: Machine) -> None:
+        if machine.ended is not None:
+            for pod in self._on(machine):
+                del self.pods[pod.namespace, pod.name]
+
+    def _on(self, machine: Machine) -> list[Pod]:
+        return [pod for pod in self.pods.values() if pod.machine is machine and not self._is_gone(pod)]
+
+    def _is_gone(self, pod: Pod) -> bool:
+        return pod.gone is not None and self._agenda.now >= pod.gone
+
+    def _add(self, pod: Pod) -> None:
+        self.pods[pod.namespace, pod.name] = pod
+
+    def _answer(self, method: str, path: str, body: Any, query: Mapping[str, str]) -> tuple[int, Any]:
+        parts = path.strip("/").split("/")
+        match (method, parts):
+            case ("GET", ["api", "v1", "nodes"]):
+                wanted = query["labelSelector"].rpartition("=")[2]
+                return 200, {"items": [self._node(machine) for machine in self.nodes(wanted)]}
+            case ("PATCH", ["api", "v1", "nodes", name]):
+                return self._patch(name, body)
+            case ("GET", ["api", "v1", "pods"]):
+                return 200, {"items": [self._pod(pod) for pod in self._selected(query)]}
+            case ("GET", ["api", "v1", "namespaces", space, "pods"]):
+                found = [pod for pod in self._selected(query) if pod.namespace == space]
+                return 200, {"items": [self._pod(pod) for pod in found]}
+            case ("POST", ["api", "v1", "namespaces", space, "pods"]):
+                return self._create(space, body)
+            case ("GET", ["api", "v1", "namespaces", space, "pods", name, "log"]):
+                pod = self.pods.get((space, name))
+                return (200, pod.printed) if pod else (404, {"message": "no such pod"})
+            case ("POST", ["api", "v1", "namespaces", space, "pods", name, "eviction"]):
+                return self._evict(space, name)
+            case ("DELETE", ["api", "v1", "namespaces", space, "pods", name]):
+                pod = self.pods.get((space, name))
+                if pod is None or self._is_gone(pod):
+                    return 404, {"message": "no such pod"}
+                self._goes(pod, float(body["gracePeriodSeconds"]))
+                return 200, {}
+            case ("GET", ["api", "v1", "namespaces", _, "services"]):
+                return 200, {"items": []}
+            case ("POST", ["api", "v1", "namespaces", _, "services"]):
+                return 201, {}
+            case ("DELETE", ["api", "v1", "namespaces", _, "services", _]):
+                return 404, {"message": "no such service"}
+            case ("GET", ["apis", "batch", "v1", "namespaces", _, "jobs"]):
+                return 200, {"items": list(self._selected_jobs(query))}
+            case ("POST", ["apis", "batch", "v1", "namespaces", space, "jobs"]):
+                return self._create_job(space, body)
+            case ("DELETE", ["apis", "batch", "v1", "namespaces", space, "jobs", name]):
+                return self._delete_job(space, name)
+            case ("GET", ["api", "v1", "nodes", name]):
+                machine = next((each for each in self.nodes() if each.node == name), None)
+                return (200, self._node(machine)) if machine else (404, {"message": "no such node"})
+            case ("GET", ["api", "v1", "namespaces", space, "events"]):
+                return 200, {"items": [_pulled(pod) for pod in self.pods.values() if pod.namespace == space]}
+            case ("GET", ["apis", "nvidia.com", "v1", "clusterpolicies", "cluster-policy"]):
+                return 200, self.policy.live()
+            case ("PATCH", ["apis", "nvidia.com", "v1", "clusterpolicies", "cluster-policy"]):
+                return self.policy.apply(body, query)
+            case ("GET", ["apis", "karpenter.sh", *_]):
+                return 404, {"message": "the server could not find the requested resource"}
+            case ("GET", ["apis", _, "v1", kind]) | ("GET", ["api", "v1", "events" as kind]) if kind in LISTS:
+                return 200, {"items": self._listed(kind)}
+        raise NotInTheWorld(f"the world's Kubernetes has no {method} {path} yet: add it to tests/world")
+
+    def _selected(self, query: Mapping[str, str]) -> list[Pod]:
+        found = [pod for pod in self.pods.values() if not self._is_gone(pod)]
+        if not query.keys() & {"fieldSelector", "labelSelector"}:
+            return found + [self._validator(machine) for machine in self.nodes() if self._gpus(machine)]
+        if "fieldSelector" in query:
+            node = query["fieldSelector"].removeprefix("spec.nodeName=")
+            return [pod for pod in found if pod.machine.node == node]
+        if " in (" in query["labelSelector"]:
+            key, _, values = query["labelSelector"].removesuffix(")").partition(" in (")
+            return [pod for pod in found if _labels(pod.manifest).get(key) in values.split(",")]
+        key, equals, value = query["labelSelector"].partition("=")
+        if (key, value) == ("app", "gpu-operator"):
+            return [self._operator()]
+        if not equals:
+            return [pod for pod in found if key in (pod.manifest["metadata"].get("labels") or {})]
+        if (key, value) == ("app", "nvidia-operator-validator"):
+            return [self._validator(machine) for machine in self.nodes() if self._gpus(machine)]
+        return [pod for pod in found if (pod.manifest["metadata"].get("labels") or {}).get(key) == value]
+
+    def _listed(self, kind: str) -> list[Json]:
+        """What a diagnosis lists besides nodes and pods: an operator whose plugin is there, and no events."""
+        match kind:
+            case "clusterpolicies":
+                metadata, status = {"name": "cluster-policy"}, {"state": "ready"}
+                return [{"metadata": metadata, "spec": self.policy.spec, "status": status}]
+            case "daemonsets":
+                metadata = {"name": "nvidia-device-plugin-daemonset", "namespace": "gpu-operator"}
+                return [{"metadata": metadata, "status": {"desiredNumberScheduled": len(self.nodes())}}]
+        return []
+
+    def _gpus(self, machine: Machine) -> bool:
+        ready = timedelta(seconds=machine.joins_after + machine.gpus_after)
+        return machine.running is not None and self._agenda.now >= machine.running + ready
+
+    def _node(self, machine: Machine) -> Json:
+        shares = int(machine.labels.get(CONFIG, "shared-1").removeprefix("shared-").replace("whole", "1"))
+        gpus = {"nvidia.com/gpu": str(shares)} if self._gpus(machine) else {}
+        offered = gpus if self._plugged() else dict.fromkeys(gpus, "0")
+        labels = machine.labels | {
+            "node.kubernetes.io/instance-type": "g4dn.xlarge",
+            "topology.kubernetes.io/zone": ZONE,
+            "eks.amazonaws.com/nodegroup": self.nodegroup_of[machine.group],
+        }
+        if gpus:
+            labels |= {
+                "nvidia.com/gpu.count": "1",
+                "nvidia.com/gpu.replicas": str(shares),
+                "nvidia.com/gpu.sharing-strategy": "time-slicing" if shares > 1 else "none",
+                "nvidia.com/gpu.product": "Tesla-T4-SHARED" if shares > 1 else "Tesla-T4",
+                "nvidia.com/cuda.driver-version.full": "580.159.03",
+            }
+        spec: Json = {"providerID": f"aws:///{ZONE}/{machine.id}"}
+        if machine.cordoned:
+            spec["unschedulable"] = True
+        joined = (machine.running or machine.launched) + timedelta(seconds=machine.joins_after)
+        return {
+            "metadata": {
+                "name": machine.node,
+                "creationTimestamp": _written(joined),
+                "labels": labels,
+                "annotations": dict(machine.annotations),
+            },
+            "spec": spec,
+            "status": {
+                "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": _written(joined)}],
+                "capacity": gpus,
+                "allocatable": offered,
+            },
+        }
+
+    def _patch(self, name: str, body: Json) -> tuple[int, Json]:
+        machine = next((each for each in self.nodes() if each.node == name), None)
+        if machine is None:
+            return 404, {"message": "no such node"}
+        machine.labels |= (body.get("metadata") or {}).get("labels") or {}
+        for key, value in ((body.get("metadata") or {}).get("annotations") or {}).items():
+            if value is None:
+                machine.annotations.pop(key, None)
+            else:
+                machine.annotations[key] = value
+        if "unschedulable" in (body.get("spec") or {}):
+            machine.cordoned = bool(body["spec"]["unschedulable"])
+        return 200, {}
+
+    def _validator(self, machine: Machine) -> Pod:
+        manifest = {
+            "metadata": {
+                "name": f"validator-{machine.id}",
+                "namespace": "gpu-operator",
+                "ownerReferences": [{"kind": "DaemonSet"}],
+                "labels": {"app": "nvidia-operator-validator"},
+            },
+            "spec": {"containers": []},
+        }
+        joined = (machine.running or machine.launched) + timedelta(seconds=machine.joins_after + 1)
+        return Pod(manifest, machine, joined)
+
+    def _operator(self) -> Pod:
+        """The operator's own pod, on a system node of which the world knows no more."""
+        labels = {"app": "gpu-operator", "pod-template-hash": "5d8f7c9b6d"}
+        metadata = {"name": "gpu-operator", "namespace": "gpu-operator", "labels": labels}
+        started = self._agenda.now - timedelta(days=1)
+        system = Machine(id="i-system", pool="", group="system", launched=started, running=started)
+        return Pod({"metadata": metadata, "spec": {"containers": []}}, system, started)
+
+    def _create(self, space: str, manifest: Json) -> tuple[int, Json]:
+        name = manifest["metadata"]["name"]
+        known = self.pods.get((space, name))
+        if known is not None and not self._is_gone(known):
+            return 409, {"message": "already exists"}
+        terms = manifest["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
+        machine = next((each for each in self.nodes() if each.node == node), None)
+        if machine is None:
+            raise NotInTheWorld("the world schedules no pod on a node that is not there")
+        now = self._agenda.now
+        check = manifest["metadata"]["labels"]["lamplighter/check"]
+        if check == "ahead":
+            self._add(Pod(manifest, machine, now, ends=now + FETCHES))
+            return 201, {}
+        pod = Pod(
+            manifest, machine, now, ends=now + timedelta(seconds=self._chance.uniform(*self.check_runs))
+        )
+        asks = str(manifest["spec"]["containers"]).count("nvidia.com/gpu") > 0
+        pod.waits = asks and not self._plugged()
+        pod.printed = smi(smi_row(name="Tesla T4")) if check == "nvidia-smi" else VECTOR_ADD
+        if self.health.broken or node in self.health.broken_on:
+            pod.exit_code, pod.printed = 1, "Failed to initialize NVML: Driver/library version mismatch\n"
+        elif self.health.garbled:
+            pod.printed = "\x00 half a line, and th"
+        else:
+            self.health.told.add((check, node))
+        self._add(pod)
+        return 201, {}
+
+    def _plugged(self) -> bool:
+        """Whether the operator's device plugin runs: it is on, and tolerates what the nodes are tainted with."""
+        spec = self.policy.spec
+        given = (spec.get("daemonsets") or {}).get("tolerations")
+        fits = given is None or any(each.get("value") != "present" for each in given)
+        return bool((spec.get("devicePlugin") or {}).get("enabled", True)) and fits
+
+    def _selected_jobs(self, query: Mapping[str, str]) -> Iterator[Json]:
+        selector = query.get("labelSelector", "")
+        key, _, values = selector.removesuffix(")").partition(" in (" if " in (" in selector else "=")
+        for job in self.jobs.values():
+            if not selector or _labels(job).get(key) in values.split(","):
+                yield job
+
+    def _create_job(self, space: str, job: Json) -> tuple[int, Json]:
+        name = job["metadata"]["name"]
+        if (space, name) in self.jobs:
+            return 409, {"message": "already exists"}
+        self.jobs[space, name] = job
+        for manifest, node, ends, code, said in ranks(job, reachable=self.reachable(), now=self._agenda.now):
+            machine = next((each for each in self.nodes() if each.node == node), None)
+            if machine is not None:
+                self._add(Pod(manifest, machine, self._agenda.now, ends=ends, exit_code=code, printed=said))
+        return 201, {}
+
+    def _delete_job(self, space: str, name: str) -> tuple[int, Json]:
+        if self.jobs.pop((space, name), None) is None:
+            return 404, {"message": "no such job"}
+        for pod in self.pods.values():
+            owners = pod.manifest["metadata"].get("ownerReferences") or []
+            if pod.namespace == space and any(owner.get("name") == name for owner in owners):
+                pod.gone = self._agenda.now
+        return 200, {}
+
+    def _evict(self, space: str, name: str) -> tuple[int, Json]:
+        pod = self.pods.get((space, name))
+        if pod is None or self._is_gone(pod):
+            return 404, {"message": "no such pod"}
+        if self.health.stubborn:
+            return 429, {"message": "Cannot evict pod as it would violate the pod's disruption budget."}
+        self.evicted.append((self._agenda.now, pod.machine))
+        if pod.deleted is None:
+            if pod.namespace == PEOPLE:
+                self.asked_to_go(pod.machine)
+            pod.deleted = self._agenda.now
+            self._goes(pod, self._chance.uniform(*LEAVES_IN))
+        return 201, {}
+
+    def _goes(self, pod: Pod, seconds: float) -> None:
+        """It is gone after so long; nobody works on a machine whose last notebook is gone."""
+        machine = pod.machine
+        pod.gone = self._agenda.now + timedelta(seconds=seconds)
+
+        def gone() -> None:
+            if machine.working and not any(each.namespace == PEOPLE for each in self._on(machine)):
+                machine.working = False
+
+        self._agenda.after(seconds, gone)
+
+    def _pod(self, pod: Pod) -> Json:
+        metadata = {**pod.manifest["metadata"], "creationTimestamp": _written(pod.created)}
+        if pod.deleted is not None:
+            metadata["deletionTimestamp"] = _written(pod.deleted)
+        if pod.waits:
+            return _waiting(pod, metadata)
+        done = pod.ends is not None and self._agenda.now >= pod.ends
+        phase = "Running" if not done else "Succeeded" if pod.exit_code == 0 else "Failed"
+        began = {"startedAt": _written(pod.created)}
+        state: Json = {"running": began}
+        if done and pod.ends is not None:
+            ended = {"exitCode": pod.exit_code, "finishedAt": _written(pod.ends)}
+            state = {"terminated": began | ended}
+        return {
+            "metadata": metadata,
+            "spec": {**pod.manifest["spec"], "nodeName": pod.machine.node},
+            "status": {
+                "phase": phase,
+                "conditions": [
+                    {"type": "Ready", "status": "False" if done else "True"},
+                    {"type": "PodScheduled", "status": "True", "lastTransitionTime": _written(pod.created)},
+                ],
+                "containerStatuses": [{"state": state}],
+            },
+        }
+
+
+def _labels(manifest: Json) -> dict[str, str]:
+    return manifest["metadata"].get("labels") or {}
+
+
+def _waiting(pod: Pod, metadata: Json) -> Json:
+    """A pod for which no node has a GPU."""
+    said = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    return {
+        "metadata": metadata,
+        "spec": pod.manifest["spec"],
+        "status": {"phase": "Pending", "conditions": [condition]},
+    }
+
+
+def _pulled(pod: Pod) -> Json:
+    message = 'Container image "check" already present on machine'
+    return {"involvedObject": {"name": pod.name}, "reason": "Pulled", "message": message}
+
+
+def _kind(path: str) -> str:
+    parts = path.strip("/").split("/")
+    return (
+        parts[-1]
+        if parts[-1] in {"eviction", "events", "jobs", "log", "nodes", "pods", "services"}
+        else parts[-2]
+    )
+
+
+def _written(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
