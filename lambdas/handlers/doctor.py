@@ -3,26 +3,17 @@
 It changes nothing; a rule that is delivered twice says nothing twice.
 """
 
-import os
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter import clock
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.application.logs import logger
-from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from lamplighter.adapters.aws.ledger.ledger import Ledger
-    from lamplighter.domain.doctor.line import Line
-    from lamplighter.lab.model import Lab
-
-WHO = "doctor"
+    pass
+from lamplighter.application.doctor.examining import counted, examined, tell
 
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
@@ -31,55 +22,8 @@ def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]
 
     ledger, now = Ledger(ENVIRONMENT.ledger_table), clock.now()
     found = as_kept(lab(), ledger)
-    lines = _examined(found, ledger, now)
-    done = _counted(lines)
+    lines = examined(found, ledger, now)
+    done = counted(lines)
     logger().info("examined", extra=done)
-    _tell(found, ledger, lines, now)
+    tell(found, ledger, lines, now)
     return done
-
-
-def _examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[Line]":
-    from lamplighter.adapters.calendars.kept import kept_courses  # noqa: PLC0415
-    from lamplighter.adapters.doctor.collect import Examination  # noqa: PLC0415
-    from lamplighter.domain.doctor.checks import examine  # noqa: PLC0415
-    from lamplighter.domain.doctor.line import Unread  # noqa: PLC0415
-
-    examination = Examination(
-        found,
-        region=os.environ.get("AWS_REGION"),
-        ledger=ledger,
-        slack_secret=os.environ.get("SLACK_SECRET_ARN"),
-        courses=partial(kept_courses, found, ledger),
-    )
-    facts = examination.facts()
-    if isinstance(facts.caller, Unread):
-        # The event is tried again, and is a dead letter then: nobody is told that nothing is known.
-        raise OutsideFailed(facts.caller.why)
-    return examine(facts, found, now)
-
-
-def _counted(lines: "Sequence[Line]") -> dict[str, object]:
-    from lamplighter.domain.doctor.line import Outcome  # noqa: PLC0415
-    from lamplighter.domain.doctor.told import of  # noqa: PLC0415
-
-    named = {outcome: [line.check for line in of(lines, outcome)] for outcome in Outcome}
-    return {
-        "ok": len(named[Outcome.OK]),
-        "not_ok": named[Outcome.NOT_OK],
-        "not_known": named[Outcome.NOT_KNOWN],
-    }
-
-
-def _tell(found: "Lab", ledger: "Ledger", lines: "Sequence[Line]", now: "datetime") -> None:
-    """Into the trail first, and aloud if it is the first time today."""
-    from lamplighter.application.notices import telling  # noqa: PLC0415 -- only where it speaks
-    from lamplighter.data.texts import Texts  # noqa: PLC0415
-    from lamplighter.domain.audit.entry import Entry  # noqa: PLC0415
-    from lamplighter.domain.commands.command import WHOLE_LAB, Decision  # noqa: PLC0415
-    from lamplighter.domain.doctor.told import of_visit  # noqa: PLC0415
-    from lamplighter.domain.notices import notification as letter  # noqa: PLC0415
-
-    told = of_visit(lines, Texts(found.notify.language))
-    entry = Entry(now, WHOLE_LAB, "examined", WHO, "looked the lab over", told.plain)
-    if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", told.plain, now), entry):
-        telling.notices().say(letter.of(found.name, WHOLE_LAB, told))

@@ -3,10 +3,7 @@
 Level-triggered: an event only says "look now", it carries nothing that is believed.
 """
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from datetime import timedelta
+from collections.abc import Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -16,32 +13,17 @@ from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.application.capacity.capacity import Seen
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.application.guard.acts import act
-from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.money import count
-from lamplighter.application.guard.overrides import give_back_forgotten
-from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_zero
-from lamplighter.application.guard.schedules import reconcile
-from lamplighter.application.guard.stirs import stir
-from lamplighter.application.guard.watch import Watch, gather_lab
+from lamplighter.application.guard.proof import mark_leaked, prove_zero
+from lamplighter.application.guard.watch import Watch
 from lamplighter.application.leases.desk import desk
 from lamplighter.application.notices import telling
-from lamplighter.domain.guard.breach import Breach
-from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.guard.guard import RULES, judge
-from lamplighter.domain.instant import clock_time
-from lamplighter.domain.leases.lease import Lease
-from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, TryLater
+from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.application.guard.sweep import sweep_all
 
-_logger = logging.getLogger(__name__)
-
-PLANNED_WITHIN = timedelta(hours=3)
-"""The planner runs every hour, and plans 36 of them."""
 STEPS = {"ProveZero": prove_zero, "MarkLeaked": mark_leaked}
 
 
@@ -58,87 +40,6 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
             f"step: the guard has no step {event['step']!r} or was given no run; it has {', '.join(STEPS)}"
         )
     return step(run, watch)
-
-
-def sweep_all(watch: Watch) -> dict[str, object]:
-    """One round over all pools; what cannot be read or done keeps nothing else from being guarded."""
-    lab_facts = gather_lab(watch)
-    breaches: list[dict[str, object]] = []
-    leases: dict[str, tuple[Lease, ...]] = {}
-    failures = list(lab_facts.failures)
-    for pool in watch.capacity.lab.pools:
-        with _going_on(failures, f"pool {pool}"):
-            facts = gather(watch, pool, lab_facts)
-            failures += [f"pool {pool}, {each}" for each in facts.unread]
-            leases[pool] = facts.leases
-            breaches += _put_right(watch, facts, failures)
-            stir(watch, facts, failures)
-    with _going_on(failures, "schedules"):
-        reconcile(watch, lab_facts, leases)
-    with _going_on(failures, "GPU settings"):
-        give_back_forgotten(watch, leases)
-    if failures:
-        raise OutsideFailed("; ".join(failures))
-    if _is_planned(watch):
-        watch.heartbeat()
-    return {"breaches": breaches}
-
-
-def _is_planned(watch: Watch) -> bool:
-    """Whether the planner was heard of lately; where it was not, the sign of life is kept back."""
-    planned = watch.capacity.ledger.planned_at()
-    if planned is not None and watch.capacity.now() - planned < PLANNED_WITHIN:
-        return True
-    _logger.error("the planner is silent since %s", clock_time(planned) if planned else "ever")
-    return False
-
-
-@contextmanager
-def _going_on(failures: list[str], what: str) -> Iterator[None]:
-    """What fails, by whatever fault, is told and keeps nothing else from being guarded."""
-    try:
-        yield
-    except Exception as error:
-        _logger.exception("%s could not be guarded", what)
-        named = str(error) if isinstance(error, LamplighterError) else repr(error)
-        failures.append(f"{what}: {named}")
-
-
-def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict[str, object]]:
-    """Each breach by itself: one that cannot be put right now is left to the next sweep."""
-    found: list[dict[str, object]] = []
-    judged: list[Breach] = []
-    for rule in RULES:
-        with _going_on(failures, f"pool {facts.pool}, rule {rule.__name__}"):
-            judged += judge(rule, facts)
-    for breach in judged:
-        done = False
-        with _going_on(failures, f"pool {facts.pool}, {breach.rule.value}"):
-            try:
-                done = act(watch, facts, breach)
-            except TryLater as later:
-                _logger.info("%s is left to the next sweep: %s", breach.rule.value, later)
-        found.append(
-            {
-                "pool": facts.pool,
-                "rule": breach.rule.value,
-                "action": breach.action.value,
-                "reason": breach.reason,
-                "done": done,
-            }
-        )
-    if facts.acting and not facts.target.nodes:
-        with _going_on(failures, f"pool {facts.pool}, draining"):
-            end_drains(watch, facts.pool, facts.group)
-    _count(watch, facts, failures)
-    return found
-
-
-def _count(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:
-    """Money comes last: nothing is kept running to be counted."""
-    seen = Seen(facts.nodegroup, facts.group, facts.instances)
-    with _going_on(failures, f"pool {facts.pool}, counting"):
-        count(watch.desk, facts.pool, facts.leases, seen, facts.now)
 
 
 @cache

@@ -4,39 +4,19 @@ What an event says is only where to look: all is read from the ledger again, and
 another is not written. So events may come twice, late, or never.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from handlers import at_init  # noqa: F401 -- every event needs it
-from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.page_store import LAB, PageStore, receipt_key
-from lamplighter.adapters.aws.view_reading import read_lab, receipt_of
+from lamplighter.adapters.aws.page_store import PageStore
 from lamplighter.application import environment
 from lamplighter.application.logs import logger
-from lamplighter.pages import lab_page, receipt_page, wording
 
 if TYPE_CHECKING:
-    from lamplighter.lab.model import Lab
-
-POOL, RECEIPT = "POOL#", "RECEIPT#"
-ALSO = 2
-"""So many of a pool's newest receipts are looked at whatever moved: the trail of one may still grow."""
-
-
-@dataclass(frozen=True)
-class Easel:
-    """What pages are drawn with."""
-
-    lab: "Lab"
-    ledger: Ledger
-    store: PageStore
-
-    def now(self) -> datetime:
-        return clock.now()
+    pass
+from lamplighter.application.pages.drawing import Easel, draw
 
 
 def handler(event: Mapping[str, Any], _context: object) -> dict[str, object]:
@@ -44,42 +24,6 @@ def handler(event: Mapping[str, Any], _context: object) -> dict[str, object]:
     drawn = draw(event, _easel())
     logger().info("pages drawn", extra={"pages": drawn})
     return {"drawn": drawn}
-
-
-def draw(event: Mapping[str, Any], easel: Easel) -> list[str]:
-    """The pages that were written."""
-    records = event.get("Records")
-    keys = [_key(record) for record in records] if isinstance(records, list) else None
-    return [key for key, written in _draw(easel, keys) if written]
-
-
-def _draw(easel: Easel, keys: list[tuple[str, str]] | None) -> Iterator[tuple[str, bool]]:
-    words = wording.of(easel.lab)
-    for pool in easel.lab.pools:
-        moved = None if keys is None else [sort for partition, sort in keys if partition == POOL + pool]
-        if moved == []:
-            continue
-        for receipt in easel.ledger.receipts(pool, ALSO + _receipts(moved or [])):
-            view = receipt_of(easel.ledger, easel.lab, receipt)
-            key = receipt_key(receipt)
-            yield key, easel.store.keep(key, receipt_page.page(view, easel.lab.name, easel.lab.region, words))
-    yield LAB, _keep_lab(easel, words)
-
-
-def _keep_lab(easel: Easel, words: wording.Wording) -> bool:
-    """That time has passed is no change: by the hour it is."""
-    view = read_lab(easel.ledger, easel.lab, easel.now())
-    by_the_hour = replace(view, now=view.now.replace(minute=0, second=0, microsecond=0))
-    return easel.store.keep(LAB, lab_page.page(view, words), lab_page.page(by_the_hour, words))
-
-
-def _receipts(sort_keys: Iterable[str]) -> int:
-    return len({key for key in sort_keys if key.startswith(RECEIPT)})
-
-
-def _key(record: Mapping[str, Any]) -> tuple[str, str]:
-    keys = record["dynamodb"]["Keys"]
-    return str(keys["pk"]["S"]), str(keys["sk"]["S"])
 
 
 @cache

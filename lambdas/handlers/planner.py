@@ -3,58 +3,21 @@
 Reconciles: what people or accidents changed about the schedules is put right, what is overdue is started.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from handlers import at_init  # noqa: F401 -- every event needs it
-from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.adapters.calendars.kept import early_warm_ups
-from lamplighter.application.capacity.prices import known, refresh
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.application.leases.desk import Desk, desk
+from lamplighter.application.leases.desk import desk
 from lamplighter.application.logs import logger
 from lamplighter.application.notices import telling
-from lamplighter.application.planner.courses import Fetch, follow_courses
-from lamplighter.application.planner.says import Voice
-from lamplighter.domain import zones
-from lamplighter.domain.calendar import outlook, planner
-from lamplighter.domain.calendar.changes import clock_of, paused_at
-from lamplighter.domain.leases.following import curfewed, follow
-from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.leases.terms import terms as terms_of
-from lamplighter.domain.schedules.drift import kept
-from lamplighter.domain.schedules.schedule import NEAREST, Start
-from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar.planner import Beside, Calendar, Plan
-    from lamplighter.lab.model import Lab
-
-
-LONGEST_WINDOW = timedelta(hours=26)
-"""A day by the clock on the wall, and what a clock change adds."""
-
-
-@dataclass
-class Office:
-    """The desk, and what the planner alone does: start what is due, say what does not happen."""
-
-    desk: Desk
-    workflows: Workflows
-    notices: Notices
-    extend_lease: str
-    """The workflow that moves the end of a lease, by ARN."""
-    prices: PriceList | None = None
-    """AWS's price list, asked once a day; without it the kept and the shipped prices stand."""
-    fetch: Fetch | None = None
-    """Reads a course calendar's address; left out: over https."""
+    pass
+from lamplighter.application.planner.plan import Office, plan_all
 
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
@@ -62,156 +25,6 @@ def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]
     done = plan_all(_office())
     logger().info("planned", extra=done)
     return done
-
-
-def plan_all(office: Office) -> dict[str, object]:
-    """Bring ledger and schedules to what the lab's windows, its people and its leases ask for."""
-    ledger, now = office.desk.ledger, office.desk.now()
-    lab, terms, unknown = _terms(office)
-    ledger.put_document(lab.to_json(), now)
-    # A slow address comes before all that must still be so when it is acted on.
-    courses = follow_courses(lab, ledger, office.notices, now, office.fetch)
-    # Names, then leases: whoever puts a schedule writes its lease before, so a name seen here has its lease.
-    present = [one.name for one in office.desk.windows.listed()]
-    pauses = ledger.pauses()
-    known = {pool: ledger.leases(pool) for pool in lab.pools}
-    beside = planner.Beside(courses, early_warm_ups(lab, ledger), known)
-    calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
-    # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
-    ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
-    ends = _ends(lab, terms, calendar, now, beside)
-    voice = Voice(lab, ledger, office.notices, now)
-    wanted_names: set[str] = set()
-    planned: list[str] = []
-    started: list[str] = []
-    for pool in lab.pools:
-        wanted = [lease for lease in ahead if lease.pool == pool]
-        made = planner.plan(wanted, known[pool], office.desk.doors, now, pauses, present=present)
-        wanted_names |= {schedule.name for schedule in made.schedules} | set(made.firing)
-        _write(made, known[pool], calendar.notes, voice, office, now)
-        _schedule(pool, made, known[pool], voice, office, now)
-        planned += [lease.id for lease in made.write]
-        started += [start.name for start in made.start if _start(start, known[pool], office)]
-        started += _follow(known[pool], ends, terms.get(pool), office, now)
-    stale = [name for name in present if name not in wanted_names and not kept(name)]
-    office.desk.windows.delete(stale)
-    for skipped in calendar.skipped:
-        voice.does_not_open(skipped)
-    ledger.note_planned(now)
-    return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
-
-
-def _foreseen(
-    wanted: Sequence[Lease],
-    known: Mapping[str, Sequence[Lease]],
-    terms: Mapping[str, Terms],
-    ledger: Ledger,
-) -> list[Lease]:
-    """The windows ahead, each with the reason for which it will be refused, if it will."""
-    there = {lease.id: lease for leases in known.values() for lease in leases}
-    planned = [one for one in wanted if one.id not in there or there[one.id].state is LeaseState.PLANNED]
-    granted = [lease for lease in there.values() if lease.granted]
-    budgets = {
-        lease.period: ledger.budget(lease.period, terms[lease.pool].budget.currency)
-        for lease in {lease.period: lease for lease in planned}.values()
-    }
-    refused = outlook.refusals(planned, granted, terms, budgets)
-    said = {name: refusal.reason for name, refusal in refused.items()}
-    return [replace(lease, refusal=said.get(lease.id)) for lease in wanted]
-
-
-def _ends(
-    lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime, beside: "Beside"
-) -> dict[str, datetime]:
-    """The end of every window of these days, by lease; those that have just ended included."""
-    before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
-    return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
-
-
-def _start(start: Start, known: Iterable[Lease], office: Office) -> bool:
-    """Start what is due, unless the run that is at it already only waits for something."""
-    lease = next((one for one in known if one.id == start.command.lease), None)
-    at_work = lease is not None and lease.granted and start.workflow == office.desk.doors.open_lab
-    if at_work and lease is not None and lease.run and office.workflows.running(start.workflow, lease.run):
-        return False
-    return office.workflows.start(start)
-
-
-def _follow(
-    known: Sequence[Lease], ends: Mapping[str, datetime], terms: Terms | None, office: Office, now: datetime
-) -> list[str]:
-    """Move running leases to the new ends of their windows, or to a new curfew: announced, bounded."""
-    commands = [command for lease in known if (command := follow(lease, ends, now)) is not None]
-    if terms is not None:
-        commands += [command for lease in known if (command := curfewed(lease, terms, now)) is not None]
-    starts = [Start(office.extend_lease, command.id, command) for command in commands]
-    return [start.name for start in starts if office.workflows.start(start)]
-
-
-def _schedule(  # noqa: PLR0917
-    pool: str, made: "Plan", known: Iterable[Lease], voice: Voice, office: Office, now: datetime
-) -> None:
-    """Put every schedule that is not as it should be, and say which of them had been there before."""
-    windows = office.desk.windows
-    older = {lease.id for lease in known} - {lease.id for lease in made.write}
-    put_back = []
-    for schedule in made.schedules:
-        if schedule.at > now + NEAREST and windows.read(schedule.name) != schedule:
-            windows.put(schedule)
-            if any(schedule.name.endswith(f"-{lease}") for lease in older):
-                put_back.append(schedule.name)
-    if put_back:
-        voice.put_right(pool, put_back)
-
-
-def _terms(office: Office) -> tuple["Lab", dict[str, Terms], list[str]]:
-    """The lab as AWS completes it, and the terms of every pool that has any.
-
-    A pool without a node group or a price gets no windows; the list says why.
-    """
-    capacity = office.desk.capacity
-    lab, found, unknown = capacity.lab, dict[str, Terms](), list[str]()
-    prices = office.prices
-    for pool in lab.pools:
-        try:
-            lab = capacity.as_found(pool, lab)
-            if prices is not None and not refresh(lab, pool, capacity.ledger, prices, office.desk.now()):
-                prices = None
-            found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger))
-        except BadInput as error:
-            logger().warning("pool %s is not planned: %s", pool, error)
-            unknown.append(str(error))
-    return lab, found, unknown
-
-
-def _write(  # noqa: PLR0917
-    made: "Plan",
-    known: Iterable[Lease],
-    notes: Mapping[str, str],
-    voice: Voice,
-    office: Office,
-    now: datetime,
-) -> None:
-    ledger, before = office.desk.ledger, {lease.id: lease for lease in known}
-    for lease in made.write:
-        ledger.plan(lease)
-        old = before.get(lease.id)
-        if old is None or replace(old, refusal=lease.refusal) != lease:
-            voice.planned(lease, notes)
-        voice.outlook(lease, old.refusal if old else None)
-    for lease in made.take_back:
-        ledger.unplan(lease.pool, lease.id)
-        if lease.closes > now:
-            voice.taken_back(lease)
-        else:
-            voice.did_not_open(lease, _missed(lease, office))
-
-
-def _missed(lease: Lease, office: Office) -> str:
-    """Why a planned window's time went by."""
-    clock = clock_of(zones.zone(office.desk.capacity.lab.time_zone))
-    pause = paused_at(office.desk.ledger.pauses(), lease.opens)
-    return pause.reason(clock) if pause else "the lab was paused, or nobody decided on it in its time"
 
 
 @cache

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from handlers.slack import SECONDS
+from lamplighter.application.slack.receiving import SECONDS
 from lamplighter.data.quotas import NEW_ACCOUNT
 from stacks.constructs.http.throttle import ROOM, SLACK
 from tests.infra.conftest import Assembly, Resource, Template

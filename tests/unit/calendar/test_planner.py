@@ -9,8 +9,8 @@ import boto3
 import pytest
 
 from handlers.leases import STEPS
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain import instant
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.drift import Listed

@@ -13,8 +13,8 @@ from cli import deployment
 from cli.deployment import Deployment
 from cli.look_after import arm
 from handlers.leases import STEPS
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain import instant
 from lamplighter.lab.model import Lab
 from tests.programs import lamplighter

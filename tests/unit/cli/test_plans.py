@@ -13,8 +13,8 @@ from cli import deployment
 from cli.deployment import Deployment
 from cli.look_after import arm
 from cli.use import agreed, orders
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab

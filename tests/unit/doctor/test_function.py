@@ -9,9 +9,9 @@ import pytest
 from botocore.stub import Stubber
 from moto.sns.models import sns_backends
 
-from handlers import doctor
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.doctor import caller
+from lamplighter.application.doctor import examining
 from lamplighter.domain.doctor.line import Line, Outcome
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
@@ -41,8 +41,8 @@ def said(topic: str) -> list[tuple[str, str]]:
 def test_a_visit_says_what_is_to_be_done_once_a_day_and_keeps_it(topic: str) -> None:
     ledger, lines = Ledger(LEDGER), [WELL, WRONG, UNKNOWN]
 
-    doctor._tell(LAB, ledger, lines, EIGHT)
-    doctor._tell(LAB, ledger, lines, EIGHT + timedelta(minutes=5))
+    examining.tell(LAB, ledger, lines, EIGHT)
+    examining.tell(LAB, ledger, lines, EIGHT + timedelta(minutes=5))
 
     [(subject, text)] = said(topic)
     assert subject == "lab: The monthly check found 1 thing to do"
@@ -54,12 +54,12 @@ def test_a_visit_says_what_is_to_be_done_once_a_day_and_keeps_it(topic: str) -> 
     [entry] = ledger.audit("*", EIGHT - timedelta(hours=1))
     assert (entry.kind, entry.who, entry.what) == ("examined", "doctor", "looked the lab over")
 
-    doctor._tell(LAB, ledger, [WELL], EIGHT + timedelta(days=30))
+    examining.tell(LAB, ledger, [WELL], EIGHT + timedelta(days=30))
     assert said(topic)[1][0] == "lab: The monthly check found nothing to do"
 
 
 def test_a_visit_answers_how_it_came_out() -> None:
-    assert doctor._counted([WELL, WRONG, UNKNOWN]) == {
+    assert examining.counted([WELL, WRONG, UNKNOWN]) == {
         "ok": 1,
         "not_ok": ["bootstrap"],
         "not_known": ["claim"],
@@ -75,6 +75,6 @@ def test_a_visit_to_which_aws_does_not_answer_fails_and_is_tried_again(
     with Stubber(sts) as stub:
         stub.add_client_error("get_caller_identity", "InternalFailure", "sorry")
         with pytest.raises(OutsideFailed, match="sts:GetCallerIdentity"):
-            doctor._examined(LAB, Ledger(LEDGER), EIGHT)
+            examining.examined(LAB, Ledger(LEDGER), EIGHT)
 
     assert said(topic) == []

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard import sweep_all
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.pool.pool import SeenGpus
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto

@@ -6,9 +6,9 @@ from datetime import timedelta
 import boto3
 import pytest
 
-from handlers.guard import sweep_all
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_zero
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.pool.evidence import Group, Member

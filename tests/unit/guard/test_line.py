@@ -5,8 +5,8 @@ from typing import Any
 
 import boto3
 
-from handlers.guard import sweep_all
 from handlers.leases import STEPS
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.slack.kept import Wish
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto

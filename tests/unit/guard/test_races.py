@@ -7,9 +7,9 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard import sweep_all
 from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.aws.schedules import Schedules
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.granting import admitted
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.pool.evidence import NodeGroup

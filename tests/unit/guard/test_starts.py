@@ -1,6 +1,6 @@
 """The close that the guard starts: for what, until when, and once at a time."""
 
-from handlers.guard import sweep_all
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Action, Rule
 from lamplighter.domain.leases.lease import LeaseState

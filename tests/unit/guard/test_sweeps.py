@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from handlers import guard, leases
-from handlers.guard import sweep_all
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.pool.evidence import Member
 from lamplighter.errors import BadInput, TryLater

@@ -9,11 +9,11 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard import sweep_all
 from handlers.leases import STEPS
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.application.guard.sweep import sweep_all
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState

@@ -11,12 +11,12 @@ import pytest
 from botocore.config import Config
 
 from handlers.leases import STEPS
-from handlers.nodegroups import release
-from handlers.notices import Voice, announce, warn
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import UPDATABLE, Schedules
+from lamplighter.application.capacity.steps import release
 from lamplighter.application.leases.desk import Desk
+from lamplighter.application.notices.steps import Voice, announce, warn
 from lamplighter.domain import instant
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.domain.leases.lease import Lease, LeaseState

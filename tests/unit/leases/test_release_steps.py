@@ -7,9 +7,9 @@ import boto3
 import pytest
 from moto.backends import get_backend
 
-from handlers.nodegroups import release
 from lamplighter.application.capacity import missing as nodegroups_missing
 from lamplighter.application.capacity.capacity import Seen
+from lamplighter.application.capacity.steps import release
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease

@@ -8,8 +8,8 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.notices import Voice, tell, warn
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.notices.steps import Voice, tell, warn
 from lamplighter.domain.notices import kinds as notice_kinds
 from lamplighter.domain.notices import notification as letter
 from lamplighter.domain.notices.announcement import Announcement

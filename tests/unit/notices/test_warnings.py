@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import boto3
 import pytest
 
-from handlers.notices import Voice, warn
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.notices.steps import Voice, warn
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.leases import extension
 from lamplighter.domain.leases.at_stake import AtStake

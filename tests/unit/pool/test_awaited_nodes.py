@@ -6,10 +6,10 @@ from datetime import timedelta
 import boto3
 import pytest
 
-from handlers.nodegroups import await_nodes
 from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.instances import Instances
 from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.application.capacity.steps import await_nodes
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import LeaseState

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from handlers.nodegroups import await_nodes, scale
 from lamplighter.application.capacity.sizes import Direction, Order, write
+from lamplighter.application.capacity.steps import await_nodes, scale
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater

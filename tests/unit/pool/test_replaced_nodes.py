@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.nodegroups import replace
+from lamplighter.application.capacity.steps import replace
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls

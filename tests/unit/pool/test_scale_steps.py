@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from handlers.nodegroups import scale
+from lamplighter.application.capacity.steps import scale
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.errors import TryLater

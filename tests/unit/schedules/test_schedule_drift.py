@@ -9,10 +9,10 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard import sweep_all
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.guard.watch import Watch
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money

@@ -14,11 +14,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from handlers.slack import Door, Letter
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.receiving import Door, Letter
 from lamplighter.application.slack.visit import Office
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.instant import clock_time

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from handlers.board import show
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.ledger.slack import LedgerSlack
 from lamplighter.adapters.slack.web_api import MessageGone
 from lamplighter.application.board.desk import Board
+from lamplighter.application.board.show import show
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money

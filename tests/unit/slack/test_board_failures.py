@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handlers.board import show
 from lamplighter.adapters.slack.web_api import Unanswered
+from lamplighter.application.board.show import show
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Stage

@@ -8,12 +8,12 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.board import show
 from handlers.leases import STEPS
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.ledger.slack import LedgerSlack
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.board.desk import Board
+from lamplighter.application.board.show import show
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab

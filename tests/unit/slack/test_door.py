@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from handlers.slack import Door, Letter
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.receiving import Door, Letter
 from lamplighter.domain.slack import signature
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.knocking import SECRET, Keys, Knocks, event, knocks, signed, silent, typed

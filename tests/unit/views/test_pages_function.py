@@ -13,10 +13,10 @@ import pytest
 from cli import deployment
 from cli.deployment import Deployment
 from cli.understand import page, receipt
-from handlers.pages import Easel, draw
 from lamplighter import clock
 from lamplighter.adapters.aws.page_store import LAB as LAB_PAGE
 from lamplighter.adapters.aws.page_store import PageStore, receipt_key
+from lamplighter.application.pages.drawing import Easel, draw
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab

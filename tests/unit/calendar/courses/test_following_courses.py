@@ -9,10 +9,10 @@ import boto3
 import pytest
 
 from handlers.leases import STEPS
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.calendars import series as course_series
 from lamplighter.application.planner.courses import follow_courses
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import open_command

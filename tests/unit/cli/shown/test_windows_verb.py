@@ -11,8 +11,8 @@ import icalendar
 import pytest
 
 from cli import deployment
-from handlers.planner import Office, plan_all
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.planner.plan import Office, plan_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.commands.command import Decision

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
-from handlers.guard import sweep_all
 from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.guard.watch import gather_lab
 from lamplighter.domain.guard.breach import Action, Rule, Said
 from lamplighter.domain.guard.budget import Running, covered, overdrafts

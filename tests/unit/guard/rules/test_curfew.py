@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from handlers.guard import sweep_all
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, ROLE, LabOnMoto, lab_on_moto
 

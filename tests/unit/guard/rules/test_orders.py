@@ -8,7 +8,7 @@ import pytest
 
 from cli.deployment import Deployment
 from cli.look_after.arm import would_touch
-from handlers.guard import sweep_all
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases import closing

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import boto3
 
-from handlers.guard import sweep_all
 from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.guard.watch import gather_lab
 from lamplighter.domain.guard.facts import PoolFacts
 from tests.unit.lab_on_moto import LabOnMoto

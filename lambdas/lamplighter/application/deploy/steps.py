@@ -1,0 +1,149 @@
+"""The deploy steps about the lab: the gate, the pools, the currency, planning, the first sweep, and the last close."""
+
+import logging
+import os
+from collections.abc import Mapping
+
+from lamplighter import clock
+from lamplighter.application.deploy import mark as deploy_mark
+from lamplighter.application.deploy.answer import Answer
+from lamplighter.application.deploy.event import Event, known_as, properties_of
+from lamplighter.errors import BadInput, LamplighterError
+
+_logger = logging.getLogger(__name__)
+
+
+def gate(event: Event) -> Answer:
+    """Fail a change of a pool's own resources while somebody holds it, and keep it empty until they are changed.
+
+    The physical id carries the digest that is deployed, so that a rollback to it is no change; and so that
+    the id before, or on the way back the new one, is deleted as the deploy's last act: the pool is let go.
+    """
+    properties = properties_of(event)
+    pool = properties["Pool"]
+    name = f"gate-{pool}-{properties['Digest']}"
+    if event["RequestType"] == "Delete":
+        deploy_mark.let_go(pool)
+        return Answer(known_as(event))
+    if event["RequestType"] == "Create" or known_as(event) == name:
+        return Answer(name)
+    deploy_mark.hold_still(pool, deploy_mark.Write.CHANGE)
+    return Answer(name)
+
+
+def pools(event: Event) -> Answer:
+    """Fail a deploy that takes a pool, or nodes of it, away from who holds them."""
+    old = event.get("OldResourceProperties")
+    had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
+    if event["RequestType"] == "Update":
+        for pool in sorted(set(filter(None, had.split(","))) - set(properties_of(event)["Pools"].split(","))):
+            deploy_mark.hold_still(pool, deploy_mark.Write.TAKE_AWAY)
+        most = _most(properties_of(event))
+        for pool, before in _most(old).items():
+            if most.get(pool, before) < before:
+                deploy_mark.refuse_fewer(pool, most[pool])
+    return Answer("pools")
+
+
+def _most(properties: object) -> dict[str, int]:
+    """By pool how many nodes it may have; empty where an older deploy did not say."""
+    said = str(properties.get("Most", "")) if isinstance(properties, Mapping) else ""
+    return {pool: int(most) for pool, _, most in (each.partition("=") for each in said.split(",") if each)}
+
+
+def currency(event: Event) -> Answer:
+    """Fail a deploy after which the ledger would have money in two currencies."""
+    if event["RequestType"] != "Delete":
+        from lamplighter.application.deploy.currency import refuse_another  # noqa: PLC0415 -- only here
+        from lamplighter.application.environment import lab  # noqa: PLC0415
+
+        old = event.get("OldResourceProperties")
+        before = [{key: str(value) for key, value in old.items()}] if isinstance(old, Mapping) else []
+        refuse_another(lab().pools, properties_of(event), *before)
+    return Answer("currency")
+
+
+def plan(event: Event) -> Answer:
+    """Let the planner run to its end, so that changed windows are in force when the deploy is done.
+
+    A first deploy fails where a pool's node group is not there or nobody knows its price: the name is wrong.
+    """
+    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- on first use
+
+    known = known_as(event)
+    if event["RequestType"] == "Delete":
+        return Answer(known)
+    name = f"plan-{properties_of(event)['Digest']}"
+    # As with the gate: the way back to what is deployed is not refused.
+    if known != name:
+        _all_groups_are_reached()
+    _may_open_again()
+    planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
+    unknown = planned.get("unknown")
+    if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
+        raise BadInput("; ".join(map(str, unknown)))
+    return Answer(name)
+
+
+def _all_groups_are_reached() -> None:
+    """An adopted pool whose Auto Scaling group our roles and rules do not name would have half a failsafe."""
+    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415
+    from lamplighter.application.environment import lab  # noqa: PLC0415 -- only here
+
+    for pool, settings in lab().pools.items():
+        if settings.existing is None:
+            continue
+        found = NodeGroups(lab().cluster_name).read(settings.existing)
+        if found is not None and found.group and not lab().reaches(pool, found.group):
+            raise BadInput(
+                f"pools.{pool}.auto_scaling_group: is {settings.auto_scaling_group or 'left out'}, and the Auto "
+                f"Scaling group behind node group {settings.existing} is {found.group}: write that"
+            )
+
+
+def swept(event: Event) -> Answer:
+    """Let the guard sweep before the alarm on its silence is made."""
+    if event["RequestType"] == "Create":
+        from lamplighter.application.deploy.first_sweep import await_sweep  # noqa: PLC0415 -- only at a first deploy
+
+        await_sweep()
+    return Answer("swept")
+
+
+def _may_open_again() -> None:
+    """A retained ledger remembers the destroy before it: this deploy ends that."""
+    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- on first use
+    from lamplighter.application.environment import ENVIRONMENT  # noqa: PLC0415
+
+    Ledger(ENVIRONMENT.ledger_table).end_last_close()
+
+
+def emptied(event: Event) -> Answer:
+    """On deletion, empty the bucket of pages, which CloudFormation deletes only empty."""
+    bucket = properties_of(event)["Bucket"]
+    if event["RequestType"] == "Delete":
+        from lamplighter.adapters.aws.bucket import Bucket  # noqa: PLC0415 -- only at a destroy
+
+        Bucket(bucket).empty()
+    return Answer(f"pages-in-{bucket}")
+
+
+def last_closed(event: Event) -> Answer | None:
+    """On deletion, hand over to the workflow that closes every pool; it answers, with proof or without."""
+    if event["RequestType"] != "Delete":
+        return Answer("last-closed")
+    from lamplighter.application.deploy.last_close import start  # noqa: PLC0415 -- only at a destroy
+
+    start(event, os.environ["LAST_CLOSE_ARN"])
+    return None
+
+
+def may_be_resumed() -> None:
+    """Nothing opens by itself after a destroy that failed, and people may say that it shall."""
+    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- on first use
+    from lamplighter.application.environment import ENVIRONMENT  # noqa: PLC0415
+
+    try:
+        Ledger(ENVIRONMENT.ledger_table).last_close_failed("cdk destroy", clock.now())
+    except LamplighterError:
+        _logger.exception("that the destroy failed is not written down; the answer counts more")

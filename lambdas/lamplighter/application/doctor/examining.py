@@ -1,0 +1,68 @@
+"""The doctor: once a month the checks of `lamplighter doctor`, said as a notice and kept in the trail.
+
+It changes nothing; a rule that is delivered twice says nothing twice.
+"""
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lamplighter.errors import OutsideFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from lamplighter.adapters.aws.ledger.ledger import Ledger
+    from lamplighter.domain.doctor.line import Line
+    from lamplighter.lab.model import Lab
+
+
+WHO = "doctor"
+
+
+def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[Line]":
+    from lamplighter.adapters.calendars.kept import kept_courses  # noqa: PLC0415
+    from lamplighter.adapters.doctor.collect import Examination  # noqa: PLC0415
+    from lamplighter.domain.doctor.checks import examine  # noqa: PLC0415
+    from lamplighter.domain.doctor.line import Unread  # noqa: PLC0415
+
+    examination = Examination(
+        found,
+        region=os.environ.get("AWS_REGION"),
+        ledger=ledger,
+        slack_secret=os.environ.get("SLACK_SECRET_ARN"),
+        courses=partial(kept_courses, found, ledger),
+    )
+    facts = examination.facts()
+    if isinstance(facts.caller, Unread):
+        # The event is tried again, and is a dead letter then: nobody is told that nothing is known.
+        raise OutsideFailed(facts.caller.why)
+    return examine(facts, found, now)
+
+
+def counted(lines: "Sequence[Line]") -> dict[str, object]:
+    from lamplighter.domain.doctor.line import Outcome  # noqa: PLC0415
+    from lamplighter.domain.doctor.told import of  # noqa: PLC0415
+
+    named = {outcome: [line.check for line in of(lines, outcome)] for outcome in Outcome}
+    return {
+        "ok": len(named[Outcome.OK]),
+        "not_ok": named[Outcome.NOT_OK],
+        "not_known": named[Outcome.NOT_KNOWN],
+    }
+
+
+def tell(found: "Lab", ledger: "Ledger", lines: "Sequence[Line]", now: "datetime") -> None:
+    """Into the trail first, and aloud if it is the first time today."""
+    from lamplighter.application.notices import telling  # noqa: PLC0415 -- only where it speaks
+    from lamplighter.data.texts import Texts  # noqa: PLC0415
+    from lamplighter.domain.audit.entry import Entry  # noqa: PLC0415
+    from lamplighter.domain.commands.command import WHOLE_LAB, Decision  # noqa: PLC0415
+    from lamplighter.domain.doctor.told import of_visit  # noqa: PLC0415
+    from lamplighter.domain.notices import notification as letter  # noqa: PLC0415
+
+    told = of_visit(lines, Texts(found.notify.language))
+    entry = Entry(now, WHOLE_LAB, "examined", WHO, "looked the lab over", told.plain)
+    if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", told.plain, now), entry):
+        telling.notices().say(letter.of(found.name, WHOLE_LAB, told))

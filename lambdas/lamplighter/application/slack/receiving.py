@@ -1,0 +1,216 @@
+"""Slack's door: whoever knocks is checked first, and whoever Slack vouches for is answered within 3 seconds.
+
+Owns the codes: 413 over 16 KiB before anything is computed, 401 unsigned, stale or from the future, 400 what is
+not UTF-8, 404 and 405 what is no knock; signed, always 200. Nothing of an unsigned request is logged. What words
+and buttons do is answering.py's.
+"""
+
+import base64
+import binascii
+import json
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from lamplighter import clock
+from lamplighter.adapters.slack.secret import Secrets
+from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.visit import office
+from lamplighter.domain.slack import request, signature
+from lamplighter.domain.slack.request import Request
+from lamplighter.errors import BadInput, LamplighterError
+
+LARGEST = 16 * 1024
+IN_BASE64 = (LARGEST + 2) // 3 * 4
+SECONDS = 2.2
+"""Of Slack's 3: a cold start and the way there and back take the rest."""
+OK, BAD, UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 400, 401, 404, 405, 413
+_CANNOT_TELL = (
+    "The lab could not read the Slack app's secret, so it cannot tell who asks; nothing was done. Try again."
+)
+_NOT_NOW = (
+    "The lab could not do this just now, and nothing more was started. Try again, or ask for its status."
+)
+
+
+Reply = dict[str, object]
+
+
+class Keys(Protocol):
+    """Where the signing secret comes from."""
+
+    def get(self) -> Secrets: ...
+
+    def renewed(self) -> Secrets | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A request that Slack has signed."""
+
+    request: Request
+    key: str
+    """Names this very request: seen again, it has the same."""
+    made: datetime
+    """When it was made, by its stamp."""
+
+
+Answers = Callable[[Letter, Patience], Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A request of which nobody knows yet whether Slack signed it."""
+
+    stamp: str
+    body: bytes
+    given: str
+    made: datetime
+
+
+class Turned(Exception):
+    """The knock gets a code and nothing else."""
+
+    def __init__(self, code: int, said: str = "") -> None:
+        super().__init__(code)
+        self.reply = _said(code, _words(said))
+
+
+@dataclass(frozen=True)
+class Door:
+    """The door of one lab."""
+
+    keys: Keys
+    answer: Answers
+    """Answers a letter; never raises for what may go wrong with it."""
+    now: Callable[[], datetime] = clock.now
+
+    def knock(self, event: Mapping[str, object], seconds: float = SECONDS) -> Reply:
+        """The HTTP answer to an event of API Gateway (payload format 2.0), within about so many seconds.
+
+        Whatever takes longer is left behind and may begin nothing more.
+        """
+        patience = Patience(seconds, _words(_CANNOT_TELL))
+        try:
+            envelope = self._looked_at(event)
+        except Turned as turned:
+            return turned.reply
+        told: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        threading.Thread(target=self._work, args=(envelope, patience, told), daemon=True).start()
+        while left := patience.left():
+            with suppress(queue.Empty):
+                return told.get(timeout=left)
+        patience.give_up()
+        return _said(OK, patience.last_word())
+
+    def _looked_at(self, event: Mapping[str, object]) -> Envelope:
+        """The request, if it may be Slack's: each rule in the contract's order, none of which costs anything."""
+        _is_ours(event)
+        body = _body(event)
+        if len(body) > LARGEST:
+            raise Turned(TOO_LARGE)
+        headers = _headers(event)
+        stamp = headers.get("x-slack-request-timestamp", "")
+        given = headers.get("x-slack-signature", "")
+        made = signature.fresh(stamp, self.now())
+        if made is None or not signature.well_formed(given):
+            raise Turned(UNAUTHORIZED)
+        return Envelope(stamp, body, given, made)
+
+    def _work(self, envelope: Envelope, patience: Patience, told: "queue.SimpleQueue[Reply]") -> None:
+        try:
+            letter = self._opened(envelope)
+            patience.say_at_the_end(_words(_NOT_NOW))
+            told.put(_said(OK, self.answer(letter, patience)))
+        except Turned as turned:
+            told.put(turned.reply)
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, Slack is answered
+            _log_failure(error)
+            told.put(_said(OK, patience.last_word()))
+
+    def _opened(self, envelope: Envelope) -> Letter:
+        """The letter inside, once Slack's signature is found good."""
+        if not self._signed(envelope.stamp, envelope.body, envelope.given):
+            raise Turned(UNAUTHORIZED)
+        try:
+            asked = request.read(envelope.body.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise Turned(BAD) from None
+        except BadInput as error:
+            raise Turned(OK, str(error)) from None
+        return Letter(asked, signature.key_of(envelope.stamp, envelope.body), envelope.made)
+
+    def _signed(self, stamp: str, body: bytes, given: str) -> bool:
+        try:
+            known = self.keys.get()
+        except LamplighterError as error:
+            _log_failure(error)
+            raise Turned(OK, _CANNOT_TELL) from None
+        if signature.fits(known.signing_secret, stamp, body, given):
+            return True
+        try:
+            again = self.keys.renewed() or self.keys.get()
+        except LamplighterError as error:
+            _log_failure(error)
+            return False
+        return signature.fits(again.signing_secret, stamp, body, given)
+
+
+def behind(letter: Letter, patience: Patience) -> Mapping[str, object]:
+    return answer(letter.request, letter.key, letter.made, patience, office())
+
+
+def _is_ours(event: Mapping[str, object]) -> None:
+    around = event.get("requestContext")
+    http = around.get("http") if isinstance(around, Mapping) else None
+    asked = http if isinstance(http, Mapping) else {}
+    if asked.get("method") != "POST":
+        raise Turned(NOT_ALLOWED)
+    if not str(event.get("rawPath", "")).endswith("/slack"):
+        raise Turned(NOT_FOUND)
+
+
+def _body(event: Mapping[str, object]) -> bytes:
+    """The raw bytes that were sent; too many are not even decoded."""
+    said = event.get("body") or ""
+    if not isinstance(said, str):
+        raise Turned(BAD)
+    if not event.get("isBase64Encoded"):
+        if len(said) > LARGEST:
+            raise Turned(TOO_LARGE)
+        return said.encode("utf-8", "surrogatepass")
+    if len(said) > IN_BASE64:
+        raise Turned(TOO_LARGE)
+    try:
+        return base64.b64decode(said, validate=True)
+    except (binascii.Error, ValueError):
+        raise Turned(BAD) from None
+
+
+def _headers(event: Mapping[str, object]) -> Mapping[str, str]:
+    said = event.get("headers")
+    if not isinstance(said, Mapping):
+        return {}
+    return {str(name).lower(): value for name, value in said.items() if isinstance(value, str)}
+
+
+def _words(text: str) -> Mapping[str, object]:
+    return {"response_type": "ephemeral", "text": text}
+
+
+def _said(code: int, body: Mapping[str, object]) -> Reply:
+    text = json.dumps(body, ensure_ascii=False) if code == OK else ""
+    headers = {"content-type": "application/json; charset=utf-8", "cache-control": "no-store"}
+    return {"statusCode": code, "headers": headers, "body": text, "isBase64Encoded": False}
+
+
+def _log_failure(error: BaseException) -> None:
+    """What went wrong on our side: our own sentence, or only the kind and the place of anything else."""
+    from lamplighter.application.slack.log import failed  # noqa: PLC0415 -- seldom
+
+    failed(error)
