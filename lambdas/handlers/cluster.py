@@ -18,23 +18,23 @@ from lamplighter.application.cluster.run import Run
 from lamplighter.application.cluster.settings import await_gpus
 from lamplighter.application.cluster.validate import validate
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
-from lamplighter.errors import BadInput
+from lamplighter.application.run import step_of
 
-STEPS = ("ApplyGpuSettings", "AwaitGpus", "Validate", "Drain", "AtStake", "GiveBack", "Empty")
+STEPS = {
+    "ApplyGpuSettings": apply_gpu_settings,
+    "AwaitGpus": await_gpus,
+    "Validate": validate,
+    "Drain": drain,
+    "AtStake": at_stake,
+    "GiveBack": give_back_settings,
+    "Empty": empty,
+}
 
 
-def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """`{"step": NAME, "run": {...}}` -> that step's result."""
-    del context
-    step = event.get("step")
-    found_for = (apply_gpu_settings, await_gpus, validate, drain, at_stake, give_back_settings, empty)
-    steps = dict(zip(STEPS, found_for, strict=True))
-    found = steps.get(str(step))
-    if found is None:
-        raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(STEPS)}")
-    run = event.get("run")
-    as_found = as_kept(lab(), _ledger())
-    return found(Run.read(run if isinstance(run, Mapping) else {}, _ledger()), as_found, _connection())
+    step, run = step_of(event, STEPS)
+    return step(Run.read(run, _ledger()), as_kept(lab(), _ledger()), _connection())
 
 
 @cache

@@ -4,16 +4,12 @@ It changes nothing; a rule that is delivered twice says nothing twice.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter import clock
+from lamplighter.application.doctor.examining import counted, examined, tell
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.application.logs import logger
-
-if TYPE_CHECKING:
-    pass
-from lamplighter.application.doctor.examining import counted, examined, tell
 
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:

@@ -12,7 +12,7 @@ from lamplighter.application.experiments.observe import observe, prove_restored
 from lamplighter.application.experiments.prepare import prepare, rearm
 from lamplighter.application.experiments.report import report
 from lamplighter.application.logs import logger
-from lamplighter.errors import BadInput
+from lamplighter.application.run import step_of
 
 STEPS: Mapping[str, Callable[[Mapping[str, object], Bench], dict[str, object]]] = {
     "Prepare": prepare,
@@ -27,14 +27,10 @@ STEPS: Mapping[str, Callable[[Mapping[str, object], Bench], dict[str, object]]] 
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: `{"step", "run"}` from the workflow, and from the function that ends and moves leases."""
-    name, run = event.get("step"), event.get("run")
-    step = STEPS.get(str(name))
-    if step is None or not isinstance(run, Mapping):
-        raise BadInput(
-            f"step: experiments has no step {name!r} or was given no run; it has {', '.join(STEPS)}"
-        )
+    step, run = step_of(event, STEPS)
     done = step(run, bench())
     logger().info(
-        "step done", extra={"step": name, "outcome": done.get("outcome"), "reason": done.get("reason")}
+        "step done",
+        extra={"step": event["step"], "outcome": done.get("outcome"), "reason": done.get("reason")},
     )
     return done

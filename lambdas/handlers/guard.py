@@ -15,14 +15,14 @@ from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
+from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.guard.watch import Watch
 from lamplighter.application.leases.desk import desk
 from lamplighter.application.notices import telling
-from lamplighter.errors import BadInput
+from lamplighter.application.run import step_of
 
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.application.guard.sweep import sweep_all
 
 STEPS = {"ProveZero": prove_zero, "MarkLeaked": mark_leaked}
 
@@ -34,11 +34,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     watch.invocation = str(getattr(context, "aws_request_id", None) or uuid4())
     if "step" not in event:
         return sweep_all(watch)
-    step, run = STEPS.get(str(event["step"])), event.get("run")
-    if step is None or not isinstance(run, Mapping):
-        raise BadInput(
-            f"step: the guard has no step {event['step']!r} or was given no run; it has {', '.join(STEPS)}"
-        )
+    step, run = step_of(event, STEPS)
     return step(run, watch)
 
 

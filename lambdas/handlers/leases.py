@@ -10,7 +10,7 @@ from lamplighter.application.leases.extending import extend
 from lamplighter.application.leases.granting import admit, arm_failsafe
 from lamplighter.application.leases.handing_on import hand_on
 from lamplighter.application.logs import logger
-from lamplighter.errors import BadInput
+from lamplighter.application.run import step_of
 
 STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] = {
     "Admit": admit,
@@ -27,13 +27,11 @@ STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] =
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: `{"step", "run"}` from the workflows, of ArmFailsafe and HandOn also `execution`, its ARN."""
-    name, run = event.get("step"), event.get("run")
-    step = STEPS.get(str(name))
-    if step is None or not isinstance(run, Mapping):
-        raise BadInput(f"step: leases has no step {name!r} or was given no run; it has {', '.join(STEPS)}")
+    step, run = step_of(event, STEPS)
     done = step({**run, "execution": event.get("execution")}, desk())
     logger().info(
-        "step done", extra={"step": name, "outcome": done.get("outcome"), "reason": done.get("reason")}
+        "step done",
+        extra={"step": event["step"], "outcome": done.get("outcome"), "reason": done.get("reason")},
     )
     return done
 

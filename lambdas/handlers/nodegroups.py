@@ -7,8 +7,9 @@ The only function that may raise a size. Which nodes a partial shrink takes was 
 from collections.abc import Mapping
 
 from handlers import at_init
-from lamplighter.application.capacity.capacity import Capacity, deployed, step_of
+from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.application.capacity.steps import await_nodes, release, replace, scale
+from lamplighter.application.run import step_of
 
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:

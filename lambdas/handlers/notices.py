@@ -6,17 +6,12 @@ nothing: the ledger has it, and step Tell says it again behind the workflow's ba
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from handlers import at_init
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment
 from lamplighter.application.logs import logger
 from lamplighter.application.notices import telling
-from lamplighter.errors import BadInput
-
-if TYPE_CHECKING:
-    pass
 from lamplighter.application.notices.steps import (
     Voice,
     announce,
@@ -25,6 +20,7 @@ from lamplighter.application.notices.steps import (
     tell,
     warn,
 )
+from lamplighter.application.run import step_of
 
 CLUSTER_SECONDS = 30
 """Longer than the cluster function takes to start and look; shorter than this function may live."""
@@ -32,11 +28,7 @@ CLUSTER_SECONDS = 30
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: `{"step", "run"}` from the workflows and from the schedules that warn."""
-    step, run = STEPS.get(str(event.get("step"))), event.get("run")
-    if step is None or not isinstance(run, Mapping):
-        raise BadInput(
-            f"step: notices has no step {event.get('step')!r} or was given no run; it has {', '.join(STEPS)}"
-        )
+    step, run = step_of(event, STEPS)
     done = step(run, _voice())
     logger().info("step done", extra={"step": event["step"], **done})
     return done

@@ -6,16 +6,13 @@ another is not written. So events may come twice, late, or never.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.page_store import PageStore
 from lamplighter.application import environment
 from lamplighter.application.logs import logger
-
-if TYPE_CHECKING:
-    pass
 from lamplighter.application.pages.drawing import Easel, draw
 
 

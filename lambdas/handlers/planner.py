@@ -5,7 +5,6 @@ Reconciles: what people or accidents changed about the schedules is put right, w
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter.adapters.aws.price_list import PriceList
@@ -14,9 +13,6 @@ from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.leases.desk import desk
 from lamplighter.application.logs import logger
 from lamplighter.application.notices import telling
-
-if TYPE_CHECKING:
-    pass
 from lamplighter.application.planner.plan import Office, plan_all
 
 

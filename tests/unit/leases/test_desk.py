@@ -5,7 +5,8 @@ from dataclasses import replace
 import boto3
 import pytest
 
-from lamplighter.application.leases.desk import Desk, command_of
+from lamplighter.application.leases.desk import Desk
+from lamplighter.application.run import command_of
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import BadInput, TryLater
 from tests.unit import aws_calls

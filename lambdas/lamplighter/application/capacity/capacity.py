@@ -3,7 +3,7 @@
 Owns how a pool is read and how a target is written; when, and which, is decided by the steps.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -125,9 +125,6 @@ def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> 
     return [lease for lease in leases if lease.id not in held]
 
 
-Step = Callable[[Mapping[str, object], Capacity], dict[str, object]]
-
-
 @cache
 def deployed() -> Capacity:
     """The lab that this function belongs to, from its environment."""
@@ -139,39 +136,3 @@ def deployed() -> Capacity:
         autoscaling=AutoScaling(),
         instances=Instances(),
     )
-
-
-def step_of(event: Mapping[str, object], steps: Mapping[str, Step]) -> tuple[Step, Mapping[str, object]]:
-    """The step that an event names and the run it is for; BadInput when there is no such step."""
-    step, run = event.get("step"), event.get("run")
-    if not isinstance(step, str) or step not in steps:
-        raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(steps)}")
-    if not isinstance(run, Mapping):
-        raise BadInput(f"run: step {step} needs the run it is for")
-    return steps[step], run
-
-
-def pool_of(run: Mapping[str, object], lab: "Lab") -> str:
-    """The pool that a run is about; BadInput when the lab has none of that name."""
-    command = run.get("command")
-    pool = command.get("pool") if isinstance(command, Mapping) else None
-    if pool not in lab.pools:
-        raise BadInput(
-            f"command.pool: the lab {lab.name} has no pool {pool!r}, it has {', '.join(lab.pools)}"
-        )
-    return str(pool)
-
-
-def result(run: Mapping[str, object], step: str) -> Mapping[str, object]:
-    """What an earlier step of the run returned; empty when it did not run."""
-    results = run.get("results")
-    found = results.get(step) if isinstance(results, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def drained(run: Mapping[str, object], step: str = "Drain") -> tuple[str, ...]:
-    """The very instances that the run's Drain, or another step that empties nodes, has emptied."""
-    nodes = result(run, step).get("nodes")
-    if not isinstance(nodes, Sequence):
-        return ()
-    return tuple(str(node["instance"]) for node in nodes if isinstance(node, Mapping) and "instance" in node)

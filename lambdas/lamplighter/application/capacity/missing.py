@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import environment
-from lamplighter.application.capacity.capacity import Capacity, Seen, pool_of, result
+from lamplighter.application.capacity.capacity import Capacity, Seen
 from lamplighter.application.capacity.sizes import RAIL_AFTER, Direction, Order, write
+from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease

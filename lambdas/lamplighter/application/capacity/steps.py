@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity import missing as nodegroups_missing
-from lamplighter.application.capacity.capacity import Capacity, drained, pool_of, result
+from lamplighter.application.capacity.capacity import Capacity
 from lamplighter.application.capacity.sizes import Direction, Order, Written, write
+from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain import instant
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
@@ -18,7 +19,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage, share
 from lamplighter.domain.pool.evidence import Instance
 from lamplighter.domain.pool.shortage import Shortage, explain
-from lamplighter.errors import BadInput, Stale, TryLater
+from lamplighter.errors import Stale, TryLater
 
 NODES_PATIENCE = timedelta(minutes=10)
 """An EC2 instance that was launched runs within a minute or two; the workflow comes back later anyway."""
@@ -30,7 +31,7 @@ CAUSE_WITHIN = timedelta(seconds=150)
 
 def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     """Step Scale: order the pool's whole target; for opening add only, for closing take only."""
-    command = _command(run)
+    command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     lease = _lease(run, command, pool, capacity)
@@ -72,7 +73,7 @@ def scale(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
 
 def await_nodes(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     """Step AwaitNodes: until every node's instance runs; with fewer, and why, where AWS has no more."""
-    command = _command(run)
+    command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     lease = _lease(run, command, pool, capacity)
@@ -133,7 +134,7 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
 
     Which ones stands on the lease before anything is done: a second try takes the same, a later round none.
     """
-    command = _command(run)
+    command = command_of(run)
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     lease = _lease(run, command, pool, capacity)
@@ -155,7 +156,7 @@ def replace(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
 
 def release(run: Mapping[str, object], capacity: Capacity) -> dict[str, object]:
     """Step Release: what the lease misses is ordered no more, and its hold is free until it is asked for again."""
-    command = _command(run)
+    command = command_of(run)
     pool = pool_of(run, capacity.lab)
     lease = _lease(run, command, pool, capacity)
     if lease is None or not lease.in_force(capacity.now()):
@@ -186,13 +187,6 @@ def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None
         "shortage": shortage.sentence if shortage else None,
         "cause": shortage.cause if shortage else None,
     }
-
-
-def _command(run: Mapping[str, object]) -> Command:
-    found = run.get("command")
-    if not isinstance(found, Mapping):
-        raise BadInput("command: a run needs the command that started it")
-    return Command.from_json(found)
 
 
 def _lease(run: Mapping[str, object], command: Command, pool: str, capacity: Capacity) -> Lease | None:

@@ -11,7 +11,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.security_groups import SecurityGroups
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
-from lamplighter.application.leases.desk import command_of
+from lamplighter.application.run import command_of
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.experiments.admission import run_id
 from lamplighter.domain.experiments.run import ExperimentRun

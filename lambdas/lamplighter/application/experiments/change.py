@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from lamplighter.application.experiments.bench import Bench, run_of
 from lamplighter.application.experiments.probes import clean_up
-from lamplighter.application.leases.desk import command_of
+from lamplighter.application.run import command_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.experiments import policy as policies
 from lamplighter.domain.experiments.catalogue import Touches

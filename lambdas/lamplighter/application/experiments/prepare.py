@@ -10,7 +10,8 @@ from datetime import datetime
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application.experiments.bench import Bench, run_of
 from lamplighter.application.experiments.change import restore
-from lamplighter.application.leases.desk import LOOKS, command_of
+from lamplighter.application.leases.desk import LOOKS
+from lamplighter.application.run import command_of
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from lamplighter.application.capacity.capacity import result
 from lamplighter.application.experiments.bench import Bench, run_of
+from lamplighter.application.run import result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.experiments.report import conclusion
 from lamplighter.domain.experiments.run import Phase

@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.application.capacity.capacity import Seen, drained, pool_of, result
+from lamplighter.application.capacity.capacity import Seen
 from lamplighter.application.guard import says as guard_says
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.watch import Watch
+from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Action, Rule

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.leases.desk import LOOKS, Desk, command_of
+from lamplighter.application.leases.desk import LOOKS, Desk
+from lamplighter.application.run import command_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Decision, Verb
 from lamplighter.errors import BadInput, TryLater

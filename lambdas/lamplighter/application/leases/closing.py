@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.capacity.capacity import pool_of, result
 from lamplighter.application.capacity.metering import count_beyond, metered, nodes_lives
-from lamplighter.application.leases.desk import LOOKS, Desk, command_of
+from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.experiments import undone_before_the_end
 from lamplighter.application.leases.granting import admitted
+from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision

@@ -14,7 +14,6 @@ from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain import instant
-from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import Budget
@@ -36,7 +35,7 @@ from lamplighter.domain.schedules.schedule import (
     open_schedule,
     warn_schedules,
 )
-from lamplighter.errors import BadInput, TryLater
+from lamplighter.errors import TryLater
 
 LOOKS = 3
 EXPERIMENTS_SECONDS = 40
@@ -179,11 +178,3 @@ def _ask_experiments(event: Mapping[str, object]) -> Mapping[str, object]:
     from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- seldom
 
     return Functions(patience_seconds=EXPERIMENTS_SECONDS).run(ENVIRONMENT.experiments_function, event)
-
-
-def command_of(run: Mapping[str, object]) -> Command:
-    """The command that started a run; BadInput when there is none."""
-    found = run.get("command")
-    if not isinstance(found, Mapping):
-        raise BadInput("command: a run needs the command that started it")
-    return Command.from_json(found)

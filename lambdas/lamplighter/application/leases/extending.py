@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.capacity.capacity import pool_of
-from lamplighter.application.leases.desk import LOOKS, Desk, command_of
+from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.experiments import experiment_follows
 from lamplighter.application.leases.granting import entry
+from lamplighter.application.run import command_of, pool_of
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision

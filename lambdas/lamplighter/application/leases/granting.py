@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.capacity.capacity import pool_of, result
-from lamplighter.application.leases.desk import LOOKS, Desk, command_of
+from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.handing_on import stop_if_handed_on
+from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Changes

@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping
 
 from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
-from lamplighter.application.capacity.capacity import pool_of, result
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.leases.desk import Desk
+from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.handing_on import is_long, next_run
 from lamplighter.domain.leases.lease import Lease

@@ -14,9 +14,8 @@ from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application import environment
-from lamplighter.application.capacity.capacity import pool_of, result
-from lamplighter.application.leases.desk import command_of
 from lamplighter.application.logs import logger
+from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.data.texts import Texts
 from lamplighter.domain import instant, zones
 from lamplighter.domain.audit import trail
