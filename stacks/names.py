@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from aws_cdk import Aws
 
-from lamplighter.adapters.aws.claims import CLAIM
+from lamplighter.adapters.aws.capacity.claims import CLAIM
 
 # IAM allows 64 characters for a role; a lab's name may have 40.
 ROLE_NAME_LENGTH = 64

@@ -12,9 +12,9 @@ from cli.deployment import Deployment
 from cli.look_after import known_names
 from cli.options import AsJson, LabName, Yes
 from cli.use import agreed, changes
-from lamplighter.adapters.aws.autoscaling import AutoScaling
-from lamplighter.adapters.aws.instances import Instances
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
+from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.words import reason
 from lamplighter.domain.guard.breach import Action, Breach

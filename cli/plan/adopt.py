@@ -122,7 +122,7 @@ def lab_name(cluster: str) -> str:
 
 
 def _read(cluster: str, nodegroup: str) -> tuple[FoundCluster, FoundGroup, Autoscalers]:
-    from lamplighter.adapters.aws.adoption import Adoption  # noqa: PLC0415 -- help needs none of it
+    from lamplighter.adapters.aws.capacity.adoption import Adoption  # noqa: PLC0415 -- help needs none of it
     from lamplighter.adapters.kubernetes.autoscalers import autoscalers  # noqa: PLC0415
     from lamplighter.adapters.kubernetes.connection import connect  # noqa: PLC0415
 

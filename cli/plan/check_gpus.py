@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.lab.model import Lab
 

@@ -1,29 +1,17 @@
 """`lamplighter simulate`: what the planner and the guard would do with a lab over a range of time."""
 
 import gc
-import json
-import os
-import re
-import sys
-import tempfile
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cli.options import LabName
 from cli.plan import courses
+from cli.plan.simulation_document import instant, write_document
 from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.lab.reading import file as labfile
-
-_RFC_3339 = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]:[0-5][0-9])(?:\.([0-9]+))?"
-    r"([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
-)
-MICROSECOND_DIGITS = 6
 
 
 def command(
@@ -83,30 +71,6 @@ def command(
     simulation_month.show(played, simulation)
 
 
-def write_document(document: object, out: str) -> None:
-    """The document as JSON, to a file or, for `-`, to stdout."""
-    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-    if out == "-":
-        sys.stdout.write(text)
-    else:
-        write_whole(Path(out), text)
-
-
-def instant(option: str, text: str) -> datetime:
-    """An RFC 3339 instant in UTC; BadInput names the option."""
-    right = "write an instant with an offset such as 2026-03-01T00:00:00+09:00"
-    shown = "".join(mark if mark.isprintable() else ascii(mark)[1:-1] for mark in text[:80])
-    match = _RFC_3339.fullmatch(text)
-    if match is None:
-        raise BadInput(f"--{option.strip('-')}: '{shown}' is no RFC 3339 instant, {right}")
-    day, hour, rest, fraction, offset = match.groups()
-    fraction = (fraction or "")[:MICROSECOND_DIGITS].ljust(MICROSECOND_DIGITS, "0")
-    try:
-        return datetime.fromisoformat(f"{day}T{hour}{rest}.{fraction}{offset.upper()}").astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise BadInput(f"--{option.strip('-')}: '{shown}' is on no calendar, {right}") from None
-
-
 def _answerable(lab: Lab, file: str) -> None:
     """Of an adopted pool with windows the lab must say what would otherwise be read from AWS."""
     missing: list[tuple[str, str, str]] = []
@@ -118,33 +82,3 @@ def _answerable(lab: Lab, file: str) -> None:
     if missing:
         text = "is left to AWS, state it to simulate"
         raise BadInput("\n".join(str(labfile.problem(file, path, text)) for path in missing))
-
-
-def write_whole(path: Path, text: str, option: str = "--json") -> None:
-    """Writes a file whole or not at all; BadInput, by the option that named it, where it cannot be written."""
-    try:
-        if path.exists() and not path.is_file():
-            # A device or a pipe cannot be put in place by renaming; a folder is refused by the system.
-            path.write_text(text, "utf-8")
-            return
-        path = path.resolve()
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(
-            f"{option}: {path} cannot be written ({reason}), name a file in a folder that can"
-        ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

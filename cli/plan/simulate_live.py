@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from cli import deployed, deployment, printing
 from cli.deployment import Deployment
-from cli.plan.simulate import instant, write_document
+from cli.plan.simulation_document import instant, write_document
 from lamplighter.domain.calendar.changes import clock_of, paused_at
 from lamplighter.domain.calendar.live import live
 from lamplighter.domain.money.budget import Budget

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli import deployed, deployment
-from cli.plan.simulate import write_whole
+from cli.plan.simulation_document import write_whole
 from lamplighter.domain import zones
 from lamplighter.domain.calendar.live import live
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.notices.counted import counted
 from lamplighter.lab.model import Lab
 

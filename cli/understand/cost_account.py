@@ -9,10 +9,10 @@ from datetime import datetime, time, timedelta
 from functools import cached_property
 
 from cli.deployment import Deployment
-from lamplighter.adapters.aws.autoscaling import ACTIVITY_PAGES, AutoScaling
-from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.capacity.autoscaling import ACTIVITY_PAGES, AutoScaling
+from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
-from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.calendars.kept import beside
 from lamplighter.domain.calendar import planner
 from lamplighter.domain.leases.lease import Lease, LeaseState

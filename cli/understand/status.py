@@ -15,7 +15,7 @@ from cli.understand.cost_account import Account
 from cli.understand.cost_tables import summary
 from cli.understand.status_gpus import SAID, show
 from cli.use.leases import document
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.view_reading import Reading
 from lamplighter.domain.calendar.changes import clock_of, paused_at
 from lamplighter.domain.checks.verdicts.verdict import Outcome

@@ -8,7 +8,7 @@ import typer
 from cli import printing
 from cli.deployment import Deployment
 from cli.use import agreed, orders
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.clock import sleep
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from handlers import at_init
-from lamplighter.adapters.aws.claims import Claims
+from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows

@@ -12,14 +12,8 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment
 from lamplighter.application.logs import logger
 from lamplighter.application.notices import telling
-from lamplighter.application.notices.steps import (
-    Voice,
-    announce,
-    announce_change,
-    announce_replacement,
-    tell,
-    warn,
-)
+from lamplighter.application.notices.steps import announce, announce_change, announce_replacement, tell, warn
+from lamplighter.application.notices.voice import Voice
 from lamplighter.application.run import step_of
 
 CLUSTER_SECONDS = 30

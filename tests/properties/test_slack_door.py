@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from lamplighter import clock
 from lamplighter.application.logs import logger
-from lamplighter.domain.slack import signature
+from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.knocking import SECRET, Knocks, event, knocks, pressed, typed
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from cli import deployment
 from cli.look_after import experiment, experiment_orders
-from lamplighter.adapters.aws.security_groups import SecurityGroups
+from lamplighter.adapters.aws.capacity.security_groups import SecurityGroups
 from lamplighter.domain.experiments.catalogue import CATALOGUE
 from lamplighter.domain.experiments.policy import MANAGER
 from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide

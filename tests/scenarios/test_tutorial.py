@@ -19,7 +19,7 @@ UP = ".venv/bin/lamplighter local up"
 #: What is a scenario of its own.
 PLAYED_BY = {
     "make demo": "test_day.py",
-    ".venv/bin/lamplighter local demo --act trouble": "test_trouble.py",
+    ".venv/bin/lamplighter local demo --act trouble": "trouble/test_trouble.py",
 }
 #: A machine that is busy with other things takes minutes to start.
 READY_SECONDS = 400.0

@@ -16,11 +16,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from lamplighter.adapters.aws.autoscaling import AutoScaling
-from lamplighter.adapters.aws.claims import Claims
-from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
+from lamplighter.adapters.aws.capacity.claims import Claims
+from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows

@@ -17,8 +17,8 @@ from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.patience import Patience
 from lamplighter.application.slack.visit import Office
 from lamplighter.domain.commands import orders
-from lamplighter.domain.slack.person import Person
-from lamplighter.domain.slack.request import Press
+from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.slack.asked.request import Press
 from tests.world.people import lease_of
 
 if TYPE_CHECKING:

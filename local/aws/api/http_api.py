@@ -23,7 +23,7 @@ from moto.awslambda.exceptions import UnknownFunctionException
 from local.aws.api.http_api_authorizer import context, let_in
 from local.aws.api.server import Request, Response, Server
 from local.aws.api.surroundings import Surroundings
-from local.aws.cloudformation.types_http import PAGE
+from local.aws.cloudformation.types.http import PAGE
 from local.aws.functions.runtime import Throttled
 from local.aws.functions.service import LambdaService
 from local.aws.iam import Service, may

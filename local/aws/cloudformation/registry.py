@@ -1,19 +1,17 @@
 """Which kind a resource is; an unknown type fails, by name."""
 
-from local.aws.cloudformation import (
-    types_buckets,
-    types_cluster,
-    types_events,
-    types_functions,
-    types_http,
-    types_identity,
-    types_messages,
-    types_network,
-    types_nodegroup,
-    types_security_groups,
-    types_storage,
-)
 from local.aws.cloudformation.kinds import Failed, Kind, Properties
+from local.aws.cloudformation.types import buckets as types_buckets
+from local.aws.cloudformation.types import cluster as types_cluster
+from local.aws.cloudformation.types import events as types_events
+from local.aws.cloudformation.types import functions as types_functions
+from local.aws.cloudformation.types import http as types_http
+from local.aws.cloudformation.types import identity as types_identity
+from local.aws.cloudformation.types import messages as types_messages
+from local.aws.cloudformation.types import network as types_network
+from local.aws.cloudformation.types import nodegroup as types_nodegroup
+from local.aws.cloudformation.types import security_groups as types_security_groups
+from local.aws.cloudformation.types import storage as types_storage
 
 KINDS: dict[str, Kind] = {
     **types_buckets.KINDS,

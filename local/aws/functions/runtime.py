@@ -62,7 +62,7 @@ class Runtime:
         self._variables = {
             "AWS_ENDPOINT_URL": server.endpoint,
             "LAMPLIGHTER_INSTANT": str(clock.path),
-            # How release 0.1.0 reads the clock: a text of three numbers (tests/scenarios/test_upgrade.py).
+            # How release 0.1.0 reads the clock: a text of three numbers (tests/scenarios/deploys/test_upgrade.py).
             "LAMPLIGHTER_CLOCK": str(self._text),
             # As the endpoint of AWS: who speaks to Slack speaks to this one, and answers on this machine.
             "SLACK_API_URL": f"{server.endpoint}{SLACK}/api/",

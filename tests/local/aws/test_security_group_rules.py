@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from lamplighter.adapters.aws.security_groups import SecurityGroups
+from lamplighter.adapters.aws.capacity.security_groups import SecurityGroups
 from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide
 from local.aws.ec2.security_group_rules import install
 

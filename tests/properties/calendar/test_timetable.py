@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.calendar.occurrences import PlannedWindow, expand
+from lamplighter.domain.calendar.occurrences import expand
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.lab.model import Lab
 from lamplighter.lab.reading.file import parse

@@ -11,7 +11,7 @@ import pytest
 
 from lamplighter.application.leases import granting as leases_granting
 from lamplighter.domain.schedules.schedule import start_name
-from lamplighter.domain.slack.request import Press
+from lamplighter.domain.slack.asked.request import Press
 from tests.world.chat import TEACHER, written
 from tests.world.history import Play
 from tests.world.kubernetes.kubernetes import QUICK_RUNS

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.why import explain
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.simulation import Simulation, reckoned, simulate
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab

@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.domain.calendar.changes import Skip, clock_of
 from lamplighter.domain.calendar.course import Event
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.skipping import Skipping, skip, unskip
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState

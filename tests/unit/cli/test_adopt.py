@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 
 from cli.plan import adopt
-from lamplighter.adapters.aws.adoption import Adoption
+from lamplighter.adapters.aws.capacity.adoption import Adoption
 from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, obstacles
 from lamplighter.errors import BadInput
 from lamplighter.lab.reading import file as labfile

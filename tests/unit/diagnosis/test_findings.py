@@ -9,8 +9,8 @@ from lamplighter.domain.diagnosis.brief import in_brief
 from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.domain.diagnosis.events import events_by_object
 from lamplighter.domain.diagnosis.findings import Diagnosis, Finding, Gathered, InProgress
+from lamplighter.domain.diagnosis.rules.symptoms import condition_xid, lost, symptom, xids
 from lamplighter.domain.diagnosis.stages import Stage
-from lamplighter.domain.diagnosis.symptoms import condition_xid, lost, symptom, xids
 from tests.snapshots import Document
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

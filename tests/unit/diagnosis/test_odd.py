@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.diagnosis.symptoms import symptom
+from lamplighter.domain.diagnosis.rules.symptoms import symptom
 from tests.diagnosis_cases import aws, conditions, leave, nvidia, vanish
 from tests.snapshots import (
     NODES,

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.diagnosis.hardware import other_fault
-from lamplighter.domain.diagnosis.node import Node
-from lamplighter.domain.diagnosis.symptoms import lost, symptom, xids
+from lamplighter.domain.diagnosis.rules.hardware import other_fault
+from lamplighter.domain.diagnosis.rules.node import Node
+from lamplighter.domain.diagnosis.rules.symptoms import lost, symptom, xids
 from tests.diagnosis_cases import conditions
 from tests.snapshots import at_work, told
 

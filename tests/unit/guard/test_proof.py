@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry

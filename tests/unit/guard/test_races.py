@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.granting import admitted

@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.watch import gather_lab
 from lamplighter.domain.audit.entry import Entry

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.occurrences import Code, Expansion, PlannedWindow, SkippedWindow, expand
+from lamplighter.domain.calendar.occurrences import Code, Expansion, SkippedWindow, expand
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.lab.model import Lab
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

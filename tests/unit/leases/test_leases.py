@@ -16,7 +16,8 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import UPDATABLE, Schedules
 from lamplighter.application.capacity.steps import release
 from lamplighter.application.leases.desk import Desk
-from lamplighter.application.notices.steps import Voice, announce, warn
+from lamplighter.application.notices.steps import announce, warn
+from lamplighter.application.notices.voice import Voice
 from lamplighter.domain import instant
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.domain.leases.lease import Lease, LeaseState

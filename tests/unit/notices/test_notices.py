@@ -9,7 +9,8 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application.notices.steps import Voice, tell, warn
+from lamplighter.application.notices.steps import tell, warn
+from lamplighter.application.notices.voice import Voice
 from lamplighter.domain.notices import kinds as notice_kinds
 from lamplighter.domain.notices import notification as letter
 from lamplighter.domain.notices.announcement import Announcement

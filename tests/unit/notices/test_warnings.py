@@ -10,7 +10,8 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application.notices.steps import Voice, warn
+from lamplighter.application.notices.steps import warn
+from lamplighter.application.notices.voice import Voice
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.leases import extension
 from lamplighter.domain.leases.at_stake import AtStake

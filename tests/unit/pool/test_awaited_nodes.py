@@ -6,9 +6,9 @@ from datetime import timedelta
 import boto3
 import pytest
 
-from lamplighter.adapters.aws.autoscaling import AutoScaling
-from lamplighter.adapters.aws.instances import Instances
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
+from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.application.capacity.steps import await_nodes
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry

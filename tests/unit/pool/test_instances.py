@@ -6,7 +6,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.capacity.instances import Instances
 
 LAUNCHED = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
 ENDED = datetime(2026, 12, 1, 8, 20, 18, tzinfo=UTC)

@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.domain.pool.evidence import HealthIssue, NodeGroup, Update
 from lamplighter.errors import OutsideFailed, TryLater
 

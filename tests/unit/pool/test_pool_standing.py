@@ -9,7 +9,7 @@ import pytest
 from lamplighter.data import prices
 from lamplighter.data import standing as shipped
 from lamplighter.domain.calendar.changes import Skip
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.gpu.readiness import Stack, not_ready_because
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money

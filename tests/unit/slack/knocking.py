@@ -25,9 +25,9 @@ from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import Start
-from lamplighter.domain.slack import signature
-from lamplighter.domain.slack.person import Person
-from lamplighter.domain.slack.understood import ends
+from lamplighter.domain.slack.asked import signature
+from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.slack.asked.understood import ends
 from tests.block_kit import faults
 from tests.unit.slack.recording import CHANNEL, LabInSlack, lab_in_slack
 

@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.ledger.slack import LedgerSlack
+from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.slack.web_api import MessageGone
 from lamplighter.application.board.desk import Board
 from lamplighter.application.board.show import show

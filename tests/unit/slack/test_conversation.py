@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter import clock
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.slack.person import Person
+from lamplighter.domain.slack.asked.person import Person
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.knocking import (
     HOOK,

@@ -14,7 +14,7 @@ from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.patience import Patience
 from lamplighter.application.slack.receiving import Door, Letter
-from lamplighter.domain.slack import signature
+from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.knocking import SECRET, Keys, Knocks, event, knocks, signed, silent, typed
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.domain.slack.answers import HELP
-from lamplighter.domain.slack.understand import ONLY_BUTTONS, Place, Word, typed
+from lamplighter.domain.slack.asked.understand import ONLY_BUTTONS, Place, Word, typed
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "slack-words.md"
 PLACE = Place(["gpu"], ["evening"], datetime(2026, 12, 1, 10, tzinfo=UTC), ZoneInfo("Asia/Seoul"))

@@ -16,9 +16,9 @@ from lamplighter.adapters.slack import reply
 from lamplighter.adapters.slack.people import SlackPeople
 from lamplighter.adapters.slack.secret import SlackSecret
 from lamplighter.adapters.slack.web_api import Declined, MessageGone, Unanswered, WebApi
+from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.blocks import plain, section
 from lamplighter.domain.slack.message import Message
-from lamplighter.domain.slack.person import Person
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
 from tests.stopped_clock import stop_at
 from tests.unit.slack.recording import EIGHT, MINUTE

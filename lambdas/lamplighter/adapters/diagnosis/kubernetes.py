@@ -11,7 +11,7 @@ from typing import Any
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Answer, Connection
 from lamplighter.adapters.kubernetes.nodes import NODEGROUP_LABEL
-from lamplighter.domain.diagnosis.pod import Pod, is_operand, is_operator
+from lamplighter.domain.diagnosis.rules.pod import Pod, is_operand, is_operator
 from lamplighter.errors import OutsideFailed
 
 Json = dict[str, Any]

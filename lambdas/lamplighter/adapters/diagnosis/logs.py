@@ -10,7 +10,7 @@ from typing import Any
 
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.domain.diagnosis.document import Doc, doc, number, text
-from lamplighter.domain.diagnosis.pod import Pod, is_operator
+from lamplighter.domain.diagnosis.rules.pod import Pod, is_operator
 
 MOST_LOGS = 60
 TAIL_LINES = 400

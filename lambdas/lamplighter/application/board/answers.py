@@ -12,7 +12,8 @@ from lamplighter.adapters.slack.reply import NoLonger
 from lamplighter.adapters.slack.web_api import Declined
 from lamplighter.application.logs import logger
 from lamplighter.domain.commands.command import Command, Decision
-from lamplighter.domain.slack import answers, asking
+from lamplighter.domain.slack import answers
+from lamplighter.domain.slack.asked import asking
 from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.kept import Ask, Reply
 from lamplighter.domain.slack.message import Message

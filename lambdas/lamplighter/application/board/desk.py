@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.ledger.slack import LedgerSlack
+from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.slack import reply
 from lamplighter.application.board.posting import Speaks, Wall
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab

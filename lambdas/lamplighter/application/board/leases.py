@@ -13,7 +13,8 @@ from lamplighter.adapters.aws.view_reading import Reading, receipt_of
 from lamplighter.application.board.posting import Wall
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.slack import message, post, thread, using
+from lamplighter.domain.slack import message, post, thread
+from lamplighter.domain.slack.asked import using
 from lamplighter.domain.slack.message import Beside
 from lamplighter.domain.slack.thread import Told
 from lamplighter.domain.views.lease_view import LeaseView, Standing

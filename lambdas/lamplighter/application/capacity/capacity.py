@@ -10,10 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lamplighter import clock
-from lamplighter.adapters.aws.autoscaling import AutoScaling
-from lamplighter.adapters.aws.instances import Instances
+from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
+from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.nodegroups import NodeGroups
 from lamplighter.application import environment
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.evidence import Group, Instance, NodeGroup

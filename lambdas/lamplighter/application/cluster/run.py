@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lamplighter import clock
-from lamplighter.adapters.aws.autoscaling import AutoScaling
+from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain import instant

@@ -13,7 +13,7 @@ def desired_size(event: Event) -> Answer:
 
     Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
     """
-    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
     from lamplighter.application.deploy.sizes import present_size  # noqa: PLC0415 -- only here
 
     properties = properties_of(event)
@@ -66,7 +66,7 @@ def node_role(event: Event) -> Answer:
 
     A group of another role would be another group, and its name is taken: roles of older releases keep theirs.
     """
-    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415 -- on first use
 
     properties = properties_of(event)
     cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
@@ -85,8 +85,8 @@ def _pool_of(nodegroup: str) -> str | None:
 
 def group(event: Event) -> Answer:
     """The Auto Scaling group behind a pool's node group, which only EKS can name."""
-    from lamplighter.adapters.aws.autoscaling import AutoScaling  # noqa: PLC0415 -- on first use
-    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415
+    from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415
 
     properties = properties_of(event)
     pool, cluster, nodegroup = properties["Pool"], properties["Cluster"], properties["Nodegroup"]

@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping
 
 from lamplighter import clock
-from lamplighter.adapters.aws.autoscaling import AutoScaling
-from lamplighter.adapters.aws.nodegroups import NodeGroups
+from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
+from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.application.deploy.answer import Answer
 from lamplighter.domain.pool.evidence import NodeGroup
 from lamplighter.errors import OutsideFailed, TryLater

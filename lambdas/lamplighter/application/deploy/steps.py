@@ -87,7 +87,7 @@ def plan(event: Event) -> Answer:
 
 def _all_groups_are_reached() -> None:
     """An adopted pool whose Auto Scaling group our roles and rules do not name would have half a failsafe."""
-    from lamplighter.adapters.aws.nodegroups import NodeGroups  # noqa: PLC0415
+    from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415
     from lamplighter.application.environment import lab  # noqa: PLC0415 -- only here
 
     for pool, settings in lab().pools.items():

@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from lamplighter import clock
+from lamplighter.adapters.aws.capacity.security_groups import SecurityGroups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
-from lamplighter.adapters.aws.security_groups import SecurityGroups
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.application.run import command_of
 from lamplighter.domain.commands.command import Verb

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lamplighter.adapters.aws.claims import Claims
+from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.capacity import Capacity

@@ -8,7 +8,7 @@ from lamplighter.domain.experiments import announcement
 from lamplighter.domain.experiments.run import UNDONE, Phase
 
 if TYPE_CHECKING:
-    from lamplighter.application.notices.steps import Voice
+    from lamplighter.application.notices.voice import Voice
     from lamplighter.domain.notices.announcement import Announcement
 
 

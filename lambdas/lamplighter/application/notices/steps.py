@@ -4,20 +4,16 @@ Notes in the ledger that GPUs are proven, and what the checks said. A notice tha
 nothing: the ledger has it, and step Tell says it again behind the workflow's back.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
-from lamplighter import clock
-from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application import environment
 from lamplighter.application.logs import logger
+from lamplighter.application.notices.voice import Voice
 from lamplighter.application.run import command_of, pool_of, result
-from lamplighter.data.texts import Texts
-from lamplighter.domain import instant, zones
+from lamplighter.domain import instant
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
@@ -36,32 +32,7 @@ from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
 
 if TYPE_CHECKING:
-    from lamplighter.lab.model import Lab
-
-
-@dataclass
-class Voice:
-    """The lab, its ledger and where it speaks."""
-
-    lab: "Lab"
-    ledger: Ledger
-    notices: Notices
-    ask_cluster: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
-    """Asks the cluster function for one step; whoever is not answered goes on without."""
-
-    @property
-    def zone(self) -> ZoneInfo:
-        """The lab's own clock."""
-        return zones.zone(self.lab.time_zone)
-
-    @property
-    def texts(self) -> Texts:
-        """The language that the lab speaks."""
-        return Texts(self.lab.notify.language)
-
-    def now(self) -> datetime:
-        """The present instant, in UTC."""
-        return clock.now()
+    pass
 
 
 def announce(run: Mapping[str, object], voice: Voice) -> dict[str, object]:

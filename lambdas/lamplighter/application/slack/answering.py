@@ -17,12 +17,13 @@ from lamplighter.application.slack.patience import GaveUp, Patience
 from lamplighter.application.slack.visit import Office, Visit
 from lamplighter.domain import zones
 from lamplighter.domain.notices.phrases import ended
-from lamplighter.domain.slack import answers, buttons, roles, understand
+from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import Answer, Voice
-from lamplighter.domain.slack.person import Person
-from lamplighter.domain.slack.request import Press, Request, SlashCommand, SslCheck
+from lamplighter.domain.slack.asked import buttons, roles, understand
+from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand, SslCheck
+from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Place, Understood, Word
 from lamplighter.domain.slack.times import Times
-from lamplighter.domain.slack.understand import SEEING, NotUnderstood, Place, Understood, Word
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
 
 WHO_SECONDS = 0.8

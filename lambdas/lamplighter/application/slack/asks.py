@@ -12,13 +12,14 @@ from lamplighter.application.slack.visit import Visit
 from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.slack import answers, roles
+from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import Answer
+from lamplighter.domain.slack.asked import roles
+from lamplighter.domain.slack.asked.roles import No, Wanted
+from lamplighter.domain.slack.asked.understand import Understood, Word
+from lamplighter.domain.slack.asked.understood import ends, extended, sentence
 from lamplighter.domain.slack.blocks import Marked
 from lamplighter.domain.slack.kept import ASK_GOOD_FOR, Ask
-from lamplighter.domain.slack.roles import No, Wanted
-from lamplighter.domain.slack.understand import Understood, Word
-from lamplighter.domain.slack.understood import ends, extended, sentence
 from lamplighter.errors import Refused
 
 

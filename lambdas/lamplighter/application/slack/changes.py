@@ -1,6 +1,6 @@
 """What people change from Slack: open, extend, close, keep, and the calendar, each allowed, ordered and answered.
 
-The rules are in domain/slack/roles.py; the order is the same that the command line gives, and the lab decides.
+The rules are in domain/slack/asked/roles.py; the order is the same that the command line gives, and the lab decides.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,14 @@ from lamplighter.domain.commands import meant, orders
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Decision, Verb
 from lamplighter.domain.leases.allowance import Allowance, answered_for
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.slack import answers, roles
+from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import Answer
+from lamplighter.domain.slack.asked import roles
+from lamplighter.domain.slack.asked.request import Press
+from lamplighter.domain.slack.asked.roles import No, Wanted
+from lamplighter.domain.slack.asked.understand import Understood, Word
+from lamplighter.domain.slack.asked.understood import ends, extended, sentence
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
-from lamplighter.domain.slack.request import Press
-from lamplighter.domain.slack.roles import No, Wanted
-from lamplighter.domain.slack.understand import Understood, Word
-from lamplighter.domain.slack.understood import ends, extended, sentence
 
 DECISION_SECONDS = 1.8
 LAST_SECONDS = 0.35

@@ -13,9 +13,9 @@ from lamplighter.domain.commands import meant
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import Answer
+from lamplighter.domain.slack.asked.understand import Understood
+from lamplighter.domain.slack.asked.understood import sentence
 from lamplighter.domain.slack.kept import WISH_GOOD_FOR, Wish
-from lamplighter.domain.slack.understand import Understood
-from lamplighter.domain.slack.understood import sentence
 
 HOUR = timedelta(hours=1)
 

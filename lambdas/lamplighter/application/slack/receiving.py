@@ -21,8 +21,8 @@ from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.patience import Patience
 from lamplighter.application.slack.visit import office
-from lamplighter.domain.slack import request, signature
-from lamplighter.domain.slack.request import Request
+from lamplighter.domain.slack.asked import request, signature
+from lamplighter.domain.slack.asked.request import Request
 from lamplighter.errors import BadInput, LamplighterError
 
 LARGEST = 16 * 1024

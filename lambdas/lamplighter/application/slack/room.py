@@ -7,7 +7,7 @@ from lamplighter.application.slack.visit import Visit
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at
-from lamplighter.domain.slack.understood import ends
+from lamplighter.domain.slack.asked.understood import ends
 
 
 def full_until(visit: Visit, command: Command) -> datetime | None:

@@ -6,7 +6,7 @@ from lamplighter.application.slack.visit import Visit
 from lamplighter.domain.commands import meant
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import Answer
-from lamplighter.domain.slack.understand import Understood
+from lamplighter.domain.slack.asked.understand import Understood
 
 REACHES_BACK = timedelta(days=14)
 

@@ -21,8 +21,8 @@ from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.domain.slack.answers import Voice
-from lamplighter.domain.slack.person import People, Person
-from lamplighter.domain.slack.request import Press, SlashCommand
+from lamplighter.domain.slack.asked.person import People, Person
+from lamplighter.domain.slack.asked.request import Press, SlashCommand
 
 if TYPE_CHECKING:
     from lamplighter.lab.channels import Role

@@ -10,7 +10,7 @@ from datetime import datetime
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.standing import Unmet, standing

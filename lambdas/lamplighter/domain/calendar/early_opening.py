@@ -14,7 +14,7 @@ from lamplighter.domain.calendar.curfew import KEPT_FREE, Curfew
 from lamplighter.domain.leases.lease import LeaseState
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar.occurrences import PlannedWindow
+    from lamplighter.domain.calendar.planned_window import PlannedWindow
     from lamplighter.domain.leases.lease import Lease
     from lamplighter.lab.model import Lab
 

@@ -12,7 +12,8 @@ from operator import attrgetter
 from lamplighter.domain import zones
 from lamplighter.domain.calendar import early_opening, outlook
 from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
-from lamplighter.domain.calendar.occurrences import Code, PlannedWindow, SkippedWindow, expand
+from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.planner import Beside, calendar
 from lamplighter.domain.calendar.simulation import Simulation, reckoned
 from lamplighter.domain.leases.lease import Lease, LeaseState

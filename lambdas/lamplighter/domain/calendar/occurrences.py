@@ -7,12 +7,12 @@ its nodes and its money is for admission.
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
 from typing import NamedTuple
 
 from lamplighter.domain import zones
 from lamplighter.domain.calendar import early_opening
 from lamplighter.domain.calendar.course import Course, Event
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.wall_clock import Opening, opening
 from lamplighter.domain.leases import warm_up
 from lamplighter.domain.notices.counted import write_duration
@@ -35,47 +35,6 @@ class Code(StrEnum):
     OVER_BUDGET = "over-budget"
     TOO_LONG = "too-long"
     """Of a course calendar alone: windows of the lab that are too long are refused with the lab."""
-
-
-class PlannedWindow(NamedTuple):
-    """One opening of a window: what it asks for, and when, in seconds since 1970."""
-
-    window: str
-    pool: str
-    date: date
-    """The date that the calendar names, in the window's zone."""
-    nodes: int
-    opening: int
-    closing: int
-    notes: tuple[str, ...]
-    owner: str
-    order: int
-    """The window's place in the file, from 0."""
-    ready_by: int | None = None
-    """When its GPUs are to be ready, in seconds since 1970, where it opens early for that."""
-    event: str = ""
-    """Which event of its course calendar it is; two may be on one date."""
-
-    @property
-    def lease(self) -> str:
-        """The id of the lease that it becomes."""
-        lease = f"{self.window}-{_written(self.date)}"
-        return f"{lease}-{self.event}" if self.event else lease
-
-    @property
-    def begins(self) -> int:
-        """When it begins by the lab, an early opening left aside, in seconds since 1970."""
-        return self.opening if self.ready_by is None else self.ready_by
-
-    @property
-    def opens(self) -> datetime:
-        """When it opens, in UTC."""
-        return zones.instant(self.opening)
-
-    @property
-    def closes(self) -> datetime:
-        """When it closes, in UTC; the window is [opens, closes)."""
-        return zones.instant(self.closing)
 
 
 class SkippedWindow(NamedTuple):
@@ -240,12 +199,6 @@ def _skipped(lab: Lab, window: Window, order: int, day: date, found: Opening) ->
 def _excepted(window: Window, day: date) -> str:
     whose = f"the exceptions of {window.name}" if day in window.except_ else "the lab's exceptions"
     return f"{day} is among {whose}"
-
-
-@lru_cache(maxsize=1024)
-def _written(day: date) -> str:
-    """Many windows share few dates, and are asked for their leases again and again."""
-    return str(day)
 
 
 def _seconds_down(at: datetime) -> int:

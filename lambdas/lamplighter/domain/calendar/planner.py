@@ -12,7 +12,8 @@ from lamplighter.domain import zones
 from lamplighter.domain.calendar import early_opening
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.calendar.course import Course
-from lamplighter.domain.calendar.occurrences import Code, PlannedWindow, SkippedWindow, expand
+from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms

@@ -15,8 +15,9 @@ from pydantic import JsonValue
 
 from lamplighter.domain import zones
 from lamplighter.domain.calendar.course import Course
-from lamplighter.domain.calendar.occurrences import PlannedWindow, SkippedWindow, expand
+from lamplighter.domain.calendar.occurrences import SkippedWindow, expand
 from lamplighter.domain.calendar.placement import admit
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.money.money import Money, cost_of
 from lamplighter.lab.model import Lab
 

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from lamplighter.domain.calendar.changes import Clock, Skip, said, said_because
 from lamplighter.domain.calendar.course import Course
-from lamplighter.domain.calendar.occurrences import PlannedWindow, expand
+from lamplighter.domain.calendar.occurrences import expand
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab

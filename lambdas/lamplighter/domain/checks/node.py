@@ -6,7 +6,7 @@ Judges; which node, and what its device plugin printed, is handed in.
 from datetime import datetime
 
 from lamplighter.domain.checks.verdicts.verdict import Measurement, Verdict, failed, not_proven, passed
-from lamplighter.domain.diagnosis.symptoms import FATAL_XIDS, condition_xid, xids
+from lamplighter.domain.diagnosis.rules.symptoms import FATAL_XIDS, condition_xid, xids
 from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.domain.pool.nodes import NodeFacts
 

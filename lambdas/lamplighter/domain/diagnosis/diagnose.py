@@ -3,8 +3,8 @@
 Pure and total: whatever is in the snapshot, it answers; what it cannot tell, it says.
 """
 
-from lamplighter.domain.diagnosis import gpus, hardware, launch, network, nodes, pods, software
 from lamplighter.domain.diagnosis.findings import Diagnosis, Gathered
+from lamplighter.domain.diagnosis.rules import gpus, hardware, launch, network, nodes, pods, software
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 
 

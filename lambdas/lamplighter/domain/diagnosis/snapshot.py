@@ -11,8 +11,8 @@ from functools import cached_property
 
 from lamplighter.domain.diagnosis.document import Doc, at, doc, docs, instant, number, text
 from lamplighter.domain.diagnosis.events import Event, events_by_object
-from lamplighter.domain.diagnosis.node import Node
-from lamplighter.domain.diagnosis.pod import Pod, guessed, is_operand, is_operator
+from lamplighter.domain.diagnosis.rules.node import Node
+from lamplighter.domain.diagnosis.rules.pod import Pod, guessed, is_operand, is_operator
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.errors import BadInput
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, time, timedelta
 from lamplighter.data import lifecycle
 from lamplighter.domain import zones
 from lamplighter.domain.calendar.course import Course
-from lamplighter.domain.calendar.occurrences import PlannedWindow, expand
+from lamplighter.domain.calendar.occurrences import expand
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab

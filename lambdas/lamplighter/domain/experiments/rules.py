@@ -1,6 +1,6 @@
 """The two security-group rules of the NCCL experiment: which they are, and how they are written.
 
-Owns the pair and its form; reading, taking and giving back rules is adapters/aws/security_groups.py's.
+Owns the pair and its form; reading, taking and giving back rules is adapters/aws/capacity/security_groups.py's.
 """
 
 from collections.abc import Iterable, Mapping

@@ -16,7 +16,7 @@ from lamplighter.domain.guard.leases import warned_first
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.slack.person import who
+from lamplighter.domain.slack.asked.person import who
 
 if TYPE_CHECKING:
     from decimal import Decimal

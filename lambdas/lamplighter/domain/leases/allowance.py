@@ -12,7 +12,7 @@ from typing import Self
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import taken_at
 from lamplighter.domain.notices.counted import write_duration
-from lamplighter.domain.slack.person import who
+from lamplighter.domain.slack.asked.person import who
 
 
 @dataclass(frozen=True, slots=True)

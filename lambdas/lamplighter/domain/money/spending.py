@@ -10,7 +10,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, Budget
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.slack.person import who
+from lamplighter.domain.slack.asked.person import who
 
 
 class Purse(NamedTuple):

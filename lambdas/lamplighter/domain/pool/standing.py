@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Skip, said, said_because
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices.counted import counted

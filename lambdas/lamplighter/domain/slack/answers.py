@@ -12,12 +12,12 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack import blocks
+from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.roles import No
+from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
-from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.domain.slack.look import named
-from lamplighter.domain.slack.roles import No
 from lamplighter.domain.slack.times import Times
-from lamplighter.domain.slack.understood import ends
 
 KEPT_LONGER = (timedelta(minutes=30), timedelta(hours=1), timedelta(hours=2))
 """What [Keep until…] offers beyond the present end."""

@@ -11,8 +11,8 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, plain
-from lamplighter.domain.slack.person import id_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from datetime import timedelta
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.slack import blocks
+from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.domain.slack.blocks import Block, Button, Confirm, Marked, bold, joined, plain
-from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.domain.slack.look import Look, amount, named
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.receipt_view import ReceiptView

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.slack import blocks
+from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.domain.slack.blocks import Button, plain
-from lamplighter.domain.slack.buttons import Action, Carried
 from lamplighter.domain.slack.kept import Wish
 from lamplighter.domain.slack.look import Look
 from lamplighter.domain.slack.message import Message

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.course import Change, Event, change
-from lamplighter.domain.calendar.occurrences import Code, Expansion, PlannedWindow, SkippedWindow, expand
+from lamplighter.domain.calendar.occurrences import Code, Expansion, SkippedWindow, expand
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.lab.model import Lab
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

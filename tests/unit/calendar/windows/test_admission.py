@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.occurrences import Code, PlannedWindow, SkippedWindow
+from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.placement import Admission, admit
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.pool.evidence import Activity, Group, Instance, Member, Update
 from lamplighter.lab.model import Lab
 

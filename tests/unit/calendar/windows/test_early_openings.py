@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.early_opening import Stay, all_fitted, fitted, note, planned, stay_of
-from lamplighter.domain.calendar.occurrences import PlannedWindow
+from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease

@@ -7,7 +7,14 @@ import pytest
 
 from lamplighter.domain.diagnosis import Snapshot
 from lamplighter.domain.diagnosis.document import condition, doc, docs
-from lamplighter.domain.diagnosis.pod import Pod, is_operand, is_operator, is_plugin, is_validator, written
+from lamplighter.domain.diagnosis.rules.pod import (
+    Pod,
+    is_operand,
+    is_operator,
+    is_plugin,
+    is_validator,
+    written,
+)
 from tests.snapshots import NODES, Document, at, causes, event, healthy, node, pod, told
 
 

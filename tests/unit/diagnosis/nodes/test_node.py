@@ -3,8 +3,8 @@
 import pytest
 
 from lamplighter.domain.diagnosis.document import Doc
-from lamplighter.domain.diagnosis.node import Node
-from lamplighter.domain.diagnosis.pod import Pod
+from lamplighter.domain.diagnosis.rules.node import Node
+from lamplighter.domain.diagnosis.rules.pod import Pod
 from tests.snapshots import NODES, TAINT, Document, healthy, judge, node
 
 NAME = NODES[0]

@@ -13,10 +13,10 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import Budget
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.slack import roles
-from lamplighter.domain.slack.person import Person
-from lamplighter.domain.slack.roles import Wanted
-from lamplighter.domain.slack.understand import Word
+from lamplighter.domain.slack.asked import roles
+from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.slack.asked.roles import Wanted
+from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
 from lamplighter.lab.model import Lab
 

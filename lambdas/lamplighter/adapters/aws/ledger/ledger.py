@@ -21,7 +21,7 @@ from lamplighter.adapters.aws.ledger.overrides import LedgerLoans
 from lamplighter.adapters.aws.ledger.prices import LedgerPrices
 from lamplighter.adapters.aws.ledger.progress import LedgerProgress
 from lamplighter.adapters.aws.ledger.proofs import LedgerProofs
-from lamplighter.adapters.aws.ledger.slack import LedgerSlack
+from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry

@@ -1,0 +1,134 @@
+"""Reads a cluster and a node group that exist, for adopting them. Changes nothing."""
+
+import base64
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
+from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.kubernetes import authority
+from lamplighter.domain.pool.adoption import FoundCluster, FoundGroup
+from lamplighter.errors import BadInput, OutsideFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_autoscaling import AutoScalingClient
+    from mypy_boto3_eks import EKSClient
+    from mypy_boto3_eks.type_defs import ClusterTypeDef, NodegroupTypeDef
+
+
+class Adoption:
+    """The clusters of the account and region."""
+
+    def __init__(self) -> None:
+        self._eks: EKSClient = client("eks", read_seconds=FIRST_READ_SECONDS)
+        self._asg: AutoScalingClient = client("autoscaling")
+        self._instances = Instances()
+
+    def cluster(self, name: str) -> FoundCluster:
+        """The cluster; BadInput with those that are there when it is not."""
+        found = self.cluster_if_there(name)
+        if found is None:
+            with outside("eks:ListClusters", "all clusters"):
+                pages = self._eks.get_paginator("list_clusters").paginate()
+                there = ", ".join(each for page in pages for each in page["clusters"]) or "none"
+            raise BadInput(
+                f"CLUSTER: there is no cluster '{name}' in {self._eks.meta.region_name}; there: {there}"
+            )
+        return found
+
+    def cluster_if_there(self, name: str) -> FoundCluster | None:
+        """The cluster; None where there is none of that name."""
+        with outside("eks:DescribeCluster", name):
+            try:
+                found = self._eks.describe_cluster(name=name).get("cluster")
+            except self._eks.exceptions.ClientError as error:
+                if error_code(error) != "ResourceNotFoundException":
+                    raise
+                return None
+        if found is None:
+            raise OutsideFailed(
+                f"eks:DescribeCluster on {name} was answered, but not by AWS: no cluster is in it"
+            )
+        network = found.get("resourcesVpcConfig", {})
+        return FoundCluster(
+            name=name,
+            region=self._eks.meta.region_name,
+            version=found.get("version", ""),
+            # Clusters from before access entries say nothing.
+            authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
+            public_endpoint=network.get("endpointPublicAccess", True),
+            public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
+            support=found.get("upgradePolicy", {}).get("supportType", "EXTENDED"),
+            status=found.get("status", "ACTIVE"),
+            names_its_key=_names_its_key(found),
+        )
+
+    def group(self, cluster: str, name: str) -> FoundGroup:
+        """The node group; BadInput with those that are there when it is not."""
+        found = self.group_if_there(cluster, name)
+        if found is None:
+            with outside("eks:ListNodegroups", cluster):
+                pages = self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster)
+                there = ", ".join(each for page in pages for each in page["nodegroups"]) or "none"
+            raise BadInput(
+                f"NODEGROUP: cluster {cluster} has no managed node group '{name}'; it has: {there}"
+            )
+        return found
+
+    def group_if_there(self, cluster: str, name: str) -> FoundGroup | None:
+        """The node group; None where there is none of that name."""
+        with outside("eks:DescribeNodegroup", f"{cluster}/{name}"):
+            try:
+                found = self._eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
+            except self._eks.exceptions.ClientError as error:
+                if error_code(error) != "ResourceNotFoundException":
+                    raise
+                return None
+        scaling = found.get("scalingConfig", {})
+        return FoundGroup(
+            name=name,
+            status=found.get("status", "ACTIVE"),
+            instance_types=self._instance_types(found),
+            ami_type=found.get("amiType", ""),
+            capacity_type=found.get("capacityType", "ON_DEMAND"),
+            minimum=scaling.get("minSize", 0),
+            maximum=scaling.get("maxSize", 0),
+            desired=scaling.get("desiredSize", 0),
+            group_tags=self._group_tags(found),
+            release=found.get("releaseVersion", ""),
+            subnets=tuple(found.get("subnets", [])),
+            group=next(iter(_group_names(found)), ""),
+        )
+
+    def _instance_types(self, found: "NodegroupTypeDef") -> tuple[str, ...]:
+        """From the node group itself, else from its launch template."""
+        template = found.get("launchTemplate", {})
+        if found.get("instanceTypes") or not template:
+            return tuple(found.get("instanceTypes", []))
+        named = self._instances.template_type(template.get("id", ""), template.get("version", "$Default"))
+        return (named,) if named else ()
+
+    def _group_tags(self, found: "NodegroupTypeDef") -> dict[str, str]:
+        names = _group_names(found)
+        if not names:
+            return {}
+        with outside("autoscaling:DescribeAutoScalingGroups", names[0]):
+            described = self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=names)
+        return {
+            tag.get("Key", ""): tag.get("Value", "")
+            for group in described["AutoScalingGroups"]
+            for tag in group.get("Tags", [])
+        }
+
+
+def _group_names(found: "NodegroupTypeDef") -> list[str]:
+    groups = found.get("resources", {}).get("autoScalingGroups", [])
+    return [group["name"] for group in groups if "name" in group]
+
+
+def _names_its_key(found: "ClusterTypeDef") -> bool:
+    """Of an authority that cannot be read nothing is said here: who connects says that."""
+    try:
+        pem = base64.b64decode(found.get("certificateAuthority", {}).get("data", "")).decode()
+        return authority.names_its_key(pem)
+    except (ValueError, OSError):
+        return True

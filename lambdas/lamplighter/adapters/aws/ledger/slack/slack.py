@@ -1,0 +1,169 @@
+"""What the ledger keeps of the conversation in Slack: answers owed, asks, the waiting list, messages, people.
+
+Everything here is in partitions that begin with SLACK: the functions that talk to Slack may write nothing
+else. All of it lapses by itself.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from lamplighter.adapters.aws.ledger import items
+from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.adapters.aws.ledger.slack import items as forms
+from lamplighter.adapters.aws.ledger.table import Conflict
+from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.slack.kept import SEEN_KEPT, Ask, Reply, Shown, Wish
+
+SLACK = "SLACK"
+REPLY, ASK, PERSON, SEEN = "REPLY#", "ASK#", "PERSON#", "SEEN#"
+MESSAGE, WAIT = "MESSAGE#", "WAIT#"
+KEEP_PERSON = timedelta(days=7)
+_AFTER_ALL = "\U0010ffff"
+
+
+def _of(pool: str) -> str:
+    return f"{SLACK}#{pool}"
+
+
+class LedgerSlack(LedgerReads):
+    """The conversation's part of the ledger."""
+
+    def owe(self, reply: Reply) -> None:
+        """Note where the answer on a command goes; the first note on a command stands."""
+        with suppress(Conflict):
+            self._table.put(
+                items.item(SLACK, REPLY + reply.command, forms.reply_values(reply), until=reply.until),
+                "attribute_not_exists(pk)",
+            )
+
+    def owed(self, command: str) -> Reply | None:
+        """Where the answer on a command goes, if one is owed."""
+        found = self._table.get(SLACK, REPLY + command)
+        return None if found is None else forms.reply(items.values(found))
+
+    def answered(self, command: str) -> bool:
+        """No answer on the command is owed any more; True for the one who may give it, once."""
+        try:
+            self._table.delete(SLACK, REPLY + command, "attribute_exists(pk)")
+        except Conflict:
+            return False
+        return True
+
+    def file_ask(self, ask: Ask) -> bool:
+        """Keep what somebody asks for; False where this very ask was filed before."""
+        try:
+            self._table.put(
+                items.item(SLACK, ASK + ask.id, forms.ask_values(ask), until=ask.until),
+                "attribute_not_exists(pk)",
+            )
+        except Conflict:
+            return False
+        return True
+
+    def ask(self, ask_id: str) -> Ask | None:
+        """One ask, or None where it has lapsed."""
+        found = self._table.get(SLACK, ASK + ask_id)
+        return None if found is None else forms.ask(items.values(found))
+
+    def settle_ask(self, ask: Ask, state: str, by: str, request: str) -> Ask:
+        """Approve or decline an ask; gives it as it stands, which is another's word where they were first."""
+        with suppress(Conflict):
+            self._table.update(
+                SLACK,
+                ASK + ask.id,
+                "SET #state = :state, #by = :by, #request = :request",
+                "#state = :asked",
+                state=state,
+                by=by,
+                request=request,
+                asked="asked",
+            )
+            return replace(ask, state=state, by=by, request=request)
+        return self.ask(ask.id) or ask
+
+    def show_ask(self, ask_id: str, ts: str) -> None:
+        """Note the board's message about an ask; nothing where it has lapsed."""
+        with suppress(Conflict):
+            self._table.update(SLACK, ASK + ask_id, "SET #channel_ts = :ts", "attribute_exists(pk)", ts=ts)
+
+    def wish(self, wish: Wish) -> None:
+        """Put somebody at the end of a pool's waiting list; asking again at the same instant is the same."""
+        self._table.put(items.item(_of(wish.pool), _place(wish), forms.wish_values(wish), until=wish.until))
+
+    def wishes(self, pool: str, now: datetime) -> list[Wish]:
+        """Who waits for a pool, in the order of asking; what has lapsed is not among them."""
+        found = self._table.query(_of(pool), WAIT, WAIT + _AFTER_ALL)
+        known = [forms.wish(pool, items.values(item)) for item in found]
+        return sorted((wish for wish in known if wish.until > now), key=lambda each: each.turn)
+
+    def offer(self, wish: Wish, at: datetime) -> bool:
+        """Note that a place was offered; False where it was before, or the wish is gone."""
+        try:
+            self._table.update(
+                _of(wish.pool),
+                _place(wish),
+                "SET #offered = :at",
+                "attribute_exists(pk) AND attribute_not_exists(#offered)",
+                at=items.sortable(at),
+            )
+        except Conflict:
+            return False
+        return True
+
+    def unwish(self, wish: Wish) -> None:
+        """Take somebody off a waiting list."""
+        self._table.delete(_of(wish.pool), _place(wish))
+
+    def shown(self, pool: str, lease: str) -> Shown | None:
+        """The message of a lease, if it has one."""
+        found = self._table.get(_of(pool), MESSAGE + lease)
+        return None if found is None else forms.shown(pool, lease, items.values(found))
+
+    def show(self, shown: Shown, until: datetime | None = None) -> Shown:
+        """Keep what a lease's message shows; gives it with its next version.
+
+        Conflict where somebody else changed it since it was read (version 0: where there is one already).
+        """
+        after = replace(shown, version=shown.version + 1)
+        condition = "#version = :version" if shown.version else "attribute_not_exists(pk)"
+        given = {"version": shown.version} if shown.version else {}
+        self._table.put(
+            items.item(_of(shown.pool), MESSAGE + shown.lease, forms.shown_values(after), until=until),
+            condition,
+            **given,
+        )
+        return after
+
+    def know(self, person: Person, at: datetime) -> None:
+        """Keep who somebody is, and when Slack said so."""
+        self._table.put(
+            items.item(SLACK, PERSON + person.id, forms.person_values(person, at), until=at + KEEP_PERSON)
+        )
+
+    def known(self, user: str) -> tuple[Person, datetime] | None:
+        """Who somebody is and when Slack said so, if they were here lately."""
+        found = self._table.get(SLACK, PERSON + user)
+        return None if found is None else forms.person(user, items.values(found))
+
+    def note_seen(self, request: str, answer: Mapping[str, object], at: datetime) -> None:
+        """Keep what a request was answered: seen again it is answered so again, and does nothing."""
+        with suppress(Conflict):
+            self._table.put(
+                items.item(SLACK, SEEN + request, {"answer": json.dumps(answer)}, until=at + SEEN_KEPT),
+                "attribute_not_exists(pk)",
+            )
+
+    def seen(self, request: str) -> dict[str, object] | None:
+        """What this very request was answered before, if it was here before."""
+        found = self._table.get(SLACK, SEEN + request)
+        if found is None:
+            return None
+        answer: dict[str, object] = json.loads(str(items.values(found)["answer"]))
+        return answer
+
+
+def _place(wish: Wish) -> str:
+    return f"{WAIT}{items.sortable(wish.at)}#{wish.user}"

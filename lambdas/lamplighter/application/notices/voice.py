@@ -1,0 +1,41 @@
+"""The lab, its ledger and where it speaks: what the steps of the notices work with."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from lamplighter import clock
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.notices import Notices
+from lamplighter.data.texts import Texts
+from lamplighter.domain import zones
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+
+@dataclass
+class Voice:
+    """The lab, its ledger and where it speaks."""
+
+    lab: "Lab"
+    ledger: Ledger
+    notices: Notices
+    ask_cluster: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
+    """Asks the cluster function for one step; whoever is not answered goes on without."""
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The lab's own clock."""
+        return zones.zone(self.lab.time_zone)
+
+    @property
+    def texts(self) -> Texts:
+        """The language that the lab speaks."""
+        return Texts(self.lab.notify.language)
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return clock.now()

@@ -1,0 +1,45 @@
+"""What somebody asks for who may not do it themselves: a message with [Approve] and [Decline], and its end.
+
+Who may approve is roles.py's; the approved command takes the path of any other.
+"""
+
+import hashlib
+
+from lamplighter.domain.slack import blocks
+from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.blocks import Block, Button, joined, plain
+from lamplighter.domain.slack.kept import Ask
+from lamplighter.domain.slack.look import Look, named
+from lamplighter.domain.slack.message import Message
+
+
+def ask_message(ask: Ask, look: Look) -> Message:
+    """The message about an ask, as it stands now."""
+    said = look.say("ask.asked", owner=plain(named(ask.owner)), what=plain(ask.understood))
+    shown: list[Block] = [blocks.section(said)]
+    if ask.state != "asked":
+        after = look.say(f"ask.{ask.state}", by=plain(named(ask.by)))
+        said = joined([said, after])
+        shown.append(blocks.context(after))
+    elif look.now >= ask.until:
+        after = look.say("ask.lapsed")
+        said = joined([said, after])
+        shown.append(blocks.context(after))
+    else:
+        about = Carried(pool=ask.pool, ask=ask.id).written()
+        shown += [
+            blocks.context(look.say("ask.who", until=plain(look.clock(ask.until)))),
+            *blocks.actions(
+                Button(Action.APPROVE, look.say("button.approve"), about, style="primary"),
+                Button(Action.DECLINE, look.say("button.decline"), about),
+            ),
+        ]
+    digest = hashlib.sha256(repr(shown).encode()).hexdigest()[:32]
+    return Message(said, shown, digest)
+
+
+def settled(ask: Ask, look: Look) -> Message:
+    """What the asker hears once somebody has decided."""
+    after = look.say(f"ask.{ask.state}", by=plain(named(ask.by)))
+    said = joined([plain(ask.understood), after])
+    return Message(said, [blocks.section(said)])

@@ -1,0 +1,137 @@
+"""Who may do what from Slack: `slack.roles` of the lab, top to bottom, each no with its reason.
+
+Everybody sees; nobody opens unless a role says so; an owner may extend and close their own. Whose a lease is
+goes by the Slack id in its owner.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from math import inf
+from typing import TYPE_CHECKING
+
+from lamplighter.data.texts import Texts
+from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.notices.counted import write_duration
+from lamplighter.domain.slack.asked.person import Person, id_in
+from lamplighter.domain.slack.asked.understand import Word
+
+if TYPE_CHECKING:
+    from lamplighter.lab.channels import Role
+
+_ACTIONS: Mapping[Word, str] = {
+    Word.OPEN: "open",
+    Word.EXTEND: "extend",
+    Word.KEEP: "extend",
+    Word.CLOSE: "close",
+    Word.SKIP: "skip",
+    Word.UNSKIP: "skip",
+    Word.PAUSE: "pause",
+    Word.RESUME: "pause",
+}
+"""What a role must allow for each word that changes something."""
+OF_AN_OWNER = frozenset({Word.EXTEND, Word.KEEP, Word.CLOSE})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What somebody wants to do: on which pool, with how many nodes of theirs in all, and for how long in all."""
+
+    word: Word
+    pool: str | None = None
+    nodes: int | None = None
+    length: timedelta | None = None
+    lease: Lease | None = None
+
+
+@dataclass(frozen=True)
+class No:
+    """Why somebody may not: one of the catalogue's sentences, and what it names."""
+
+    kind: str
+    names: Mapping[str, object]
+
+    def said(self, texts: Texts) -> str:
+        """The reason, without its full stop."""
+        return texts.say(f"slack.role.{self.kind}", **self.names)
+
+
+def owns(person: Person, lease: Lease | None) -> bool:
+    """Whether a lease is theirs."""
+    return lease is not None and id_in(lease.owner) == person.id
+
+
+def groups_named(roles: Mapping[str, "Role"]) -> frozenset[str]:
+    """The user groups that the lab's roles name: those that Slack is asked about."""
+    return frozenset(member for role in roles.values() for member in role.members if member.startswith("S"))
+
+
+def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> No | None:
+    """Why they may not; None where they may."""
+    action, named = _ACTIONS[wanted.word], _named(person, wanted, roles)
+    held = {name: role for name, role in roles.items() if _in(person, role)}
+    if named is None:
+        return None
+    if not held and not person.known and groups_named(roles):
+        return No("groups-unknown", {"action": action})
+    if not held:
+        return No("none", {"action": action})
+    reasons = [_why_not(name, role, named, wanted) for name, role in held.items()]
+    return None if None in reasons else max(filter(None, reasons), key=lambda each: each[0])[1]
+
+
+def allowance(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Allowance | None:
+    """What the widest of the roles that let them have it lets them have in all.
+
+    None where it takes no role; nothing where no role lets them.
+    """
+    action = _named(person, wanted, roles)
+    if action is None:
+        return None
+    allowing = [
+        role
+        for name, role in roles.items()
+        if _in(person, role) and _why_not(name, role, action, wanted) is None
+    ]
+    if not allowing:
+        return Allowance(0, timedelta())
+    unbounded = timedelta.max
+    widest = max(allowing, key=lambda role: (role.max_nodes or inf, role.longest or unbounded))
+    return Allowance(widest.max_nodes, widest.longest)
+
+
+def _named(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> str | None:
+    """What a role must allow for it; None where it is theirs and takes no role."""
+    action = _ACTIONS[wanted.word]
+    held = [role for role in roles.values() if _in(person, role)]
+    if wanted.word not in OF_AN_OWNER or not owns(person, wanted.lease):
+        return action
+    if wanted.word is not Word.EXTEND or not any("open" in role.may for role in held):
+        return None
+    # Whoever may open is bound by the same length when they extend their own.
+    return action if any(action in role.may for role in held) else "open"
+
+
+def _in(person: Person, role: "Role") -> bool:
+    return person.id in role.members or not person.groups.isdisjoint(role.members)
+
+
+def _why_not(name: str, role: "Role", action: str, wanted: Wanted) -> tuple[int, No] | None:
+    """The first rule of a role that is in the way, and how far it got; None where none is."""
+    if action not in role.may:
+        return 0, No(
+            "action" if role.may else "only-sees",
+            {"role": name, "action": action, "allowed": ", ".join(role.may)},
+        )
+    if role.pools is not None and wanted.pool is not None and wanted.pool not in role.pools:
+        return 1, No(
+            "pool" if role.pools else "no-pool",
+            {"role": name, "action": action, "pools": ", ".join(role.pools), "pool": wanted.pool},
+        )
+    if role.max_nodes is not None and wanted.nodes is not None and wanted.nodes > role.max_nodes:
+        return 2, No("nodes", {"role": name, "most": role.max_nodes, "nodes": wanted.nodes})
+    if role.longest is not None and wanted.length is not None and wanted.length > role.longest:
+        longest, length = write_duration(role.longest), write_duration(wanted.length)
+        return 3, No("length", {"role": name, "longest": longest, "length": length})
+    return None

@@ -1,0 +1,247 @@
+"""What words typed in Slack mean, and what pressed buttons do: one value for both.
+
+Forgiving about how it is written, never about what is meant: a word that is not known is answered with the
+nearest one, not guessed. `tidy.py` makes the text plain, words.py owns the grammar.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.domain.commands.words import (
+    CLAUSES,
+    OpenWords,
+    date_and_reason,
+    extend_words,
+    is_duration,
+    open_words,
+    pause_words,
+    reason,
+)
+from lamplighter.domain.slack import tidy
+from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.errors import BadInput
+
+
+class Word(StrEnum):
+    """What people may say after the slash command."""
+
+    STATUS = "status"
+    OPEN = "open"
+    EXTEND = "extend"
+    CLOSE = "close"
+    KEEP = "keep"
+    SKIP = "skip"
+    UNSKIP = "unskip"
+    PAUSE = "pause"
+    RESUME = "resume"
+    WINDOWS = "windows"
+    LEASES = "leases"
+    COST = "cost"
+    WHY = "why"
+    HELP = "help"
+    ASK = "ask"
+    APPROVE = "approve"
+    DECLINE = "decline"
+    TELL_ME = "tell-me"
+    TAKE = "take"
+
+
+ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE})
+SEEING = frozenset({Word.STATUS, Word.WINDOWS, Word.LEASES, Word.COST, Word.WHY, Word.HELP})
+"""Changes nothing: everybody may."""
+ELSEWHERE = frozenset({"experiment", "arm", "ack", "adopt", "simulate", "check", "diagnose", "doctor"})
+"""Verbs of the command line that need a person who looks at the lab."""
+_ALSO = {
+    "": Word.STATUS,
+    "state": Word.STATUS,
+    "start": Word.OPEN,
+    "prolong": Word.EXTEND,
+    "stop": Word.CLOSE,
+    "end": Word.CLOSE,
+    "who": Word.LEASES,
+    "window": Word.WINDOWS,
+    "lease": Word.LEASES,
+    "calendar": Word.WINDOWS,
+    "costs": Word.COST,
+    "budget": Word.COST,
+    "?": Word.HELP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What somebody wants, as far as their words go."""
+
+    word: Word
+    said: OpenWords = field(default_factory=OpenWords)
+    """Pool, nodes, times and reason, where they were said."""
+    what: str | None = None
+    """The pool or the lease that is meant."""
+    window: str | None = None
+    date: str | None = None
+    add: bool = False
+    """Nodes are wanted beside those that are open."""
+    confirmed: bool = False
+    """It is known that the lease is another's."""
+    asks: Word | None = None
+    """Of `ask`: what for."""
+    ask: str | None = None
+    """Of `approve` and `decline`; of `take` the wish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What words may be about: the names in the lab, and what time it is for whoever asks."""
+
+    pools: Sequence[str]
+    windows: Sequence[str]
+    now: datetime
+    zone: ZoneInfo
+
+
+class NotUnderstood(BadInput):
+    """A word that is none of ours; `nearest` is the one that it looks like."""
+
+    def __init__(self, word: str, nearest: Word | None) -> None:
+        self.word, self.nearest = word[:80], nearest
+        super().__init__(self.said(ENGLISH))
+
+    def said(self, texts: Texts) -> str:
+        """It as a sentence, which asks whether the nearest word was meant."""
+        if self.nearest is None:
+            return texts.say("slack.unknown-word", word=self.word)
+        return texts.say("slack.unknown-word.nearest", word=self.word, nearest=self.nearest.value)
+
+
+def typed(text: str, place: Place) -> Understood:
+    """What the words mean; NotUnderstood for an unknown first word, BadInput for one later on."""
+    words = tidy.words(text, (*place.pools, *place.windows))
+    first, rest = (words[0].lower(), words[1:]) if words else ("", [])
+    if first in ELSEWHERE:
+        raise BadInput(f"'{first}' is for the command line: type `lamplighter {first}` in a shell")
+    typable = [word.value for word in Word if word not in ONLY_BUTTONS]
+    word = Word(first) if first in typable else _ALSO.get(first)
+    if word is None:
+        near = difflib.get_close_matches(first, typable, n=1, cutoff=0.6)
+        raise NotUnderstood(first, Word(near[0]) if near else None)
+    reads = _READS.get(word)
+    if reads is not None:
+        return reads(rest, place)
+    return Understood(word, what=rest[0] if rest and rest[0] in place.pools else None)
+
+
+def pressed(action: str, carried: Carried) -> Understood:
+    """What a button does; BadInput for one that is none of ours."""
+    said = OpenWords(
+        pool=carried.pool,
+        nodes=carried.nodes,
+        opens=carried.opens,
+        duration=carried.lasting,
+        closes=carried.closes,
+        because=carried.because,
+    )
+    what = carried.lease or carried.pool
+    match action:
+        case Action.OPEN | Action.ADD:
+            return Understood(Word.OPEN, said, what, add=action == Action.ADD)
+        case Action.EXTEND | Action.KEEP_UNTIL:
+            return Understood(Word.EXTEND, said, what)
+        case Action.CLOSE | Action.CONFIRM:
+            return Understood(Word.CLOSE, said, what, confirmed=carried.confirmed or action == Action.CONFIRM)
+        case Action.ASK:
+            wanted = Word.EXTEND if carried.verb == Word.EXTEND else Word.OPEN
+            return Understood(Word.ASK, said, what, add=carried.verb == Action.ADD, asks=wanted)
+        case Action.APPROVE | Action.DECLINE:
+            return Understood(Word(action), ask=carried.ask)
+        case Action.KEEP | Action.WHY | Action.TELL_ME | Action.TAKE:
+            return Understood(Word(action), said, what, ask=carried.ask)
+        case _:
+            raise BadInput(
+                f"the button '{action[:80]}' is not known any more; type words, for example status"
+            )
+
+
+def _open(rest: list[str], place: Place) -> Understood:
+    return Understood(Word.OPEN, open_words(_with_for(rest, place), list(place.pools), place.now, place.zone))
+
+
+def _with_for(rest: list[str], place: Place) -> list[str]:
+    """`2 90m` means `2 for 90m`: no number of nodes reads like a length."""
+    ends = next((at for at, word in enumerate(rest) if word in CLAUSES), len(rest))
+    lengths = [word for word in rest[:ends] if is_duration(word) and word not in place.pools]
+    if len(lengths) != 1:
+        return rest
+    return [*(word for word in rest[:ends] if word != lengths[0]), "for", lengths[0], *rest[ends:]]
+
+
+def _extend(rest: list[str], place: Place) -> Understood:
+    what, said = _how_long(rest, place)
+    return Understood(Word.EXTEND, said, what)
+
+
+def _close(rest: list[str], _place: Place) -> Understood:
+    what, after = _first(rest)
+    confirmed = [each.lower() for each in after[:1]] == ["yes"]
+    because = reason(after[1:] if confirmed else after)
+    return Understood(Word.CLOSE, OpenWords(because=because), what, confirmed=confirmed)
+
+
+def _keep(rest: list[str], _place: Place) -> Understood:
+    what, after = _first(rest)
+    return Understood(Word.KEEP, OpenWords(because=reason(after)), what)
+
+
+def _pause(rest: list[str], place: Place) -> Understood:
+    return Understood(Word.PAUSE, pause_words(rest, place.now, place.zone))
+
+
+def _resume(rest: list[str], _place: Place) -> Understood:
+    return Understood(Word.RESUME, OpenWords(because=reason(rest)))
+
+
+def _how_long(rest: list[str], place: Place) -> tuple[str | None, OpenWords]:
+    """As `extend_words`; nothing said at all is the usual length."""
+    if not rest:
+        return None, OpenWords()
+    if len(rest) == 1 and rest[0] in place.pools:
+        return rest[0], OpenWords()
+    if rest[0].lower() == "because":
+        return None, OpenWords(because=reason(rest))
+    return extend_words(rest, place.now, place.zone)
+
+
+def _window(word: Word, rest: list[str], place: Place) -> Understood:
+    if rest:
+        date, because = date_and_reason(rest[1:])
+        return Understood(word, OpenWords(because=because), window=rest[0], date=date)
+    if len(place.windows) == 1:
+        return Understood(word, window=place.windows[0])
+    raise BadInput(
+        f"say which window, and which date if it is not the next: {word.value} WINDOW [2026-12-01]; "
+        f"the windows are {', '.join(place.windows) or 'none'}"
+    )
+
+
+def _first(rest: list[str]) -> tuple[str | None, list[str]]:
+    """`[POOL|LEASE]` and what follows it."""
+    if rest and rest[0].lower() not in ("because", "yes"):
+        return rest[0], rest[1:]
+    return None, rest
+
+
+_READS: Mapping[Word, Callable[[list[str], Place], Understood]] = {
+    Word.OPEN: _open,
+    Word.EXTEND: _extend,
+    Word.CLOSE: _close,
+    Word.KEEP: _keep,
+    Word.SKIP: partial(_window, Word.SKIP),
+    Word.UNSKIP: partial(_window, Word.UNSKIP),
+    Word.PAUSE: _pause,
+    Word.RESUME: _resume,
+}

@@ -1,0 +1,127 @@
+"""A whole evening in Slack: people ask, press and read; the lab opens, extends and closes; Slack takes every word."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from local.cloud import Cloud
+from tests.block_kit import faults
+from tests.scenarios.lab_day import LabDay
+from tests.scenarios.slack.slack_channel import Channel, shown
+from tests.scenarios.slack.slack_talk import CHANNEL, Talk, button
+
+LAB = Path(__file__).with_name("slack.yaml")
+BEGINS = datetime(2026, 12, 2, 11, 50, tzinfo=UTC)
+EVENING = "evening-2026-12-02"
+INSTRUCTOR, STUDENT = "U0INSTRUCT", "U0STUDENT"
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture(scope="module")
+def day() -> Iterator[LabDay]:
+    with Cloud(LAB, start=BEGINS, progress=print) as cloud:
+        cloud.up()
+        yield LabDay(cloud)
+
+
+def test_an_evening_from_the_first_question_to_the_receipts(day: LabDay) -> None:
+    talk, channel = Talk(day.cloud), Channel(day)
+
+    # a cold start on a busy machine may be too slow for Slack, and says so: then a person asks again
+    assert any("/gpu open" in talk.types(STUDENT, "help").text for _ in range(5))
+
+    # before the window: who looks around sees, who mistypes is helped, who is nobody changes nothing
+    assert "evening" in talk.types(STUDENT, "status").text
+    assert STUDENT in talk.types(STUDENT, "help").text
+    assert "extend" in talk.types(STUDENT, "extnd 1h").text
+    assert "evening" in talk.types(STUDENT, "windows").text
+    assert talk.forged("open").code == 401
+    assert not channel.messages
+
+    # the window opens: one message, stage by stage, until its GPUs are proven
+    day.until_state(EVENING, LeaseState.OPEN)
+    evening = channel.until("*Open until 13:00 (UTC)*")
+    ts = str(evening["ts"])
+    for words in ("✓ armed", "✓ GPUs", "✓ checks", "bastion.example.com", "nvidia.com/gpu", "USD so far"):
+        assert words in shown(evening)
+
+    # a student asks for a node of their own; an instructor lets them
+    just_use_it = talk.types(STUDENT, "open 1 for 30m because the lecture is long")
+    assert "13:00" in just_use_it.text
+    may_not = talk.presses(STUDENT, button(just_use_it.said, "add"), "1.1", ephemeral=True)
+    talk.presses(STUDENT, button(may_not.said, "ask"), "1.2", ephemeral=True)
+    ask = channel.until("minji asks", thread=ts)
+    talk.presses(INSTRUCTOR, button(ask, "approve"), str(ask["ts"]))
+    channel.until("Approved by sora", thread=ts)
+    theirs = _lease_of(day, STUDENT)
+    assert (theirs.owner, theirs.by) == (f"minji ({STUDENT})", f"sora ({INSTRUCTOR})")
+
+    # Slack delivers the approval once more: it is the same approval
+    assert talk.again().code == 200
+    assert _lease_of(day, STUDENT) == day.lease(theirs.id)
+    day.until_state(theirs.id, LeaseState.OPEN)
+    own = channel.until("minji's lease on pool gpu")
+
+    # the instructor extends the evening with the button of its message
+    talk.presses(INSTRUCTOR, button(evening, "extend"), ts)
+    channel.until("*Open until 14:00 (UTC)*")
+    assert day.lease(EVENING).closes == datetime(2026, 12, 2, 14, 0, tzinfo=UTC)
+    assert "USD" in talk.types(STUDENT, "cost").text
+    assert "evening" in talk.types(STUDENT, "why").text
+
+    # both are closed before their time, and both messages end with what it came to
+    for lease, message in ((theirs.id, own), (EVENING, evening)):
+        talk.presses(INSTRUCTOR, button(message, "close"), str(message["ts"]))
+        day.until_state(lease, LeaseState.CLOSED)
+        channel.until("Receipt", thread=str(message["ts"]))
+    day.until_quiet()
+    done = next(each for each in channel.messages if each["ts"] == ts)
+    for words in ("*Closed*", "Zero was proven", "X-Amz-Signature"):
+        assert words in shown(done)
+
+    # nobody was pinged: nothing was refused, late, in use at its end or leaked; and Slack takes all of it
+    told = [each["said"] for each in day.cloud.slack.told if each["call"] != "users.info"]
+    assert [each for each in told if "<@" in each["text"] or "<!" in each["text"]] == []
+    assert [found for each in told if (found := faults(each))] == []
+    assert {each["channel"] for each in day.cloud.slack.messages()} == {CHANNEL}
+    assert [each["ts"] for each in channel.messages if "thread_ts" not in each] == [ts, own["ts"]]
+
+
+@pytest.mark.long
+def test_a_slack_that_is_down_holds_up_nothing_and_hears_of_it_afterwards(day: LabDay) -> None:
+    # given a Slack that answers nothing right
+    channel, before = Channel(day), len(day.cloud.slack.messages())
+    day.cloud.slack.fail("*", "failed")
+
+    # when a lease opens, then it opens as ever, and what could not be said is left for an alarm to see
+    lease = day.open(1, "30m")
+    day.until_state(lease.id, LeaseState.OPEN)
+    assert len(day.cloud.slack.messages()) == before
+    day.until("what could not be said is a dead letter", lambda _: _dead_letters(day) > 0, 15 * MINUTE)
+
+    # and once Slack is well, the next sweep shows the lease as it is by then, once
+    day.cloud.slack.heal()
+    shown_late = channel.until("*Open until", 15 * MINUTE)
+    assert shown_late["updates"] <= 2
+    assert len([each for each in day.cloud.slack.messages() if "thread_ts" not in each]) == 3
+
+
+def _dead_letters(day: LabDay) -> int:
+    sqs = day.api("sqs")
+    url = sqs.get_queue_url(QueueName=f"{day.lab.name}-dead-letters")["QueueUrl"]
+    found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+    return int(found["Attributes"]["ApproximateNumberOfMessages"])
+
+
+def _lease_of(day: LabDay, user: str) -> Lease:
+    """The one lease of somebody."""
+
+    def theirs() -> list[Lease]:
+        return [lease for lease in day.ledger.leases("gpu") if user in lease.owner]
+
+    day.until(f"{user} has a lease", lambda _: bool(theirs()), 2 * MINUTE, timedelta(seconds=5))
+    [found] = theirs()
+    return found

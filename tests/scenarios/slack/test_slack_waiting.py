@@ -1,0 +1,220 @@
+"""A full pool in Slack: people stand in line, which holds nothing, and are offered what comes free in turn."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.leases.lease import Lease, LeaseState
+from local.cloud import Cloud
+from tests.block_kit import faults
+from tests.scenarios.lab_day import LabDay
+from tests.scenarios.slack.slack_channel import Channel, shown
+from tests.scenarios.slack.slack_talk import ALONE, Answer, Talk, button
+
+pytestmark = pytest.mark.long
+
+LAB = Path(__file__).with_name("slack_waiting.yaml")
+BEGINS = datetime(2026, 12, 2, 11, 50, tzinfo=UTC)
+PERIOD = "2026-12"
+INSTRUCTOR, JUN, HANA = "U0INSTRUCT", "U0JUN", "U0HANA"
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+#: An offer lapses after ten minutes, the guard sweeps every five, and whoever hears of it may be late.
+ONE_TURN = 30 * MINUTE
+
+
+@pytest.fixture(scope="module")
+def day() -> Iterator[LabDay]:
+    with Cloud(LAB, start=BEGINS, progress=print) as cloud:
+        cloud.up()
+        yield LabDay(cloud)
+
+
+@pytest.fixture
+def talk(day: LabDay) -> Talk:
+    return Talk(day.cloud)
+
+
+@pytest.fixture(autouse=True)
+def _slack_takes_all_of_it(day: LabDay) -> Iterator[None]:
+    """Every message, whisper and answer is within Block Kit's limits, and nobody is pinged by any."""
+    yield
+    told = [each["said"] for each in day.cloud.slack.told if each["call"] != "users.info"]
+    assert [found for each in told if (found := faults(each))] == []
+    assert [each for each in told if "<@" in each["text"] or "<!" in each["text"]] == []
+
+
+def test_a_place_goes_down_the_line_until_somebody_takes_it(day: LabDay, talk: Talk) -> None:
+    channel = Channel(day)
+
+    # given one node, which somebody has
+    _asks(talk, INSTRUCTOR, "open 1 for 2h")
+    lesson = _lease(day, INSTRUCTOR)
+    day.until_state(lesson.id, LeaseState.OPEN)
+    theirs = channel.until("sora's lease on pool gpu")
+
+    # when two ask for it, each hears from when on there would be room, and may be told
+    before = _held(day)
+    for who, place in ((JUN, "first in line"), (HANA, "number 2 in line"), (JUN, "first in line")):
+        full = _asks(talk, who, "open 1 for 30m")
+        assert f"would be granted at {lesson.closes:%H:%M} (UTC)" in full.text
+        for _ in range(2):
+            assert place in _presses(talk, who, full.said, "tell-me").text
+
+    # then the line is in the order of asking, each of them once, and holds nothing
+    assert _line(day) == [JUN, HANA]
+    assert _held(day) == before
+    assert not _offers(day, JUN) + _offers(day, HANA)
+
+    # when the node comes free before its time, then who asked first is offered it, and nobody else
+    _presses(talk, INSTRUCTOR, theirs, "close")
+    to_jun = _offer(day, JUN, 1)
+    assert not _offers(day, HANA)
+    assert day.now < lesson.closes
+
+    # when he lets it lapse, then it is her turn, and his button does nothing any more
+    to_hana = _offer(day, HANA, 1)
+    assert _good_until(to_hana) - _good_until(to_jun) >= 10 * MINUTE
+    openings = _openings(day)
+    assert "This offer has lapsed, and nothing was done" in _presses(talk, JUN, to_jun, "take").text
+    assert _openings(day) == openings
+
+    # when she takes it, however often she presses, then she has one lease, and its receipt names her
+    for _ in range(2):
+        _presses(talk, HANA, to_hana, "take")
+    hers = _lease(day, HANA)
+    assert (hers.owner, hers.by) == (f"hana ({HANA})", f"hana ({HANA})")
+    assert hers.closes - hers.opens == 30 * MINUTE
+    granted = f"Granted: 1 node on gpu until {hers.closes:%H:%M}"
+    day.until(
+        "she hears of it",
+        lambda _: any(granted in said["text"] for said in day.cloud.slack.replies()),
+        ONE_TURN,
+    )
+    day.until_state(hers.id, LeaseState.OPEN)
+    assert len(_openings(day) - openings) == 1
+
+    # when he stands in line again, then its planned end is room as well
+    full = _asks(talk, JUN, "open")
+    assert f"would be granted at {hers.closes:%H:%M} (UTC)" in full.text
+    assert "first in line" in _presses(talk, JUN, full.said, "tell-me").text
+    _offer(day, JUN, 2, within=HOUR)
+    assert day.now >= hers.closes
+    day.until_quiet()
+    assert day.receipt(hers.id)["owner"] == f"hana ({HANA})"
+    assert [lease.owner for lease in day.ledger.leases("gpu")] == [lesson.owner, hers.owner]
+    assert len(_offers(day, HANA)) == 1
+
+
+def test_who_has_waited_for_a_day_waits_no_more(day: LabDay, talk: Talk) -> None:
+    day.until("nobody stands in line", lambda _: not _line(day), ONE_TURN)
+    offers = {who: len(_offers(day, who)) for who in (JUN, HANA)}
+
+    # given a lab in which nothing opens for two days and nobody sweeps, and two who would be told
+    sweep = f"{day.lab.name}-sweep"
+    day.api("events").disable_rule(Name=sweep)
+    _asks(talk, INSTRUCTOR, "pause for 48h")
+    day.until("the lab is paused", lambda _: bool(day.ledger.pauses()), ONE_TURN)
+    begun = day.now
+    for who, after in ((JUN, 0), (HANA, 1)):
+        day.pass_until(begun + after * HOUR)
+        _asks(talk, who, "open 1 for 30m")
+        day.until(f"{who} hears when it would be granted", lambda _: bool(_paused(talk)), ONE_TURN)
+        _presses(talk, who, _paused(talk)[0], "tell-me")
+    assert _line(day) == [JUN, HANA]
+
+    # when there is room after a day, then it is offered to whoever has not waited for so long
+    day.pass_until(begun + 24 * HOUR + 10 * MINUTE)
+    assert _line(day) == [HANA]
+    day.api("events").enable_rule(Name=sweep)
+    _asks(talk, INSTRUCTOR, "resume")
+    _offer(day, HANA, offers[HANA] + 1)
+    assert len(_offers(day, JUN)) == offers[JUN]
+
+
+def _asks(talk: Talk, who: str, text: str) -> Answer:
+    """Somebody types it; told that the lab was too slow for Slack and began nothing, they ask again."""
+    return _patiently(lambda: talk.types(who, text))
+
+
+def _presses(talk: Talk, who: str, said: Mapping[str, Any], action: str) -> Answer:
+    """Somebody presses a button of a message, or of an answer that only they see."""
+    alone = {"channel": ALONE} if said.get("channel") == who else {}
+    ephemeral, ts = "ts" not in said, str(said.get("ts", "1.1"))
+    return _patiently(lambda: talk.presses(who, button(said, action), ts, ephemeral=ephemeral, **alone))
+
+
+def _patiently(ask: Callable[[], Answer]) -> Answer:
+    for _ in range(5):
+        answer = ask()
+        if "ry again" not in answer.text:
+            break
+    return answer
+
+
+def _paused(talk: Talk) -> list[Mapping[str, Any]]:
+    """The answers to the last request that say when it would be granted: at once, or later."""
+    said = [talk.answers[-1].said, *talk.heard()]
+    return [each for each in said if "It would be granted at" in each["text"]]
+
+
+def _held(day: LabDay) -> Mapping[str, object]:
+    """Everything that a place in line could hold: money, a lease, a node."""
+    look = day.look()
+    return {
+        "money": day.ledger.budget(PERIOD, "USD").held,
+        "leases": [(lease.id, lease.nodes, lease.closes, lease.hold) for lease in day.ledger.leases("gpu")],
+        "nodes": (look.desired, look.instances, look.kubernetes_nodes),
+    }
+
+
+def _line(day: LabDay) -> list[str]:
+    """Who stands in line, in its order."""
+    return [wish.user for wish in day.ledger.wishes("gpu", day.now)]
+
+
+def _offers(day: LabDay, who: str) -> list[Mapping[str, Any]]:
+    """What the lab said to somebody alone."""
+    return [*day.cloud.slack.messages(who)]
+
+
+def _offer(day: LabDay, who: str, number: int, within: timedelta = ONE_TURN) -> Mapping[str, Any]:
+    """Somebody's so-manieth offer, once it is made; slowly, since they have ten minutes from then on."""
+    day.until(
+        f"offer {number} to {who}",
+        lambda _: len(_offers(day, who)) >= number,
+        within,
+    )
+    offer = _offers(day, who)[number - 1]
+    assert "A place is free on pool gpu" in shown(offer)
+    return offer
+
+
+def _good_until(offer: Mapping[str, Any]) -> datetime:
+    """Until when an offer says that it is good."""
+    said = re.search(r"until (\d\d):(\d\d)", offer["text"])
+    assert said is not None, offer
+    return BEGINS.replace(hour=int(said[1]), minute=int(said[2]))
+
+
+def _lease(day: LabDay, who: str) -> Lease:
+    """The one lease of somebody, once it is granted."""
+
+    def theirs() -> list[Lease]:
+        return [lease for lease in day.ledger.leases("gpu") if who in lease.owner]
+
+    day.until(f"{who} has a lease", lambda _: bool(theirs()), 5 * MINUTE, timedelta(seconds=5))
+    [found] = theirs()
+    return found
+
+
+def _openings(day: LabDay) -> set[str]:
+    """Every run of the workflow that opens."""
+    stepfunctions = day.api("stepfunctions")
+    machines = stepfunctions.list_state_machines()["stateMachines"]
+    [opens] = [each["stateMachineArn"] for each in machines if each["name"].endswith("-open")]
+    runs = stepfunctions.list_executions(stateMachineArn=opens)["executions"]
+    return {str(run["name"]) for run in runs}

@@ -1,0 +1,259 @@
+"""The doctor on the embedded cloud: one thing is broken at a time, and its line alone says so, with what to do."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from moto.sns.models import sns_backends
+
+from lamplighter.domain.doctor.line import Line, Outcome
+from lamplighter.lab.model import Lab
+from local.cloud import Cloud
+from tests.scenarios.lab_day import LabDay, Said
+from tests.scenarios.trouble.broken_account import (
+    BROKEN,
+    NOT_OK,
+    Account,
+    in_order,
+    no_bootstrap,
+    no_trail,
+)
+
+pytestmark = pytest.mark.long
+
+NOON = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
+LAB = """
+name: gpu-lab
+slack: {channel: C0123456789}
+"""
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
+    path = tmp_path_factory.mktemp("lab") / "lab.yaml"
+    path.write_text(LAB, "utf-8")
+    with Cloud(path, start=NOON, progress=print) as cloud:
+        cloud.up()
+        made = Account(LabDay(cloud))
+        in_order(made)
+        yield made
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _clients(account: Account) -> Iterator[None]:
+    """Clients of this process lead to the cloud."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in account.cloud.played().items():
+            patch.setenv(name, value)
+        yield
+
+
+def fresh(**more: object) -> Lab:
+    """A lab that is not deployed: its cluster, node group and secret are not there yet."""
+    return Lab.model_validate({"name": "fresh", **more})
+
+
+def differing(before: Mapping[str, Line], after: Mapping[str, Line]) -> dict[str, Outcome]:
+    return {check: line.outcome for check, line in after.items() if line.outcome is not before[check].outcome}
+
+
+def test_an_account_in_order_is_all_ok(account: Account) -> None:
+    found = account.look()
+
+    assert {line.check: line for line in found.values() if line.outcome is not Outcome.OK} == {}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_failure_is_told_apart(account: Account, name: str) -> None:
+    break_it, expected, words = BROKEN[name]
+    before = account.look()
+
+    with break_it(account):
+        found = account.look()
+
+    changed = {check: found[check] for check in differing(before, found)}
+    assert {check: line.outcome for check, line in changed.items()} == expected, changed
+    (wrong,) = [line for line in found.values() if line.outcome is NOT_OK]
+    assert words in wrong.said
+    assert wrong.advice
+    assert differing(before, account.look()) == {}, "what was mended is well again"
+
+
+@pytest.mark.parametrize(
+    ("check", "lab", "words"),
+    [
+        ("offering", fresh(pools={"gpu": {"zone_index": 1}}), "is not offered in ap-northeast-2b"),
+        (
+            "operator",
+            fresh(gpu_operator={"version": "v25.10.0"}),
+            "GPU Operator v25.10.0 supports Kubernetes",
+        ),
+        (
+            "kubernetes-version",
+            fresh(cluster={"kubernetes_version": "1.34"}),
+            "standard support of Kubernetes 1.34 ends on 2026-12-02",
+        ),
+        (
+            "last-window",
+            fresh(windows=[{"name": "last", "dates": ["2026-12-02"], "start": "20:00", "end": "23:00"}]),
+            "the last planned window, last, ends on 2026-12-02",
+        ),
+    ],
+)
+def test_a_lab_that_is_not_deployed_yet_is_examined_as_well(
+    account: Account, check: str, lab: Lab, words: str
+) -> None:
+    before, found = account.look(fresh()), account.look(lab)
+
+    assert not [line for line in before.values() if line.outcome is not Outcome.OK]
+    assert differing(before, found) == {check: NOT_OK}
+    assert words in found[check].said
+
+
+def test_a_pool_of_p_instances_has_a_quota_of_its_own(account: Account) -> None:
+    pools = ({"gpu": {"instance_type": "p4d.24xlarge", "max_nodes": nodes}} for nodes in (2, 3))
+    before, found = (account.look(fresh(pools=pool)) for pool in pools)
+
+    assert differing(before, found) == {"quota-p": NOT_OK}
+    assert "need 288 vCPUs, and the quota of P instances in ap-northeast-2 is 192" in found["quota-p"].said
+
+
+def test_the_end_of_the_functions_runtime_is_said_half_a_year_before(account: Account) -> None:
+    days = datetime(2028, 12, 31, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)
+    before, found = (account.look(now=day) for day in days)
+
+    assert differing(before, found) == {"runtime": NOT_OK}
+    assert "Lambda deprecates python3.13, the functions' runtime, on 2029-06-30" in found["runtime"].said
+
+
+def test_whoever_looks_elsewhere_is_told_so(account: Account) -> None:
+    found = account.look(region="us-east-1")
+
+    assert differing(account.look(), found) == {"region": NOT_OK}
+
+
+def test_what_may_not_be_read_is_not_known_and_names_the_call(account: Account, tmp_path: Path) -> None:
+    said = shell(account, "--json", folder=tmp_path, **stranger(account))
+
+    not_ok = {row["check"]: row["said"] for row in said.rows if row["outcome"] != "ok"}
+    assert set(not_ok) == {"concurrency", "quota-g-vt", "trail"}
+    assert {row["outcome"] for row in said.rows} == {"ok", "not-known"}
+    assert "servicequotas:GetServiceQuota on ec2/L-DB2E81BA failed" in not_ok["quota-g-vt"]
+    assert said.code == 0, "what nobody can tell is counted, and fails nothing"
+
+
+def stranger(account: Account) -> dict[str, str]:
+    """Credentials of a role that may ask all but two services."""
+    role = account.call("iam", "create_role", RoleName="stranger", AssumeRolePolicyDocument="{}")["Role"][
+        "Arn"
+    ]
+    services = ("cloudformation", "ssm", "ec2", "eks", "autoscaling", "dynamodb", "secretsmanager")
+    statement = {"Effect": "Allow", "Action": [f"{one}:*" for one in services], "Resource": "*"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    account.call("iam", "put_role_policy", RoleName="stranger", PolicyName="may", PolicyDocument=policy)
+    group = {"clusterName": "gpu-lab", "principalArn": role}
+    account.call("eks", "create_access_entry", **group)
+    account.call(
+        "eks",
+        "associate_access_policy",
+        **group,
+        policyArn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+        accessScope={"type": "cluster"},
+    )
+    made = account.call("sts", "assume_role", RoleArn=role, RoleSessionName="doctor")["Credentials"]
+    return {
+        "AWS_ACCESS_KEY_ID": made["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": made["SecretAccessKey"],
+        "AWS_SESSION_TOKEN": made["SessionToken"],
+    }
+
+
+def shell(account: Account, *words: str, folder: Path, **environment: str) -> Said:
+    """The command line as a program of its own; an empty variable is one that is not set."""
+    given = {**os.environ, **account.cloud.played(), **environment}
+    done = subprocess.run(
+        [sys.executable, "-m", "cli.main", "doctor", *words],
+        env={name: value for name, value in given.items() if value},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+def test_the_verb_looks_at_the_deployed_lab_where_there_is_no_file(account: Account, tmp_path: Path) -> None:
+    well = shell(account, folder=tmp_path)
+    with no_bootstrap(account), no_trail(account):
+        broken = shell(account, "--deployed", "--json", folder=tmp_path)
+
+    assert (well.code, well.stderr) == (0, "")
+    assert well.stdout.startswith("lab gpu-lab in ap-northeast-2, as it is deployed\n")
+    assert well.stdout.rstrip().endswith("21 ok, 0 not ok, 0 not known")
+    assert broken.code == 1
+    assert {row["check"] for row in broken.rows if row["outcome"] == "not-ok"} == {"bootstrap", "trail"}
+    assert set(broken.rows[0]) == {"check", "outcome", "said", "advice"}
+
+
+def test_the_verb_looks_at_a_lab_file_where_there_is_one(account: Account, tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text("name: fresh\n", "utf-8")
+
+    well = shell(account, folder=tmp_path)
+    elsewhere = shell(account, "--json", folder=tmp_path, AWS_REGION="us-east-1", AWS_DEFAULT_REGION="")
+    nobody = shell(
+        account,
+        "--json",
+        folder=tmp_path,
+        AWS_ACCESS_KEY_ID="",
+        AWS_SECRET_ACCESS_KEY="",
+        AWS_CONFIG_FILE="/no",
+    )
+    both = shell(account, "--lab", "lab.yaml", "--deployed", folder=tmp_path)
+    unreachable = shell(account, folder=tmp_path, AWS_ENDPOINT_URL="http://127.0.0.1:9")
+
+    assert (well.code, well.stderr) == (0, "")
+    assert well.stdout.startswith("lab.yaml: lab fresh in ap-northeast-2, before a deploy\n")
+    assert [row["check"] for row in elsewhere.rows if row["outcome"] != "ok"] == ["region"]
+    assert [row["check"] for row in nobody.rows if row["outcome"] == "not-ok"] == ["credentials"]
+    assert nobody.code == 1
+    assert both.code == 2
+    assert both.stderr.startswith("--lab: names a file")
+    assert unreachable.code == 3
+    assert "sts:GetCallerIdentity" in unreachable.stderr
+
+
+def test_the_monthly_visit_sees_the_same_with_its_own_rights_and_says_it_once(account: Account) -> None:
+    account.day.until_quiet()
+
+    first = visit(account)
+    again = visit(account)
+
+    assert first == {"ok": 21, "not_ok": [], "not_known": []}
+    assert again == first
+    told = [text for text in notices(account) if "lamplighter doctor --deployed" in text]
+    assert told == [
+        "21 ok, 0 not ok, 0 not known. `lamplighter doctor --deployed` says the same at any time."
+    ]
+    entries = account.day.ledger.audit("*", NOON)
+    assert [entry.why for entry in entries if entry.kind == "examined"] == [
+        "The monthly check found nothing to do"
+    ]
+
+
+def visit(account: Account) -> Any:
+    reply = account.call("lambda", "invoke", FunctionName="gpu-lab-doctor", Payload=b"{}")
+    assert "FunctionError" not in reply, account.cloud.logs("gpu-lab-doctor")
+    return json.loads(reply["Payload"].read())
+
+
+def notices(account: Account) -> list[str]:
+    topics = sns_backends["123456789012"]["ap-northeast-2"].topics
+    arn = next(arn for arn in topics if arn.endswith(":gpu-lab-notices"))
+    return [str(sent[1]) for sent in topics[arn].sent_notifications]

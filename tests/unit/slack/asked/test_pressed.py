@@ -1,0 +1,115 @@
+"""What each button does, and what is typed at the edges of the grammar."""
+
+import pytest
+
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.commands.words import OpenWords
+from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.understand import (
+    ELSEWHERE,
+    NotUnderstood,
+    Place,
+    Understood,
+    Word,
+    pressed,
+)
+from lamplighter.errors import BadInput
+from tests.unit.slack.asked.test_understand import MINUTE, NOW, TWO, read
+
+SAID = OpenWords("gpu", 2, NOW, 90 * MINUTE, NOW, because="the exam")
+CARRIED = Carried("gpu", "evening-1", 2, 90 * MINUTE, NOW, NOW, "the exam", ask="ask-1")
+
+
+@pytest.mark.parametrize(
+    ("action", "meant"),
+    [
+        (Action.OPEN, Understood(Word.OPEN, SAID, "evening-1")),
+        (Action.ADD, Understood(Word.OPEN, SAID, "evening-1", add=True)),
+        (Action.EXTEND, Understood(Word.EXTEND, SAID, "evening-1")),
+        (Action.KEEP_UNTIL, Understood(Word.EXTEND, SAID, "evening-1")),
+        (Action.CLOSE, Understood(Word.CLOSE, SAID, "evening-1")),
+        (Action.CONFIRM, Understood(Word.CLOSE, SAID, "evening-1", confirmed=True)),
+        (Action.ASK, Understood(Word.ASK, SAID, "evening-1", asks=Word.OPEN)),
+        (Action.APPROVE, Understood(Word.APPROVE, ask="ask-1")),
+        (Action.DECLINE, Understood(Word.DECLINE, ask="ask-1")),
+        (Action.KEEP, Understood(Word.KEEP, SAID, "evening-1", ask="ask-1")),
+        (Action.WHY, Understood(Word.WHY, SAID, "evening-1", ask="ask-1")),
+        (Action.TELL_ME, Understood(Word.TELL_ME, SAID, "evening-1", ask="ask-1")),
+        (Action.TAKE, Understood(Word.TAKE, SAID, "evening-1", ask="ask-1")),
+    ],
+)
+def test_a_button_does_what_it_is_called(action: Action, meant: Understood) -> None:
+    assert pressed(action, CARRIED) == meant
+
+
+def test_close_is_confirmed_where_its_own_dialog_named_the_owner() -> None:
+    assert pressed(Action.CLOSE, Carried("gpu", confirmed=True)) == Understood(
+        Word.CLOSE, OpenWords("gpu"), "gpu", confirmed=True
+    )
+    assert pressed(Action.CONFIRM, Carried("gpu")).confirmed
+
+
+@pytest.mark.parametrize(
+    ("verb", "asks", "add"),
+    [("open", Word.OPEN, False), ("add", Word.OPEN, True), ("extend", Word.EXTEND, False), (None, Word.OPEN, False)],
+)  # fmt: skip
+def test_an_ask_is_for_nodes_or_for_time(verb: str | None, asks: Word, add: bool) -> None:
+    found = pressed(Action.ASK, Carried("gpu", verb=verb))
+
+    assert (found.word, found.asks, found.add) == (Word.ASK, asks, add)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("why gpu", Understood(Word.WHY, what="gpu")),
+        ("why evening", Understood(Word.WHY)),
+        ("why", Understood(Word.WHY)),
+        ("extend gpu", Understood(Word.EXTEND, what="gpu")),
+        ("keep gpu because I am back", Understood(Word.KEEP, OpenWords(because="I am back"), "gpu")),
+        ("keep because I am back", Understood(Word.KEEP, OpenWords(because="I am back"))),
+        ("close yes", Understood(Word.CLOSE, confirmed=True)),
+        ("close YES because done", Understood(Word.CLOSE, OpenWords(because="done"), confirmed=True)),
+        ("close gpu because done", Understood(Word.CLOSE, OpenWords(because="done"), "gpu")),
+        ("resume because well", Understood(Word.RESUME, OpenWords(because="well"))),
+        ("open 2 90m", Understood(Word.OPEN, OpenWords(nodes=2, duration=90 * MINUTE))),
+        ("open 90m because 30m", Understood(Word.OPEN, OpenWords(duration=90 * MINUTE, because="30m"))),
+    ],
+)
+def test_what_is_left_out_is_not_made_up(text: str, meant: Understood) -> None:
+    assert read(text) == meant
+
+
+@pytest.mark.parametrize("text", ["open 90m 30m", "open 90m for 30m"])
+def test_of_two_lengths_none_is_chosen(text: str) -> None:
+    with pytest.raises(BadInput):
+        read(text)
+
+
+@pytest.mark.parametrize("word", ["skip", "unskip"])
+def test_the_only_window_needs_no_name(word: str) -> None:
+    one = Place(["gpu"], ["evening"], NOW, TWO.zone)
+
+    assert read(word, one) == Understood(Word(word), window="evening")
+    for place, windows in ((Place(["gpu"], [], NOW, TWO.zone), "none"), (TWO, "evening, night")):
+        with pytest.raises(BadInput, match=rf"{word} WINDOW \[2026-12-01\]; the windows are {windows}$"):
+            read(word, place)
+
+
+@pytest.mark.parametrize("word", sorted(ELSEWHERE))
+def test_what_needs_a_shell_says_so(word: str) -> None:
+    with pytest.raises(BadInput, match=f"`lamplighter {word}` in a shell"):
+        read(f"{word.upper()} x")
+
+
+def test_a_word_that_is_not_understood_is_named_in_eighty_letters() -> None:
+    with pytest.raises(NotUnderstood) as refused:
+        read("z" * 81)
+    assert refused.value.said(ENGLISH) == f"'{'z' * 80}' is no word that I know."
+    with pytest.raises(NotUnderstood, match="'opne' is no word that I know, did you mean 'open'"):
+        read("opne")
+
+
+def test_a_button_of_an_older_release_is_named_in_eighty_letters() -> None:
+    with pytest.raises(BadInput, match=f"the button '{'z' * 80}' is not known"):
+        pressed("z" * 81, Carried())

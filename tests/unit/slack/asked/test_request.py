@@ -1,0 +1,114 @@
+"""What Slack sends becomes a value, field by field; what it would never send is refused with a hint."""
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from lamplighter.domain.slack.asked.request import MOST_FIELDS, Press, SlashCommand, SslCheck, read
+from lamplighter.errors import BadInput
+
+TYPED = {
+    "team_id": "T0",
+    "user_id": "U0MINJI",
+    "user_name": "minji",
+    "channel_id": "C0",
+    "command": "/gpu",
+    "text": "open 2",
+    "response_url": "https://hooks.slack.com/1",
+}
+PRESSED: dict[str, Any] = {
+    "type": "block_actions",
+    "team": {"id": "T0"},
+    "user": {"id": "U0MINJI", "username": "minji", "name": "Minji", "team_id": "T1"},
+    "channel": {"id": "C0"},
+    "container": {"channel_id": "C1", "message_ts": "1.1", "thread_ts": "1.0"},
+    "actions": [{"action_id": "open", "value": "{}"}, {"action_id": "close", "value": "{1}"}],
+    "response_url": "https://hooks.slack.com/1",
+}
+WHOLE = Press("T0", "U0MINJI", "minji", "C0", "open", "{}", "https://hooks.slack.com/1", "1.1", "1.0")
+
+
+def pressed(**more: Any) -> Press:
+    made = read(urlencode({"payload": json.dumps({**PRESSED, **more})}))
+    assert isinstance(made, Press)
+    return made
+
+
+def test_typed_words_are_read_field_by_field() -> None:
+    assert read(urlencode(TYPED)) == SlashCommand(
+        "T0", "U0MINJI", "minji", "C0", "/gpu", "open 2", "https://hooks.slack.com/1"
+    )
+    assert read("command=/gpu&user_id=W0&response_url=&text=") == SlashCommand(
+        "", "W0", "", "", "/gpu", "", None
+    )
+
+
+def test_a_command_without_a_word_is_one_all_the_same() -> None:
+    assert read("command=&user_id=W0") == SlashCommand("", "W0", "", "", "", "", None)
+
+
+def test_a_pressed_button_is_the_first_of_its_actions() -> None:
+    assert pressed() == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("more", "field", "value"),
+    [
+        ({"team": None}, "team", "T1"),
+        ({"user": {"id": "U0MINJI", "name": "Minji"}}, "user_name", "Minji"),
+        ({"channel": {}}, "channel", "C1"),
+        ({"response_url": None}, "response_url", None),
+        ({"response_url": ""}, "response_url", None),
+        ({"container": 1}, "message", None),
+        ({"container": {"thread_ts": ""}}, "thread", None),
+        ({"actions": [{"action_id": "keep-until", "selected_option": {"value": "{2}"}}]}, "value", "{2}"),
+        ({"actions": [{"action_id": 7}]}, "action", ""),
+    ],
+)
+def test_what_a_press_leaves_out_is_found_elsewhere_or_empty(
+    more: dict[str, Any], field: str, value: str | None
+) -> None:
+    assert getattr(pressed(**more), field) == value
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"type": "view_submission"}, "only buttons under messages are known here"),
+        ({"actions": {}}, "no button was pressed"),
+        ({"actions": []}, "no button was pressed"),
+        ({"actions": ["open"]}, "no button was pressed"),
+        ({"actions": ["open", {"action_id": "open"}]}, "no button was pressed"),
+        ({"user": {}}, "does not say who asks"),
+        ({"user": {"id": 7}}, "does not say who asks"),
+        ({"user": {"id": "minji"}}, "does not say who asks"),
+    ],
+)
+def test_what_nobody_could_have_pressed_is_refused(more: dict[str, Any], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        pressed(**more)
+
+
+@pytest.mark.parametrize("payload", ["{", "[" * 100_000, "[]", "null"])
+def test_a_payload_that_is_no_document_is_refused(payload: str) -> None:
+    with pytest.raises(BadInput, match="type"):
+        read(urlencode({"payload": payload}))
+
+
+def test_slack_may_look_whether_somebody_is_there() -> None:
+    assert read("ssl_check=1&token=x") == SslCheck()
+
+
+@pytest.mark.parametrize("body", ["", "ssl_check=0", "a=b", "&".join(["a=b"] * 101)])
+def test_what_holds_no_command_is_refused(body: str) -> None:
+    with pytest.raises(BadInput, match="holds no command that I know"):
+        read(body)
+
+
+def test_a_hundred_fields_are_read_and_what_is_no_text_is_told_apart() -> None:
+    assert MOST_FIELDS == 100
+    assert read("&".join(["ssl_check=1", *["a=b"] * 99])) == SslCheck()
+    with pytest.raises(UnicodeDecodeError):
+        read("command=%ff")

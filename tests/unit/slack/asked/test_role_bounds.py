@@ -1,0 +1,125 @@
+"""Roles at both sides of each bound, and what a role lets somebody have."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.slack.asked import roles
+from lamplighter.domain.slack.asked.person import Person
+from lamplighter.domain.slack.asked.roles import No, Wanted
+from lamplighter.domain.slack.asked.understand import Word
+from lamplighter.lab.channels import Role
+from tests.unit.slack.asked.test_roles import HOUR, MINJI, lease
+
+MINE = lease(MINJI.written)
+MINUTE = timedelta(minutes=1)
+
+
+def role(**more: Any) -> Role:
+    return Role(**{"members": ["U0MINJI"], "may": ["open", "extend"], **more})
+
+
+def refusal(wanted: Wanted, person: Person = MINJI, **given: Role) -> No | None:
+    return roles.refusal(person, wanted, given)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "wanted", "no"),
+    [
+        ({}, Wanted(Word.OPEN, "gpu", 99, 99 * HOUR), None),
+        ({"may": ["close"]}, Wanted(Word.OPEN, "gpu"),
+         No("action", {"role": "r", "action": "open", "allowed": "close"})),
+        ({"may": []}, Wanted(Word.OPEN, "gpu"), No("only-sees", {"role": "r", "action": "open", "allowed": ""})),
+        ({"pools": ["gpu"]}, Wanted(Word.OPEN, "gpu"), None),
+        ({"pools": ["big", "gpu2"]}, Wanted(Word.OPEN, "gpu"),
+         No("pool", {"role": "r", "action": "open", "pools": "big, gpu2", "pool": "gpu"})),
+        ({"pools": []}, Wanted(Word.OPEN, "gpu"),
+         No("no-pool", {"role": "r", "action": "open", "pools": "", "pool": "gpu"})),
+        ({"pools": ["big"]}, Wanted(Word.OPEN), None),
+        ({"max_nodes": 2}, Wanted(Word.OPEN, "gpu", 2), None),
+        ({"max_nodes": 2}, Wanted(Word.OPEN, "gpu"), None),
+        ({"max_nodes": 2}, Wanted(Word.OPEN, "gpu", 3), No("nodes", {"role": "r", "most": 2, "nodes": 3})),
+        ({"longest": HOUR}, Wanted(Word.OPEN, "gpu", 1, HOUR), None),
+        ({"longest": HOUR}, Wanted(Word.OPEN, "gpu", 1), None),
+        ({"longest": HOUR}, Wanted(Word.OPEN, "gpu", 1, HOUR + MINUTE),
+         No("length", {"role": "r", "longest": "1h", "length": "1h1m"})),
+    ],
+)  # fmt: skip
+def test_a_role_lets_somebody_have_what_is_within_its_bounds(
+    bounds: dict[str, Any], wanted: Wanted, no: No | None
+) -> None:
+    assert refusal(wanted, r=role(**bounds)) == no
+
+
+def test_of_several_roles_one_that_allows_it_is_enough_and_else_the_nearest_gives_the_reason() -> None:
+    sees, small, short = role(may=[]), role(max_nodes=1), role(longest=HOUR)
+
+    assert refusal(Wanted(Word.OPEN, "gpu", 2, HOUR), sees=sees, small=small, short=short) is None
+    assert refusal(Wanted(Word.OPEN, "gpu", 2, 2 * HOUR), sees=sees, small=small, short=short) == No(
+        "length", {"role": "short", "longest": "1h", "length": "2h"}
+    )
+
+
+def test_whose_groups_are_not_known_is_told_so_where_groups_count() -> None:
+    unknown = replace(MINJI, id="U0NEW", known=False)
+    by_group = role(members=["S0CLASS"])
+
+    assert refusal(Wanted(Word.OPEN), unknown, r=by_group) == No("groups-unknown", {"action": "open"})
+    assert refusal(Wanted(Word.OPEN), unknown, r=role()) == No("none", {"action": "open"})
+    assert refusal(Wanted(Word.OPEN), replace(unknown, known=True), r=by_group) == No(
+        "none", {"action": "open"}
+    )
+    assert refusal(Wanted(Word.OPEN), replace(unknown, id="U0MINJI"), r=role()) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "may", "no"),
+    [
+        (Word.EXTEND, [], None),
+        (Word.EXTEND, ["close"], None),
+        (Word.EXTEND, ["open"], "length"),
+        (Word.EXTEND, ["open", "extend"], "length"),
+        (Word.KEEP, ["open"], None),
+        (Word.CLOSE, ["open"], None),
+    ],
+)
+def test_who_may_open_extends_their_own_within_the_same_length(
+    word: Word, may: list[str], no: str | None
+) -> None:
+    found = refusal(Wanted(word, "gpu", 1, 2 * HOUR, MINE), r=role(may=may, longest=HOUR))
+
+    assert (found.kind if found else None) == no
+
+
+def test_an_allowance_is_that_of_the_widest_role_that_lets_them() -> None:
+    wanted = Wanted(Word.OPEN, "gpu", 1, HOUR)
+    small, wide = role(max_nodes=1), role(max_nodes=4, longest=3 * HOUR)
+
+    def allowed(wanted: Wanted = wanted, **given: Role) -> Allowance | None:
+        return roles.allowance(MINJI, wanted, given)
+
+    assert allowed(small=small, wide=wide) == allowed(wide=wide, small=small) == Allowance(4, 3 * HOUR)
+    assert allowed(small=small, free=role(longest=2 * HOUR), wide=wide) == Allowance(None, 2 * HOUR)
+    assert allowed(a=role(max_nodes=4, longest=HOUR), b=role(max_nodes=4), wide=wide) == Allowance(4, None)
+    assert allowed(wide=role(members=["U0JIN"])) == Allowance(0, timedelta())
+    assert allowed(replace(wanted, nodes=2), small=small) == Allowance(0, timedelta())
+    assert allowed(Wanted(Word.CLOSE, "gpu", lease=MINE), wide=wide) is None
+    assert allowed(Wanted(Word.EXTEND, "gpu", 1, HOUR, MINE), wide=wide) == Allowance(4, 3 * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("minji", "minji (U0MINJI)"),
+        ("", "somebody (U0MINJI)"),
+        ("  (<*>)  ", "somebody (U0MINJI)"),
+        ("a\nb  <c>", "a b c (U0MINJI)"),
+        ("x" * 41, f"{'x' * 40} (U0MINJI)"),
+        (f"{'x' * 39} y", f"{'x' * 39} (U0MINJI)"),
+    ],
+)
+def test_an_owner_is_written_by_name_and_id(name: str, written: str) -> None:
+    assert Person("U0MINJI", name).written == written

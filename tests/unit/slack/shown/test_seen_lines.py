@@ -1,0 +1,144 @@
+"""What status, windows and leases say in Slack, line for line."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.pool.pool import PoolState, SeenGpus
+from lamplighter.domain.pool.target import NOTHING
+from lamplighter.domain.slack import seeing
+from lamplighter.domain.slack.answers import Voice
+from lamplighter.domain.slack.times import Times
+from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView, WindowState, WindowView
+from lamplighter.domain.views.lease_view import Standing
+from tests.unit.slack.board.test_message import EIGHT, MINUTE, OPEN
+from tests.unit.slack.recording import evening
+
+SEOUL = ZoneInfo("Asia/Seoul")
+HOUR = timedelta(hours=1)
+VOICE = Voice(ENGLISH, Times(SEOUL, EIGHT))
+POOL = PoolView("gpu", "g5.xlarge", 4, 1, "enforce", PoolState("gpu"), NOTHING, (), (), None)
+OPENING = replace(OPEN, standing=Standing.OPENING, gpus_expected=EIGHT + 9 * MINUTE)
+NEXT = replace(OPEN, opens=EIGHT + 24 * HOUR)
+NO_NEXT = "No window opens in the next 36 hours."
+
+
+def usd(amount: int) -> Money:
+    return Money.of(amount, "USD")
+
+
+def status(view: PoolView, pause: Pause | None = None) -> list[str]:
+    return seeing.status([view], pause, VOICE).text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "*gpu* is closed."),
+        ({"closing": (OPEN,)}, "*gpu* is closing."),
+        ({"leases": (OPEN,), "state": PoolState("gpu", leaked_because="i-1 runs since 10:00 UTC on 2026-11-20.")},
+         "*gpu* is leaked: i-1 runs since 19:00 (Asia/Seoul)."),
+        ({"leases": (OPENING, replace(OPENING, owner="jin", gpus_expected=EIGHT + 30 * MINUTE))},
+         "*gpu* is opening for minji and jin; GPUs are expected at 20:09 (Asia/Seoul)."),
+        ({"leases": (OPENING, replace(OPENING, gpus_expected=None))},
+         "*gpu* is opening for minji; GPUs are expected at 20:09 (Asia/Seoul)."),
+        ({"leases": (replace(OPENING, gpus_expected=None), OPENING)},
+         "*gpu* is open until 22:00 (Asia/Seoul) with 4 nodes, for minji."),
+        ({"leases": (replace(OPENING, nodes=3, missing=1), replace(OPEN, nodes=1, closes=EIGHT + HOUR))},
+         "*gpu* is open until 22:00 (Asia/Seoul) with 3 nodes, for minji."),
+    ],
+)  # fmt: skip
+def test_a_pool_is_said_as_it_stands(more: dict[str, Any], said: str) -> None:
+    assert status(replace(POOL, **more)) == [said, NO_NEXT]
+
+
+@pytest.mark.parametrize(("in_use", "free"), [(1, 3), (0, 4)])
+def test_gpus_are_counted_once_somebody_looked(in_use: int, free: int) -> None:
+    seen = PoolState("gpu", seen_gpus=SeenGpus(in_use, 4, EIGHT))
+
+    assert status(replace(POOL, leases=(OPEN,), state=seen))[1] == (
+        f"GPUs: {free} free, {in_use} in use (seen at 20:00)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "Next: minji at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."),
+        ({"window": "evening"}, "Next: evening at 2026-11-21 20:00 (Asia/Seoul) with 2 nodes."),
+        ({"refused_because": "it is full until 13:00 UTC on 2026-11-21."},
+         ("Next: minji at 2026-11-21 20:00 (Asia/Seoul) will not open: "
+          "it is full until 2026-11-21 22:00 (Asia/Seoul).")),
+    ],
+)  # fmt: skip
+def test_what_opens_next_is_said_by_its_window_or_its_owner(more: dict[str, Any], said: str) -> None:
+    assert status(replace(POOL, next=replace(NEXT, **more))) == ["*gpu* is closed.", said]
+
+
+def test_a_pause_stands_before_all_pools() -> None:
+    pause = Pause("alice", EIGHT, EIGHT + HOUR, "of <exams>")
+
+    assert status(POOL, pause) == [
+        "The lab is paused: until 21:00 (Asia/Seoul), by alice because of &lt;exams&gt;.",
+        "*gpu* is closed.",
+        NO_NEXT,
+    ]
+
+
+# --- windows and leases ----------------------------------------------------------------------------
+
+BUDGET = BudgetView(
+    "2026-11", "month", EIGHT, EIGHT + HOUR, usd(100), usd(30), usd(20), usd(0), usd(0), usd(5)
+)
+LAB = LabView("lab", "ap-northeast-2", SEOUL, EIGHT, BUDGET, None, (POOL,))
+WINDOW = WindowView(
+    "evening", "2026-11-20", "gpu", 2, "class", WindowState.OPEN, EIGHT, EIGHT + 27 * HOUR, lease="evening-1"
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "evening, 20:00 to 2026-11-21 23:00 (Asia/Seoul): 2 on gpu, open"),
+        ({"window": None, "owner": "minji (U0MINJI)", "closes": EIGHT + HOUR},
+         "minji, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, open"),
+        ({"closes": EIGHT + HOUR, "because": "it began at 11:05 UTC on 2026-11-20"},
+         "evening, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, open: it began at 20:05 (Asia/Seoul)"),
+        ({"opens": None, "state": WindowState.SKIPPED}, "evening, 2026-11-20: skipped"),
+        ({"closes": None, "state": WindowState.SKIPPED, "because": "of <snow>"},
+         "evening, 2026-11-20: skipped: of &lt;snow&gt;"),
+    ],
+)  # fmt: skip
+def test_a_window_is_said_with_its_hours_or_with_its_date(more: dict[str, Any], said: str) -> None:
+    assert seeing.windows(replace(LAB, windows=(replace(WINDOW, **more),)), VOICE).text == said
+
+
+def test_twenty_windows_are_said_behind_the_pause() -> None:
+    many = replace(LAB, windows=tuple(replace(WINDOW, window=f"w{number}") for number in range(21)))
+
+    assert len(seeing.windows(many, VOICE).text.splitlines()) == 20
+    assert seeing.windows(LAB, VOICE).text == "Nothing is planned."
+    paused = seeing.windows(replace(many, pause=Pause("alice", EIGHT)), VOICE).text.splitlines()
+    assert (paused[0], paused[1][:3], len(paused)) == (
+        "the lab is paused until somebody resumes it, by alice",
+        "w0,",
+        21,
+    )
+
+
+def test_leases_that_are_not_over_are_said_up_to_twenty() -> None:
+    one = evening(LeaseState.OPEN, owner="minji (U0MINJI)")
+    over = [evening(state) for state in (LeaseState.CLOSED, LeaseState.REFUSED)]
+
+    assert seeing.leases([*over, one], VOICE).text == (
+        "`evening-2026-11-20`: 2 on gpu, minji, 20:00 to 23:00 (Asia/Seoul), open"
+    )
+    assert len(seeing.leases([*over, *[one] * 21], VOICE).text.splitlines()) == 20
+    assert seeing.leases(over, VOICE).text == ("No lease: no node is justified, now or in the next 36 hours.")
