@@ -7,12 +7,13 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
 from importlib import import_module
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
-from cli import endings
+from cli import endings, printing
 from cli.summaries import summaries
 
 app = typer.Typer(
@@ -22,42 +23,41 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-VERBS = {
-    "check": "cli.plan.check",
-    "adopt": "cli.plan.adopt",
-    "doctor": "cli.look_after.doctor",
-    "simulate": "cli.plan.simulate",
-    "status": "cli.understand.status",
-    "open": "cli.use.open",
-    "close": "cli.use.close",
-    "extend": "cli.use.extend",
-    "leases": "cli.use.leases",
-    "windows": "cli.plan.windows",
-    "skip": "cli.plan.skip",
-    "pause": "cli.plan.pause",
-    "resume": "cli.plan.resume",
-    "cost": "cli.understand.cost",
-    "receipt": "cli.understand.receipt",
-    "page": "cli.understand.page",
-    "arm": "cli.look_after.arm",
-    "ack": "cli.look_after.ack",
-    "keep": "cli.use.keep",
-    "why": "cli.understand.why",
-    "verdict": "cli.understand.verdict",
-    "diagnose": "cli.understand.diagnose",
-    "completion": "cli.look_after.completion",
+PANELS = {
+    "Plan": ("check", "simulate", "windows", "skip", "pause", "resume", "adopt"),
+    "Use": ("open", "extend", "close", "keep", "leases"),
+    "Understand": ("status", "why", "diagnose", "verdict", "cost", "receipt", "page"),
+    "Look after": ("doctor", "arm", "ack", "experiment", "slack", "completion"),
+    "Local": ("local",),
 }
+"""The verbs as `--help` groups them."""
+FOLDERS = {
+    "Plan": "plan",
+    "Use": "use",
+    "Understand": "understand",
+    "Look after": "look_after",
+    "Local": "local",
+}
+MODULES = {verb: f"cli.{FOLDERS[panel]}.{verb}" for panel, verbs in PANELS.items() for verb in verbs}
+PANEL = {verb: panel for panel, verbs in PANELS.items() for verb in verbs}
+GROUPS = {"experiment", "local", "slack"}
+"""Verbs that have verbs of their own."""
 COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.look_after.completion, which only a shell needs
 INTERRUPTED = 130  # as shells say it
-GROUPS = {
-    "experiment": "cli.look_after.experiment",
-    "local": "cli.local.local",
-    "slack": "cli.look_after.slack",
-}
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        printing.say(f"lamplighter {version('lamplighter')}")
+        raise typer.Exit
 
 
 @app.callback()
-def _lamplighter() -> None:
+def _lamplighter(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
     """Opens and closes GPU lab windows on Amazon EKS. No lease, no GPU node.
 
     \b
@@ -67,29 +67,29 @@ def _lamplighter() -> None:
       lamplighter close gpu --wait
       lamplighter open --help
     """
+    del show_version
 
 
 def _register(name: str) -> None:
+    module = import_module(MODULES[name])
     if name in GROUPS:
-        group: typer.Typer = import_module(GROUPS[name]).app
-        app.add_typer(group, name=name)
+        app.add_typer(module.app, name=name, rich_help_panel=PANEL[name])
     else:
-        command: Callable[..., None] = import_module(VERBS[name]).command
-        app.command(name)(command)
+        app.command(name, rich_help_panel=PANEL[name])(module.command)
 
 
 def _register_for(asked: str) -> None:
     """The verb that is named, which pays for no other's imports; where none is, the names of all."""
-    if asked in {*VERBS, *GROUPS}:
+    if asked in MODULES:
         _register(asked)
         return
-    for name, said in summaries({**VERBS, **GROUPS}).items():
-        app.command(name, help=said)(lambda: None)
+    for name, said in summaries(MODULES).items():
+        app.command(name, help=said, rich_help_panel=PANEL[name])(lambda: None)
 
 
 def whole() -> typer.Typer:
     """The command with every verb registered, for whoever wants to read it all."""
-    for name in [*VERBS, *GROUPS]:
+    for name in MODULES:
         _register(name)
     return app
 
