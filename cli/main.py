@@ -24,22 +24,44 @@ app = typer.Typer(
 )
 
 PANELS = {
-    "Plan": ("check", "simulate", "windows", "skip", "pause", "resume", "adopt"),
-    "Use": ("open", "extend", "close", "keep", "leases"),
-    "Understand": ("status", "why", "diagnose", "verdict", "cost", "receipt", "page"),
-    "Look after": ("doctor", "arm", "ack", "experiment", "slack", "completion"),
-    "Local": ("local",),
+    "Plan": (
+        "cli.plan.check",
+        "cli.plan.simulate",
+        "cli.plan.windows",
+        "cli.plan.skip",
+        "cli.plan.pause",
+        "cli.plan.resume",
+        "cli.plan.adopt",
+    ),
+    "Use": (
+        "cli.use.open",
+        "cli.use.extend",
+        "cli.use.close",
+        "cli.use.keep",
+        "cli.use.leases",
+    ),
+    "Understand": (
+        "cli.understand.status",
+        "cli.understand.why",
+        "cli.understand.diagnose",
+        "cli.understand.verdict",
+        "cli.understand.cost",
+        "cli.understand.receipt",
+        "cli.understand.page",
+    ),
+    "Look after": (
+        "cli.look_after.doctor",
+        "cli.look_after.arm",
+        "cli.look_after.ack",
+        "cli.look_after.experiment",
+        "cli.look_after.slack",
+        "cli.look_after.completion",
+    ),
+    "Local": ("cli.local.local",),
 }
-"""The verbs as `--help` groups them."""
-FOLDERS = {
-    "Plan": "plan",
-    "Use": "use",
-    "Understand": "understand",
-    "Look after": "look_after",
-    "Local": "local",
-}
-MODULES = {verb: f"cli.{FOLDERS[panel]}.{verb}" for panel, verbs in PANELS.items() for verb in verbs}
-PANEL = {verb: panel for panel, verbs in PANELS.items() for verb in verbs}
+"""The modules of the verbs, as `--help` groups them."""
+MODULES = {module.rpartition(".")[2]: module for modules in PANELS.values() for module in modules}
+PANEL = {module.rpartition(".")[2]: panel for panel, modules in PANELS.items() for module in modules}
 GROUPS = {"experiment", "local", "slack"}
 """Verbs that have verbs of their own."""
 COMPLETING = "_LAMPLIGHTER_COMPLETE"  # as in cli.look_after.completion, which only a shell needs

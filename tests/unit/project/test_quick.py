@@ -27,7 +27,7 @@ def graph() -> Graph:
         ("lambdas/lamplighter/domain/guard/guard.py", "test_guard.py"),
         # A verb is loaded by its name, which no import shows.
         ("cli/understand/status.py", "test_status.py"),
-        ("README.md", "test_docs_links.py"),
+        ("README.md", "test_documents.py"),
         ("app.py", "test_app.py"),
     ],
 )
