@@ -1,6 +1,7 @@
 """Workflows as the Amazon States Language means them, run over HTTP in virtual time."""
 
 import json
+import time
 
 import pytest
 from botocore.exceptions import ClientError
@@ -10,6 +11,8 @@ from local.aws.stepfunctions_choice import holds
 from local.aws.stepfunctions_definition import parsed
 from local.aws.stepfunctions_errors import StatesError
 from local.aws.stepfunctions_paths import expression
+from local.clock import VirtualClock
+from tests.local.conftest import embedded
 
 ECHO = "def handler(event, context):\n    return event\n"
 POLL = """
@@ -307,6 +310,24 @@ def test_an_execution_has_a_time_limit_of_its_own(aws):
     arn = machine(aws, one({"Type": "Wait", "Seconds": 100}), TimeoutSeconds=10)
     status, why, _ = run(aws, arn)
     assert (status, why[0]) == ("TIMED_OUT", "States.Timeout")
+
+
+class OnASlowMachine(VirtualClock):
+    """Whoever asks for an instant is slow to ask for the next."""
+
+    def at(self, epoch, work, name=""):
+        appointment = super().at(epoch, work, name)
+        time.sleep(0.05)
+        return appointment
+
+
+def test_a_time_limit_is_not_what_a_clock_in_a_hurry_jumps_to_first(tmp_path):
+    with embedded(tmp_path, OnASlowMachine(tmp_path / "clock")) as slow:
+        slow.clock.hurry(True)
+        arn = machine(slow, one({"Type": "Wait", "Seconds": 60}), TimeoutSeconds=90)
+        status, _, _ = run(slow, arn)
+
+    assert status == "SUCCEEDED"
 
 
 def test_an_execution_can_be_stopped_in_its_wait(aws):
