@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import uuid
+from datetime import timedelta
 
 from local.aws.agenda import Agenda
 from local.aws.own_services import AwsError, Document
@@ -19,6 +20,10 @@ from local.aws.stepfunctions_tasks import Tasks
 from local.aws.surroundings import Surroundings
 
 _NAME = re.compile(r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x9f]{1,80}")
+
+#: DescribeExecution is eventually consistent: how long an execution may run before it is seen [est]
+#: (https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html).
+SEEN_AFTER = timedelta(seconds=1)
 
 
 class StepFunctions:
@@ -168,7 +173,10 @@ class StepFunctions:
         return {"executionArn": arn, "startDate": execution.started}
 
     def describe_execution(self, request: Document) -> Document:
-        return self._execution(request["executionArn"]).document()
+        execution = self._execution(request["executionArn"])
+        if execution.status == "RUNNING" and self._clock.now() - execution.started < SEEN_AFTER:
+            raise _missing(execution.arn)
+        return execution.document()
 
     def list_executions(self, request: Document) -> Document:
         machine = self._machine(request["stateMachineArn"])
@@ -225,7 +233,7 @@ class StepFunctions:
     def _execution(self, arn: str) -> Execution:
         execution = self._executions.get(arn)
         if execution is None:
-            raise AwsError("ExecutionDoesNotExist", f"Execution Does Not Exist: '{arn}'")
+            raise _missing(arn)
         return execution
 
     def _described(self, machine: StateMachine) -> Document:
@@ -239,6 +247,10 @@ class StepFunctions:
             "creationDate": machine.created,
             **machine.document,
         }
+
+
+def _missing(arn: str) -> AwsError:
+    return AwsError("ExecutionDoesNotExist", f"Execution Does Not Exist: '{arn}'")
 
 
 def _check_name(name: str) -> None:

@@ -353,6 +353,20 @@ def test_a_name_is_used_once(aws):
         aws.call("stepfunctions", "start_execution", input="{}", **start)
 
 
+def test_an_execution_that_has_just_begun_is_not_described_yet(aws):
+    """https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html"""
+    aws.hold()
+    arn = machine(aws, one({"Type": "Wait", "Seconds": 10**8}))
+    named = {
+        "executionArn": aws.call("stepfunctions", "start_execution", stateMachineArn=arn)["executionArn"]
+    }
+    with pytest.raises(ClientError, match="Execution Does Not Exist") as unseen:
+        aws.call("stepfunctions", "describe_execution", **named)
+    assert unseen.value.response["Error"]["Code"] == "ExecutionDoesNotExist"
+    aws.clock.sleep(1)
+    assert aws.call("stepfunctions", "describe_execution", **named)["status"] == "RUNNING"
+
+
 def test_many_executions_at_once_do_not_mix(aws):
     aws.runtime.concurrency = 12
     echo = aws.function("echo", ECHO)

@@ -19,6 +19,7 @@ from moto import mock_aws
 from handlers.capacity import Capacity
 from handlers.desk import Desk
 from handlers.guard_watch import Watch
+from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.autoscaling import AutoScaling
 from lamplighter.adapters.aws.claims import Claims
 from lamplighter.adapters.aws.instances import Instances
@@ -275,6 +276,8 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(boto3, "client", _client)
+    # Nothing here comes by waiting for it.
+    monkeypatch.setattr(workflows, "sleep", lambda _seconds: None)
     _forget_the_table()
     with mock_aws():
         group = _capacity()

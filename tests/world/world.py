@@ -25,7 +25,7 @@ from botocore.hooks import HierarchicalEmitter
 from botocore.model import ServiceId
 
 import lamplighter.clock
-from lamplighter.adapters.aws import ledger_table
+from lamplighter.adapters.aws import ledger_table, workflows
 from lamplighter.domain import notice_kinds
 from lamplighter.lab import Lab
 from tests.world.agenda import Agenda
@@ -154,7 +154,8 @@ class World:
         enter(patch.object(kubernetes.client, "ApiClient", lambda _configuration: pools))
         connection = self.kubernetes.client(self.functions.cross)
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
-        enter(patch.object(ledger_table, "sleep", lambda _seconds: None))
+        for adapter in (ledger_table, workflows):
+            enter(patch.object(adapter, "sleep", lambda _seconds: None))
         now = SimpleNamespace(now=lambda _zone: self.agenda.now)
         enter(patch.object(lamplighter.clock, "datetime", now))
         logged = logging.root.manager.disable
