@@ -123,6 +123,14 @@ def test_a_request_with_the_token_of_another_names_its_update_and_begins_none(la
     assert (again["id"], again["status"]) == (first["id"], "Successful")
 
 
+def test_an_update_that_asks_for_nothing_is_refused(lab):
+    """kubernetes-sigs/cluster-api-provider-aws 3435"""
+    lab.ready()
+    with pytest.raises(ClientError, match="You cannot specify an empty request") as refusal:
+        lab.aws.call("eks", "update_nodegroup_config", **GPU)
+    assert code_of(refusal) == "InvalidParameterException"
+
+
 @pytest.mark.parametrize("token", ["deploy-1", "d" * 127])
 def test_a_token_is_neither_short_nor_long(lab, token):
     """ansible-collections/community.aws 844"""
