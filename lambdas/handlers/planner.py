@@ -3,7 +3,7 @@
 Reconciles: what people or accidents changed about the schedules is put right, what is overdue is started.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -28,7 +28,8 @@ from lamplighter.domain import outlook, planner, zones
 from lamplighter.domain.changes import clock_of, paused_at
 from lamplighter.domain.following import curfewed, follow
 from lamplighter.domain.lease import Lease, LeaseState
-from lamplighter.domain.schedule import NEAREST, Start
+from lamplighter.domain.lease_schedules import unopened
+from lamplighter.domain.schedule import NEAREST, Start, open_schedule
 from lamplighter.domain.schedule_drift import kept
 from lamplighter.domain.terms import Terms
 from lamplighter.domain.terms import terms as terms_of
@@ -76,6 +77,9 @@ def plan_all(office: Office) -> dict[str, object]:
     present = [one.name for one in office.desk.windows.listed()]
     pauses = ledger.pauses()
     known = {pool: ledger.leases(pool) for pool in lab.pools}
+    put_off = [] if paused_at(pauses, now) else _put_off(known, present, office, now)
+    office.desk.windows.delete(put_off)
+    present = [name for name in present if name not in put_off]
     beside = planner.Beside(courses, early_warm_ups(lab, ledger), known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
     # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
@@ -100,6 +104,23 @@ def plan_all(office: Office) -> dict[str, object]:
         voice.does_not_open(skipped)
     ledger.note_planned(now)
     return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
+
+
+def _put_off(
+    known: Mapping[str, Sequence[Lease]], present: Collection[str], office: Office, now: datetime
+) -> list[str]:
+    """The openings that a pause had put off, and that are due since it ended early.
+
+    They are started now; what still stands for later would keep that back, or open the lease a second time.
+    """
+    windows, found = office.desk.windows, []
+    for lease in (one for leases in known.values() for one in leases):
+        due = unopened(lease) and lease.opens <= now + NEAREST and now < lease.closes
+        name = open_schedule(lease, office.desk.doors).name
+        put = windows.read(name) if due and name in present else None
+        if put is not None and put.at > max(lease.opens, now):
+            found.append(name)
+    return found
 
 
 def _foreseen(
