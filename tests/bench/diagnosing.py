@@ -21,13 +21,13 @@ LOG = "I1120 11:05:00.000001 1 main.go:356] Retrieving plugins.\n" * 200
 TROUBLED_LOGS = 60
 
 
-def large_pool(*, troubled: bool = False) -> Document:
+def large_pool(nodes: int = NODES, *, troubled: bool = False) -> Document:
     """Each node with its GPU software, one job's rank of many, and pods that wait; troubled: no plugin works."""
     document = snapshots.healthy(nodes=1)
     kubernetes = document["kubernetes"]
-    kubernetes["nodes"], kubernetes["pods"], document["expected"]["nodes"] = [], [], NODES
+    kubernetes["nodes"], kubernetes["pods"], document["expected"]["nodes"] = [], [], nodes
     document["aws"]["instances"] = []
-    for number in range(NODES):
+    for number in range(nodes):
         _add_node(document, number, troubled=troubled)
     return document
 

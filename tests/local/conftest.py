@@ -98,9 +98,9 @@ class Aws:
 
 
 @contextmanager
-def embedded(folder: Path, **more):
+def embedded(folder: Path, clock: VirtualClock | None = None, **more):
     """An embedded AWS with its files in the folder."""
-    clock = VirtualClock(folder / "clock")
+    clock = clock or VirtualClock(folder / "clock")
     running = EmbeddedAws(clock, folder, "ap-northeast-2", **more)
     running.start()
     made = Aws(running)

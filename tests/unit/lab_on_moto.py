@@ -16,6 +16,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.capacity.instances import Instances
@@ -275,6 +276,8 @@ def lab_on_moto(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[LabOn
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(boto3, "client", _client)
+    # Nothing here comes by waiting for it.
+    monkeypatch.setattr(workflows, "sleep", lambda _seconds: None)
     _forget_the_table()
     with mock_aws():
         group = _capacity()

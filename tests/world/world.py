@@ -25,6 +25,7 @@ from botocore.hooks import HierarchicalEmitter
 from botocore.model import ServiceId
 
 import lamplighter.clock
+from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.ledger import table as ledger_table
 from lamplighter.domain.notices import kinds as notice_kinds
 from lamplighter.lab.model import Lab
@@ -154,7 +155,8 @@ class World:
         enter(patch.object(kubernetes.client, "ApiClient", lambda _configuration: pools))
         connection = self.kubernetes.client(self.functions.cross)
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: connection))
-        enter(patch.object(ledger_table, "sleep", lambda _seconds: None))
+        for adapter in (ledger_table, workflows):
+            enter(patch.object(adapter, "sleep", lambda _seconds: None))
         now = SimpleNamespace(now=lambda _zone: self.agenda.now)
         enter(patch.object(lamplighter.clock, "datetime", now))
         logged = logging.root.manager.disable

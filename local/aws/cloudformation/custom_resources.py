@@ -24,6 +24,9 @@ LOG = logging.getLogger(__name__)
 PAGE = "/_lamplighter/cloudformation-response"
 #: Seconds that CloudFormation waits where the resource says nothing.
 SERVICE_TIMEOUT = 3600.0
+#: Bytes that an answer may have, and its PhysicalResourceId, which may not be empty
+#: (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html).
+LARGEST_ANSWER, LONGEST_ID = 4096, 1024
 #: Virtual seconds after which a function that was still at it then is looked at again.
 LOOK_AGAIN_SECONDS = 5.0
 #: Virtual seconds until a function is asked again for which the account had no room.
@@ -43,7 +46,7 @@ class Functions(Protocol):
 @dataclass
 class _Pending:
     answered: ClockEvent
-    answer: dict[str, Any]
+    answer: dict[str, Any] | Failed
 
 
 class CustomResources:
@@ -109,6 +112,8 @@ class CustomResources:
                         f" logs for requestId [{request['RequestId']}]. The function's last words: {last}"
                     )
                 seconds = LOOK_AGAIN_SECONDS
+            if isinstance(pending.answer, Failed):
+                raise pending.answer
             return pending.answer
         finally:
             del self._pending[token]
@@ -135,9 +140,19 @@ class CustomResources:
         pending = self._pending.get(request.path.strip("/"))
         if request.method != "PUT" or pending is None:
             return Response(status=403)
-        pending.answer = json.loads(request.body)
+        pending.answer = _read(request.body)
         pending.answered.set()
         return Response()
+
+
+def _read(body: bytes) -> dict[str, Any] | Failed:
+    """An answer; what CloudFormation says instead of one that it does not take."""
+    if len(body) > LARGEST_ANSWER:
+        return Failed("Response object is too long.")
+    answer: dict[str, Any] = json.loads(body)
+    if not 0 < len(str(answer.get("PhysicalResourceId") or "").encode()) <= LONGEST_ID:
+        return Failed("Invalid PhysicalResourceId")
+    return answer
 
 
 def _framework_handler(order: Order) -> str | None:

@@ -29,6 +29,9 @@ from local.aws.eks.rolling import Rolling
 from local.aws.eks.template import DerivedTemplates
 from local.aws.eks.updates import Owner, Update, Updates
 
+#: What UpdateNodegroupConfig changes; of nothing it makes no update
+#: (kubernetes-sigs/cluster-api-provider-aws 3435).
+CONFIGURED = ("labels", "taints", "scalingConfig", "updateConfig", "nodeRepairConfig", "warmPoolConfig")
 #: How long a scaling update stays InProgress, least and most [est].
 UPDATE_SECONDS = (10.0, 30.0)
 #: An update that does not come to its end is looked at again after so long.
@@ -139,6 +142,8 @@ class Nodegroups:
         with self._lock:
             if token and (known := self._updates.known_as(token)):
                 return {"update": known.document()}
+            if not any(request.get(name) for name in CONFIGURED):
+                raise AwsError("InvalidParameterException", "You cannot specify an empty request")
             self._check_idle(nodegroup)
             self._take_over(nodegroup)
             before = dict(nodegroup.sizes)

@@ -8,6 +8,9 @@ from datetime import datetime
 from local.aws.api.own_services import AwsError, Document
 from local.clock import VirtualClock
 
+#: Characters of a clientRequestToken.
+SHORTEST_TOKEN, LONGEST_TOKEN = 33, 126
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -57,7 +60,15 @@ class Updates:
         return update
 
     def known_as(self, token: str) -> Update | None:
-        """The update that a request with this clientRequestToken began: asked again, it begins no other."""
+        """The update that a request with this clientRequestToken began: asked again, it begins no other.
+
+        EKS refuses a token of another length (ansible-collections/community.aws 844).
+        """
+        if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN:
+            bounds = f"between {SHORTEST_TOKEN} and {LONGEST_TOKEN} characters"
+            raise AwsError(
+                "InvalidParameterException", f"The client request token parameter must be {bounds}."
+            )
         with self._lock:
             return self._tokens.get(token)
 

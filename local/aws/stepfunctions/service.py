@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import uuid
+from datetime import timedelta
 
 from local.aws.agenda import Agenda
 from local.aws.api.own_services import AwsError, Document
@@ -19,6 +20,10 @@ from local.aws.stepfunctions.role import check_role
 from local.aws.stepfunctions.tasks import Tasks
 
 _NAME = re.compile(r"[^\s<>{}\[\]?*\"#%\\^|~`$&,;:/\x00-\x1f\x7f-\x9f]{1,80}")
+
+#: DescribeExecution is eventually consistent: how long an execution may run before it is seen [est]
+#: (https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html).
+SEEN_AFTER = timedelta(seconds=1)
 
 
 class StepFunctions:
@@ -160,13 +165,18 @@ class StepFunctions:
             execution = Execution(self._clock, machine, name, arn, text, self._limits)
             self._executions[arn] = execution
         limit = machine.definition.get("TimeoutSeconds")
-        if limit:
-            self._agenda.after(limit, execution.time_out)
-        self._clock.spawn(f"run-{name}", lambda: self._interpreter.run(execution, data))
+        # Or a clock that hurries would find nothing but the limit to wait for.
+        with self._clock.busy():
+            if limit:
+                self._agenda.after(limit, execution.time_out)
+            self._clock.spawn(f"run-{name}", lambda: self._interpreter.run(execution, data))
         return {"executionArn": arn, "startDate": execution.started}
 
     def describe_execution(self, request: Document) -> Document:
-        return self._execution(request["executionArn"]).document()
+        execution = self._execution(request["executionArn"])
+        if execution.status == "RUNNING" and self._clock.now() - execution.started < SEEN_AFTER:
+            raise _missing(execution.arn)
+        return execution.document()
 
     def list_executions(self, request: Document) -> Document:
         machine = self._machine(request["stateMachineArn"])
@@ -223,7 +233,7 @@ class StepFunctions:
     def _execution(self, arn: str) -> Execution:
         execution = self._executions.get(arn)
         if execution is None:
-            raise AwsError("ExecutionDoesNotExist", f"Execution Does Not Exist: '{arn}'")
+            raise _missing(arn)
         return execution
 
     def _described(self, machine: StateMachine) -> Document:
@@ -237,6 +247,10 @@ class StepFunctions:
             "creationDate": machine.created,
             **machine.document,
         }
+
+
+def _missing(arn: str) -> AwsError:
+    return AwsError("ExecutionDoesNotExist", f"Execution Does Not Exist: '{arn}'")
 
 
 def _check_name(name: str) -> None:

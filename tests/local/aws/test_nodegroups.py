@@ -1,6 +1,7 @@
 """Node groups as EKS has them: what it refuses, what is behind them, and what becomes of their nodes."""
 
 import json
+from uuid import UUID
 
 import pytest
 from botocore.exceptions import ClientError
@@ -114,12 +115,29 @@ def test_one_update_at_a_time_while_the_status_stays_active(lab):
 
 def test_a_request_with_the_token_of_another_names_its_update_and_begins_none(lab):
     lab.ready()
-    asked = {**GPU, "scalingConfig": {"desiredSize": 1}, "clientRequestToken": "deploy-1"}
+    asked = {**GPU, "scalingConfig": {"desiredSize": 1}, "clientRequestToken": str(UUID(int=1))}
     first = lab.aws.call("eks", "update_nodegroup_config", **asked)["update"]
     assert lab.aws.call("eks", "update_nodegroup_config", **asked)["update"]["id"] == first["id"]
     lab.until(lambda: lab.update(first["id"])["status"] == "Successful")
     again = lab.aws.call("eks", "update_nodegroup_config", **asked)["update"]
     assert (again["id"], again["status"]) == (first["id"], "Successful")
+
+
+def test_an_update_that_asks_for_nothing_is_refused(lab):
+    """kubernetes-sigs/cluster-api-provider-aws 3435"""
+    lab.ready()
+    with pytest.raises(ClientError, match="You cannot specify an empty request") as refusal:
+        lab.aws.call("eks", "update_nodegroup_config", **GPU)
+    assert code_of(refusal) == "InvalidParameterException"
+
+
+@pytest.mark.parametrize("token", ["deploy-1", "d" * 127])
+def test_a_token_is_neither_short_nor_long(lab, token):
+    """ansible-collections/community.aws 844"""
+    lab.ready()
+    with pytest.raises(ClientError, match="must be between 33 and 126 characters") as refusal:
+        lab.aws.call("eks", "update_nodegroup_config", **GPU, clientRequestToken=token)
+    assert code_of(refusal) == "InvalidParameterException"
 
 
 @pytest.mark.parametrize("sizes", [{"desiredSize": 3}, {"minSize": 1, "desiredSize": 0}, {"maxSize": 0}])

@@ -14,7 +14,7 @@ ANSWERING = """
         print("ASKED", json.dumps(event))
         answer = {key: event[key] for key in ("StackId", "RequestId", "LogicalResourceId")}
         answer |= {"Status": "SUCCESS", "PhysicalResourceId": properties.get("Id", "thing"),
-                   "Data": {"Size": properties.get("Size", "")}}
+                   "Data": {"Size": properties.get("Size", ""), "More": "x" * int(properties.get("More", 0))}}
         if properties.get("Fail") == event["RequestType"]:
             answer |= {"Status": "FAILED", "Reason": "the evening lease runs until 23:00"}
         if properties.get("Silent") != event["RequestType"]:
@@ -81,6 +81,19 @@ def test_a_refused_update_keeps_what_was_and_is_asked_to_go_back(aws, stacks, cu
     assert (forward["ResourceProperties"]["Size"], forward["OldResourceProperties"]["Size"]) == ("3", "2")
     assert (back["ResourceProperties"]["Size"], back["OldResourceProperties"]["Size"]) == ("2", "3")
     assert back["PhysicalResourceId"] == "thing"
+
+
+def test_an_answer_of_more_than_4096_bytes_fails_and_its_words_are_lost(stacks, custom):
+    """https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html"""
+    assert stacks.create({"Thing": custom(More=3000)})["StackStatus"] == "CREATE_COMPLETE"
+    stacks.update({"Thing": custom(More=4000, Fail="Update")})
+    assert "Response object is too long." in stacks.reasons()
+    assert "the evening lease" not in stacks.reasons()
+
+
+def test_an_answer_names_the_resource(stacks, custom):
+    assert stacks.create({"Thing": custom(Id="")})["StackStatus"] == "ROLLBACK_COMPLETE"
+    assert "Invalid PhysicalResourceId" in stacks.reasons()
 
 
 def test_a_refused_delete_fails_the_destroy(stacks, custom):

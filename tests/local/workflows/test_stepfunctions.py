@@ -1,6 +1,7 @@
 """Workflows as the Amazon States Language means them, run over HTTP in virtual time."""
 
 import json
+import time
 
 import pytest
 from botocore.exceptions import ClientError
@@ -10,6 +11,8 @@ from local.aws.stepfunctions.choice import holds
 from local.aws.stepfunctions.definition import parsed
 from local.aws.stepfunctions.errors import StatesError
 from local.aws.stepfunctions.paths import expression
+from local.clock import VirtualClock
+from tests.local.conftest import embedded
 
 ECHO = "def handler(event, context):\n    return event\n"
 POLL = """
@@ -309,6 +312,24 @@ def test_an_execution_has_a_time_limit_of_its_own(aws):
     assert (status, why[0]) == ("TIMED_OUT", "States.Timeout")
 
 
+class OnASlowMachine(VirtualClock):
+    """Whoever asks for an instant is slow to ask for the next."""
+
+    def at(self, epoch, work, name=""):
+        appointment = super().at(epoch, work, name)
+        time.sleep(0.05)
+        return appointment
+
+
+def test_a_time_limit_is_not_what_a_clock_in_a_hurry_jumps_to_first(tmp_path):
+    with embedded(tmp_path, OnASlowMachine(tmp_path / "clock")) as slow:
+        slow.clock.hurry(True)
+        arn = machine(slow, one({"Type": "Wait", "Seconds": 60}), TimeoutSeconds=90)
+        status, _, _ = run(slow, arn)
+
+    assert status == "SUCCEEDED"
+
+
 def test_an_execution_can_be_stopped_in_its_wait(aws):
     arn = machine(aws, one({"Type": "Wait", "Seconds": 10**8}))
     started = aws.call("stepfunctions", "start_execution", stateMachineArn=arn)
@@ -330,6 +351,20 @@ def test_a_name_is_used_once(aws):
     aws.call("stepfunctions", "stop_execution", executionArn=first["executionArn"])
     with pytest.raises(ClientError, match="Execution Already Exists"):
         aws.call("stepfunctions", "start_execution", input="{}", **start)
+
+
+def test_an_execution_that_has_just_begun_is_not_described_yet(aws):
+    """https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html"""
+    aws.hold()
+    arn = machine(aws, one({"Type": "Wait", "Seconds": 10**8}))
+    named = {
+        "executionArn": aws.call("stepfunctions", "start_execution", stateMachineArn=arn)["executionArn"]
+    }
+    with pytest.raises(ClientError, match="Execution Does Not Exist") as unseen:
+        aws.call("stepfunctions", "describe_execution", **named)
+    assert unseen.value.response["Error"]["Code"] == "ExecutionDoesNotExist"
+    aws.clock.sleep(1)
+    assert aws.call("stepfunctions", "describe_execution", **named)["status"] == "RUNNING"
 
 
 def test_many_executions_at_once_do_not_mix(aws):

@@ -32,7 +32,11 @@ def test_no_history_breaks_a_law(chance: random.Random) -> None:
 def test_none_of_thousands_breaks_a_law(part: int) -> None:
     for number in range(part, HISTORIES, PARTS):
         told = history(random.Random(f"{SEED} {number}"))
-        broken = play(told)
+        try:
+            broken = play(told)
+        except Exception as error:
+            error.add_note(f"history {number} of seed {SEED}: {told!r}")
+            raise
         if broken:
             told = shorter(told)
             raise AssertionError(f"history {number} of seed {SEED}: {told!r}: {play(told) or broken}")

@@ -1,6 +1,7 @@
 """The world itself: a whole window in it, and that it fails loudly where it does not know a call."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from unittest.mock import patch
 
 import boto3
@@ -68,6 +69,28 @@ def test_images_of_the_first_checks_come_while_gpus_are_set_up_and_take_nothing_
         assert at["nvidia-smi"] - at["ahead-cuda-sample"] > timedelta(seconds=90)
         assert [text for _, _, text in world.said if "not proven" in text] == []
         assert all(world.kubernetes._is_gone(pod) for pod in world.kubernetes.pods.values())
+
+
+def test_a_check_whose_node_goes_before_its_pod_comes_waits_and_proves_nothing() -> None:
+    with World(LAB, NOON) as world:
+        creates = world.kubernetes._create
+        waiting: list[str] = []
+
+        def late(space: str, manifest: Any) -> tuple[int, Any]:
+            if not waiting and manifest["metadata"]["labels"]["lamplighter/check"] == "nvidia-smi":
+                (machine,) = world.kubernetes.nodes()
+                world.machines.shut_down(machine)
+                machine.ended = world.now - timedelta(minutes=1)
+                waiting.append(manifest["metadata"]["name"])
+            return creates(space, manifest)
+
+        with patch.object(world.kubernetes, "_create", late):
+            world.run(timedelta(hours=12))
+
+        assert waiting
+        assert [text for _, _, text in world.said if "are proven" in text] == []
+        assert all(world.kubernetes._is_gone(pod) for pod in world.kubernetes.pods.values())
+        assert world.machines.of_pool("gpu") == []
 
 
 def test_how_often_a_schedule_is_put_changes_nothing_else_that_is_left_to_chance() -> None:

@@ -141,7 +141,11 @@ class Pool:
 
     def runs(self, execution: str) -> bool:
         """Whether a workflow's execution is still at it."""
-        found = self.day.api("stepfunctions").describe_execution(executionArn=execution)
+        workflows = self.day.api("stepfunctions")
+        try:
+            found = workflows.describe_execution(executionArn=execution)
+        except workflows.exceptions.ExecutionDoesNotExist:
+            return True  # it has just begun
         return bool(found["status"] == "RUNNING")
 
     def decision(self, command: Command) -> Decision | None:

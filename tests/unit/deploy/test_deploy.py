@@ -31,7 +31,7 @@ class CloudFormation:
         class Listener(BaseHTTPRequestHandler):
             def do_PUT(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                answers.append({**json.loads(body), "type": self.headers["Content-Type"]})
+                answers.append({**json.loads(body), "type": self.headers["Content-Type"], "bytes": len(body)})
                 self.send_response(200)
                 self.end_headers()
 
@@ -315,6 +315,17 @@ def test_whatever_goes_wrong_is_answered_in_one_line(cloudformation: CloudFormat
     assert cloudformation.answer["Status"] == "FAILED"
     assert cloudformation.answer["Reason"] == "KeyError: 'Nodegroup'"
     assert cloudformation.answer["PhysicalResourceId"] == "Thing-not-created"
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("letter", ["a", "실", "\U0001f4a1"])
+def test_a_reason_in_any_script_fits_into_what_cloudformation_takes(
+    cloudformation: CloudFormation, letter: str
+) -> None:
+    cloudformation.asks("Create", letter * 2000)
+
+    assert cloudformation.answer["bytes"] <= 4096
+    assert cloudformation.answer["Reason"].startswith(f"Kind: there is no deploy step '{letter * 200}")
 
 
 def test_the_group_behind_a_node_group_is_what_eks_names(

@@ -18,6 +18,8 @@ from tests.world.world import World
 
 BEGINS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 FULL = Limits().history_events
+TRIES = 6
+"""Of a step that fails, as workflow_steps.py has it."""
 LAB: dict[str, Any] = {
     "name": "gpu-lab",
     "time_zone": "Etc/UTC",
@@ -165,6 +167,24 @@ def test_where_every_try_of_a_hand_over_breaks_one_run_carries_the_lease_on(at: 
         assert waiting.lease.run == waiting.runs[1].name
         assert waiting.lease.state is LeaseState.OPENING
         assert waiting.kinds("breach") == []
+
+
+def test_a_run_that_the_last_try_of_a_hand_over_started_is_seen_though_it_has_just_begun() -> None:
+    """DescribeExecution is eventually consistent (AWS, API reference of Step Functions)."""
+    with World(LAB, BEGINS) as world:
+        waiting = Waiting(world, hours=10)
+        left = [Trouble(1, "fail")] * (TRIES - 1) + [Trouble(3, "die")]
+
+        def troubles(_function: str, step: str) -> tuple[Trouble, ...]:
+            comes = step == "HandOn" and waiting.runs[0].events > MOST_EVENTS
+            return (left.pop(0),) if comes and left else ()
+
+        world.functions.troubles = troubles
+        waiting.until_handed_on()
+
+        assert not left
+        assert [run.status for run in waiting.runs] == ["SUCCEEDED", "RUNNING"]
+        assert waiting.lease.run == waiting.runs[1].name
 
 
 def test_a_lease_that_ends_while_it_is_handed_on_says_nothing_twice_and_opens_nothing() -> None:

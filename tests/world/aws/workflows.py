@@ -6,7 +6,7 @@ Paths, templates and choice rules are read by the embedded cloud's own readers (
 import json
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from local.aws.stepfunctions.choice import holds
@@ -21,6 +21,7 @@ Json = Any
 Asks = float | tuple[str, Json]
 Done = Callable[[Json | None, StatesError | None], None]
 LIMITS = Limits()
+SEEN_AFTER = timedelta(seconds=5)
 START_EXECUTION = "arn:aws:states:::states:startExecution"
 INVOKE = "arn:aws:states:::lambda:invoke"
 
@@ -38,6 +39,7 @@ class Execution:
     steps: list[str] = field(default_factory=list)
     transitions: int = 0
     events: int = 1
+    looks: int = 0
 
     def count(self, events: int) -> None:
         """So much more history; Step Functions ends a run when it is full, past every catcher."""
@@ -75,10 +77,14 @@ class StepFunctions:
         return {"executionArn": name, "startDate": self._agenda.now}
 
     def describe_execution(self, *, executionArn: str) -> Json:
+        """It is eventually consistent: a run that has just begun is not there at the first look."""
         workflow, name = executionArn.split(":")[-2:]
-        if (workflow, name) not in self.executions:
+        found = self.executions.get((workflow, name))
+        if found is not None:
+            found.looks += 1
+        if found is None or (found.looks == 1 and self._agenda.now - found.begun < SEEN_AFTER):
             raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
-        return {"status": self.executions[workflow, name].status, "name": name}
+        return {"status": found.status, "name": name}
 
     def stop(self, execution: Execution) -> None:
         """A person stops a run; what it waits for comes to nothing."""

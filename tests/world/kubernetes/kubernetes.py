@@ -48,7 +48,7 @@ class Pod:
     deleted: datetime | None = None
     gone: datetime | None = None
     waits: bool = False
-    """For a GPU that no node offers."""
+    """For a GPU that no node offers, or for a node that is gone."""
 
     @property
     def name(self) -> str:
@@ -218,7 +218,7 @@ class Kubernetes:
             return found + [self._validator(machine) for machine in self.nodes() if self._gpus(machine)]
         if "fieldSelector" in query:
             node = query["fieldSelector"].removeprefix("spec.nodeName=")
-            return [pod for pod in found if pod.machine.node == node]
+            return [pod for pod in found if pod.machine.node == node and not pod.waits]
         if " in (" in query["labelSelector"]:
             key, _, values = query["labelSelector"].removesuffix(")").partition(" in (")
             return [pod for pod in found if _labels(pod.manifest).get(key) in values.split(",")]
@@ -325,9 +325,12 @@ class Kubernetes:
         terms = manifest["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         node = terms["nodeSelectorTerms"][0]["matchFields"][0]["values"][0]
         machine = next((each for each in self.nodes() if each.node == node), None)
-        if machine is None:
-            raise NotInTheWorld("the world schedules no pod on a node that is not there")
         now = self._agenda.now
+        if machine is None:
+            # The API server takes it, and no scheduler ever finds a place for it.
+            was = next(each for each in self._machines.machines.values() if each.node == node)
+            self._add(Pod(manifest, was, now, waits=True))
+            return 201, {}
         check = manifest["metadata"]["labels"]["lamplighter/check"]
         if check == "ahead":
             self._add(Pod(manifest, machine, now, ends=now + FETCHES))

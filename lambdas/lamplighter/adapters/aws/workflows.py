@@ -3,11 +3,15 @@
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.clock import sleep
 from lamplighter.domain.schedules.schedule import Start
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
+# DescribeExecution is eventually consistent
+# (https://docs.aws.amazon.com/step-functions/latest/apireference/API_DescribeExecution.html).
+LOOK_AGAIN_SECONDS = 2.0
 NEVER_STARTED = "was never started"
 ENDED = {"FAILED": "failed", "TIMED_OUT": "took too long and was ended", "ABORTED": "was stopped by somebody"}
 
@@ -52,6 +56,14 @@ class Workflows:
         return last[0]["id"] if last else 0
 
     def _status(self, workflow: str, name: str) -> str | None:
+        """None where it is not there at the second look: one that has just begun may not be seen at the first."""
+        found = self._seen(workflow, name)
+        if found is not None:
+            return found
+        sleep(LOOK_AGAIN_SECONDS)
+        return self._seen(workflow, name)
+
+    def _seen(self, workflow: str, name: str) -> str | None:
         run = f"{workflow.replace(':stateMachine:', ':execution:')}:{name}"
         with outside("states:DescribeExecution", run):
             try:

@@ -19,7 +19,10 @@ _logger = logging.getLogger(__name__)
 
 TRIES = 3
 SECONDS = 10
-# CloudFormation takes 4,096 bytes in all and shows a reason on one line.
+# CloudFormation takes so many bytes in all, and of a larger answer no word
+# (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html).
+MOST_BYTES = 4096
+# It shows a reason on one line.
 LONGEST_REASON = 1000
 
 
@@ -38,6 +41,15 @@ def answer(event: Mapping[str, object], found: Answer) -> None:
     if not is_of_cloudformation(url):
         raise BadInput("ResponseURL: is not an address of CloudFormation's, so nothing is sent there")
     reason = " ".join((found.reason or "done").split())[:LONGEST_REASON]
+    body = _body(event, found, reason)
+    while reason and len(body) > MOST_BYTES:
+        # A letter beyond ASCII is written as 6 or 12 bytes.
+        reason = reason[: -1 - (len(body) - MOST_BYTES) // 12]
+        body = _body(event, found, reason)
+    _put(url, body)
+
+
+def _body(event: Mapping[str, object], found: Answer, reason: str) -> bytes:
     document = {
         "Status": "SUCCESS" if found.reason is None else "FAILED",
         "Reason": reason,
@@ -48,7 +60,7 @@ def answer(event: Mapping[str, object], found: Answer) -> None:
         "NoEcho": False,
         "Data": dict(found.data),
     }
-    _put(url, json.dumps(document).encode())
+    return json.dumps(document).encode()
 
 
 def is_of_cloudformation(url: str) -> bool:

@@ -3,7 +3,7 @@
 Reconciles: what people or accidents changed about the schedules is put right, what is overdue is started.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -26,7 +26,8 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.leases.terms import terms as terms_of
 from lamplighter.domain.schedules.drift import kept
-from lamplighter.domain.schedules.schedule import NEAREST, Start
+from lamplighter.domain.schedules.of_leases import unopened
+from lamplighter.domain.schedules.schedule import NEAREST, Start, open_schedule
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ def plan_all(office: Office) -> dict[str, object]:
     present = [one.name for one in office.desk.windows.listed()]
     pauses = ledger.pauses()
     known = {pool: ledger.leases(pool) for pool in lab.pools}
+    put_off = [] if paused_at(pauses, now) else _put_off(known, present, office, now)
+    office.desk.windows.delete(put_off)
+    present = [name for name in present if name not in put_off]
     beside = planner.Beside(courses, early_warm_ups(lab, ledger), known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
     # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
@@ -88,6 +92,23 @@ def plan_all(office: Office) -> dict[str, object]:
         voice.does_not_open(skipped)
     ledger.note_planned(now)
     return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
+
+
+def _put_off(
+    known: Mapping[str, Sequence[Lease]], present: Collection[str], office: Office, now: datetime
+) -> list[str]:
+    """The openings that a pause had put off, and that are due since it ended early.
+
+    They are started now; what still stands for later would keep that back, or open the lease a second time.
+    """
+    windows, found = office.desk.windows, []
+    for lease in (one for leases in known.values() for one in leases):
+        due = unopened(lease) and lease.opens <= now + NEAREST and now < lease.closes
+        name = open_schedule(lease, office.desk.doors).name
+        put = windows.read(name) if due and name in present else None
+        if put is not None and put.at > max(lease.opens, now):
+            found.append(name)
+    return found
 
 
 def _foreseen(

@@ -9,7 +9,7 @@ import re
 from lamplighter.domain.schedules.schedule import start_name
 
 MOST_EVENTS = 1_500
-"""A run with more hands on. A round with every retry of every step takes 23,000 at most: a test counts them."""
+"""A run with more hands on. A round with every retry of every step takes 23,500 at most: a test counts them."""
 _LATER = re.compile(r"(.*)\.run(\d+)")
 
 
