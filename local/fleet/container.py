@@ -1,17 +1,14 @@
 """One container of a pod: pull, start, run its program, end, and start again where the pod says so."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from local.fleet import timings
 from local.fleet.faults import container as container_faults
 from local.fleet.faults.container import Refusal
 from local.fleet.programs.programs import program_of
+from local.fleet.seen import Pod
 from local.fleet.stories import Pause
 from local.kubernetes.api import Object
-
-if TYPE_CHECKING:
-    from local.fleet.pod import PodRun
 
 _NOT_STARTED = 128
 """What the kubelet gives as the exit status of a container whose start failed."""
@@ -24,7 +21,7 @@ class ContainerRun:
     `ended` when it will not run again.
     """
 
-    def __init__(self, pod: "PodRun", spec: Object) -> None:
+    def __init__(self, pod: Pod, spec: Object) -> None:
         self.pod = pod
         self.spec = spec
         self.began = self.running = self.ready = self.ended = self.succeeded = False

@@ -5,18 +5,15 @@ What a container prints, for how long it runs and how it exits is its program's 
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING
 
 from local.fleet import timings
 from local.fleet.container import ContainerRun
 from local.fleet.faults import container as container_faults
 from local.fleet.images import duration, pull_seconds, size_bytes
+from local.fleet.seen import Node
 from local.fleet.stories import Pause, Story, Until
 from local.fleet.world import TERMINAL, gpus_of, path
 from local.kubernetes.api import Object
-
-if TYPE_CHECKING:
-    from local.fleet.kubelet import Kubelet
 
 _GRACE_CODE = 143
 """The exit status of a program that ends by the signal TERM."""
@@ -28,7 +25,7 @@ _TOO_LONG = "Pod was active on the node longer than the specified deadline"
 class PodRun:
     """One pod, by uid, from the moment its kubelet sees it."""
 
-    def __init__(self, kubelet: "Kubelet", pod: Object) -> None:
+    def __init__(self, kubelet: Node, pod: Object) -> None:
         self.kubelet = kubelet
         self.world = kubelet.world
         self.pod = pod

@@ -5,17 +5,13 @@ The texts are those of containerd, runc and NVIDIA's container toolkit.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from local.fleet.gpus.hardware import CUDA_VERSION
 from local.fleet.images import cuda_needed
 from local.fleet.programs.cuda import gpu_uuid
+from local.fleet.seen import Container, Pod
 from local.fleet.stories import Pause
 from local.fleet.world import labels
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
-    from local.fleet.pod import PodRun
 
 LOST = "Failed to initialize NVML: Unknown Error"
 OLD_CUDA = (12, 4)
@@ -47,7 +43,7 @@ def refused_pull(image: str) -> str:
     )
 
 
-def no_sandbox(pod: "PodRun") -> str:
+def no_sandbox(pod: Pod) -> str:
     """Why containerd makes no sandbox for the pod; "" where it does."""
     # On an NVIDIA image that runtime is also the default one, for pods that name none.
     needs = pod.pod["spec"].get("runtimeClassName") == "nvidia" or pod.gpus > 0
@@ -59,7 +55,7 @@ def no_sandbox(pod: "PodRun") -> str:
     return ""
 
 
-def not_created(container: "ContainerRun") -> Refusal | None:
+def not_created(container: Container) -> Refusal | None:
     """Why the runtime cannot make the container, which the kubelet asks for again and again."""
     kubelet = container.pod.kubelet
     if container.holds_gpus and kubelet.suffers("cdi-unresolvable"):
@@ -72,7 +68,7 @@ def not_created(container: "ContainerRun") -> Refusal | None:
     return None
 
 
-def not_started(container: "ContainerRun") -> Refusal | None:
+def not_started(container: Container) -> Refusal | None:
     """Why the container that was made does not start; it counts as one that ended badly."""
     if not container.holds_gpus:
         return None
@@ -87,13 +83,13 @@ def not_started(container: "ContainerRun") -> Refusal | None:
     )
 
 
-def started(container: "ContainerRun") -> None:
+def started(container: Container) -> None:
     """A container runs: under gpu-lost it keeps its GPU for a moment only."""
     if container.pod.kubelet.suffers("gpu-lost"):
         container.pod.world.stories.tell(_soon(container))
 
 
-def lose_gpu(container: "ContainerRun") -> None:
+def lose_gpu(container: Container) -> None:
     """What a container's own program says when it next looks at the GPU that it held."""
     # NVIDIA's own pods were through with it before.
     if (
@@ -104,6 +100,6 @@ def lose_gpu(container: "ContainerRun") -> None:
         container.say(LOST)
 
 
-def _soon(container: "ContainerRun") -> Iterator[Pause]:
+def _soon(container: Container) -> Iterator[Pause]:
     yield _LOSE_SECONDS
     lose_gpu(container)

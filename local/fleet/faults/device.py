@@ -1,14 +1,10 @@
 """What a switched fault does to a node's GPUs, driver and device plugin, in the words of NVIDIA's software."""
 
-from typing import TYPE_CHECKING
-
 from local.fleet.faults.node import XID
 from local.fleet.gpus.gpu_sharing import Sharing
 from local.fleet.gpus.hardware import DRIVER_VERSION
 from local.fleet.programs.cuda import gpu_uuid
-
-if TYPE_CHECKING:
-    from local.fleet.kubelet import Kubelet
+from local.fleet.seen import Node
 
 MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
 NVML_VERSION = f"NVML library version: {DRIVER_VERSION.rpartition('.')[0]}"
@@ -18,7 +14,7 @@ BROKEN = (
 )
 
 
-def no_devices(kubelet: "Kubelet") -> str:
+def no_devices(kubelet: Node) -> str:
     """What the device plugin prints where it has no device to offer; "" where it has."""
     if not kubelet.machine.nvidia_image:
         return (
@@ -34,7 +30,7 @@ def no_devices(kubelet: "Kubelet") -> str:
     return ""
 
 
-def driver_fails(kubelet: "Kubelet") -> str:
+def driver_fails(kubelet: Node) -> str:
     """What nvidia-smi says to the validator where the driver does not work; "" where it does."""
     if not kubelet.machine.nvidia_image:
         return "couldn't find nvidia-smi on the host: no pre-installed driver"
@@ -43,7 +39,7 @@ def driver_fails(kubelet: "Kubelet") -> str:
     return BROKEN if kubelet.suffers("driver-broken") else ""
 
 
-def announce(kubelet: "Kubelet", sharing: Sharing) -> None:
+def announce(kubelet: Node, sharing: Sharing) -> None:
     """Tell the kubelet what GPUs there are; those that died are listed as unhealthy."""
     healthy = kubelet.gpus - len(kubelet.dead)
     kubelet.announce(
@@ -51,12 +47,12 @@ def announce(kubelet: "Kubelet", sharing: Sharing) -> None:
     )
 
 
-def to_die(kubelet: "Kubelet") -> bool:
+def to_die(kubelet: Node) -> bool:
     """Whether a GPU of the machine is to fall off the bus: one, once in its life."""
     return kubelet.suffers("xid") and not kubelet.dead and kubelet.gpus > 0
 
 
-def die(kubelet: "Kubelet") -> str:
+def die(kubelet: Node) -> str:
     """It does; gives what the device plugin prints."""
     kubelet.dead.add(0)
     device = gpu_uuid(kubelet.machine.instance_id, 0)

@@ -1,16 +1,13 @@
 """What a switched fault does to a node that runs, as stories: each waits for its fault, and for its end."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from local.fleet import timings
 from local.fleet.faults import container as container_faults
 from local.fleet.node_object import condition
+from local.fleet.seen import Node
 from local.fleet.stories import Pause, Until
 from local.kubernetes.api import Object
-
-if TYPE_CHECKING:
-    from local.fleet.kubelet import Kubelet
 
 TAINT = {"key": "dedicated", "value": "lamplighter", "effect": "NoSchedule"}
 PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
@@ -21,12 +18,12 @@ XID = 79
 _AGENT = "eks-node-monitoring-agent"
 
 
-def taints(kubelet: "Kubelet") -> list[Object]:
+def taints(kubelet: Node) -> list[Object]:
     """With which the node registers beyond those of its node group."""
     return [TAINT] if kubelet.suffers("untolerated-taint") else []
 
 
-def stories(kubelet: "Kubelet") -> Iterator[Iterator[Pause]]:
+def stories(kubelet: Node) -> Iterator[Iterator[Pause]]:
     """Of one registered node; they end with it."""
     yield _while_on(kubelet, "untolerated-taint", _taint, _untaint)
     yield _while_on(kubelet, "node-not-ready", _lose_network, _regain_network)
@@ -37,10 +34,10 @@ def stories(kubelet: "Kubelet") -> Iterator[Iterator[Pause]]:
 
 
 def _while_on(
-    kubelet: "Kubelet",
+    kubelet: Node,
     fault: str,
-    begin: Callable[["Kubelet"], Iterator[Pause]],
-    end: Callable[["Kubelet"], Iterator[Pause]],
+    begin: Callable[[Node], Iterator[Pause]],
+    end: Callable[[Node], Iterator[Pause]],
 ) -> Iterator[Pause]:
     while True:
         yield Until(lambda: kubelet.suffers(fault))
@@ -49,41 +46,41 @@ def _while_on(
         yield from end(kubelet)
 
 
-def _nothing(_: "Kubelet") -> Iterator[Pause]:
+def _nothing(_: Node) -> Iterator[Pause]:
     yield 0.0
 
 
-def _taint(kubelet: "Kubelet") -> Iterator[Pause]:
+def _taint(kubelet: Node) -> Iterator[Pause]:
     yield 0.0
     kubelet.retaint(lambda taint: taint["key"] != TAINT["key"], TAINT)
 
 
-def _untaint(kubelet: "Kubelet") -> Iterator[Pause]:
+def _untaint(kubelet: Node) -> Iterator[Pause]:
     yield 0.0
     kubelet.retaint(lambda taint: taint != TAINT)
 
 
-def _lose_network(kubelet: "Kubelet") -> Iterator[Pause]:
+def _lose_network(kubelet: Node) -> Iterator[Pause]:
     yield 0.0
     if kubelet.ready:
         kubelet.set_network(up=False)
 
 
-def _regain_network(kubelet: "Kubelet") -> Iterator[Pause]:
+def _regain_network(kubelet: Node) -> Iterator[Pause]:
     yield kubelet.delay(timings.CNI, "cni")
     # One that is only starting turns Ready by its own story.
     if kubelet.was_ready and not kubelet.ready:
         kubelet.set_network(up=True)
 
 
-def _lose_gpus(kubelet: "Kubelet") -> Iterator[Pause]:
+def _lose_gpus(kubelet: Node) -> Iterator[Pause]:
     yield 0.0
     for pod in kubelet.pods:
         for container in pod.containers:
             container_faults.lose_gpu(container)
 
 
-def _plugin_label(kubelet: "Kubelet") -> Iterator[Pause]:
+def _plugin_label(kubelet: Node) -> Iterator[Pause]:
     """For one pool the plugin is switched off by a label of its nodes; for all, in the ClusterPolicy."""
 
     def switched_off() -> bool:
@@ -97,7 +94,7 @@ def _plugin_label(kubelet: "Kubelet") -> Iterator[Pause]:
         kubelet.label({PLUGIN_LABEL: None})
 
 
-def _bandwidth(kubelet: "Kubelet") -> Iterator[Pause]:
+def _bandwidth(kubelet: Node) -> Iterator[Pause]:
     """The monitoring agent's events, where it runs: without it nobody says so."""
     while True:
         yield Until(lambda: kubelet.suffers("bandwidth-throttled") and kubelet.monitored)
@@ -109,7 +106,7 @@ def _bandwidth(kubelet: "Kubelet") -> Iterator[Pause]:
         yield _MONITOR_SECONDS
 
 
-def _hardware(kubelet: "Kubelet") -> Iterator[Pause]:
+def _hardware(kubelet: Node) -> Iterator[Pause]:
     """The monitoring agent's condition of the accelerators, where it runs."""
     told: list[tuple[str, str, str]] = [("", "", "")]
     while True:
@@ -118,7 +115,7 @@ def _hardware(kubelet: "Kubelet") -> Iterator[Pause]:
         kubelet.set_condition(condition("AcceleratedHardwareReady", *told[-1]))
 
 
-def _accelerators(kubelet: "Kubelet") -> tuple[str, str, str]:
+def _accelerators(kubelet: Node) -> tuple[str, str, str]:
     """Status, reason and message."""
     if kubelet.dead:
         return "False", f"NvidiaXID{XID}Error", f"XID {XID} was reported: GPU has fallen off the bus"

@@ -4,24 +4,21 @@ Bottlerocket's NVIDIA images start one as a service of the node (k8s-device-plug
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from local.fleet import timings
 from local.fleet.faults import device as device_faults
 from local.fleet.gpus.gpu_sharing import UNSHARED
+from local.fleet.seen import Node
 from local.fleet.stories import Pause, Until
 
-if TYPE_CHECKING:
-    from local.fleet.kubelet import Kubelet
 
-
-def stories(kubelet: "Kubelet") -> Iterator[Iterator[Pause]]:
+def stories(kubelet: Node) -> Iterator[Iterator[Pause]]:
     """Of one registered node; they end with it."""
     if kubelet.machine.brings_plugin:
         yield _plug_devices(kubelet)
 
 
-def _plug_devices(kubelet: "Kubelet") -> Iterator[Pause]:
+def _plug_devices(kubelet: Node) -> Iterator[Pause]:
     yield Until(lambda: kubelet.ready)
     while True:
         yield Until(lambda: not _fails(kubelet))
@@ -35,5 +32,5 @@ def _plug_devices(kubelet: "Kubelet") -> Iterator[Pause]:
             device_faults.die(kubelet)
 
 
-def _fails(kubelet: "Kubelet") -> bool:
+def _fails(kubelet: Node) -> bool:
     return bool(device_faults.no_devices(kubelet)) or kubelet.suffers("device-plugin-missing")

@@ -3,26 +3,21 @@
 The plugin's config-manager watches the node's label and sends a hangup when it changes; so does a new cut.
 """
 
-from typing import TYPE_CHECKING
-
 from local.fleet.faults import device as device_faults
 from local.fleet.gpus.gpu_sharing import UNSHARED, Sharing, sharing_of
+from local.fleet.seen import Container, Node
 from local.fleet.world import labels
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
-    from local.fleet.kubelet import Kubelet
 
 CONFIG = "nvidia.com/device-plugin.config"
 
 
-def told(container: "ContainerRun") -> tuple[str, ...]:
+def told(container: Container) -> tuple[str, ...]:
     """All on which an offer depends, cheap to ask: the picked configuration, and the cut."""
     kubelet = container.pod.kubelet
     return _picked(container), *(f"{slice_}={count}" for slice_, count in sorted(kubelet.slices.items()))
 
 
-def sharing(container: "ContainerRun") -> Sharing:
+def sharing(container: Container) -> Sharing:
     """The sharing that the plugin's configuration gives to this node."""
     name, _ = _configurations(container)
     if not name:
@@ -32,13 +27,13 @@ def sharing(container: "ContainerRun") -> Sharing:
     return sharing_of((found or {}).get("data", {}).get(_picked(container), ""))
 
 
-def mig_strategy(kubelet: "Kubelet") -> str:
+def mig_strategy(kubelet: Node) -> str:
     """Under which names slices are offered, by the operator's policy."""
     policy = next(iter(kubelet.world.policies.all()), {})
     return str(policy.get("spec", {}).get("mig", {}).get("strategy", "single"))
 
 
-def announce(container: "ContainerRun") -> list[str]:
+def announce(container: Container) -> list[str]:
     """Tell the kubelet what there is; the names of the resources. What was offered before is no more."""
     kubelet, shared = container.pod.kubelet, sharing(container)
     offered = _slices(kubelet, shared)
@@ -53,7 +48,7 @@ def announce(container: "ContainerRun") -> list[str]:
     return list(offered)
 
 
-def _slices(kubelet: "Kubelet", shared: Sharing) -> dict[str, int]:
+def _slices(kubelet: Node, shared: Sharing) -> dict[str, int]:
     """The slices on offer, by resource; nothing where GPUs are whole."""
     if mig_strategy(kubelet) == "mixed":
         return {f"nvidia.com/mig-{name}": count * kubelet.gpus for name, count in kubelet.slices.items()}
@@ -61,13 +56,13 @@ def _slices(kubelet: "Kubelet", shared: Sharing) -> dict[str, int]:
     return {shared.resource: together * kubelet.gpus * shared.replicas} if together else {}
 
 
-def _picked(container: "ContainerRun") -> str:
+def _picked(container: Container) -> str:
     kubelet = container.pod.kubelet
     node = kubelet.world.nodes.find("", kubelet.name) or {"metadata": {}}
     return labels(node).get(CONFIG) or _configurations(container)[1]
 
 
-def _configurations(container: "ContainerRun") -> tuple[str, str]:
+def _configurations(container: Container) -> tuple[str, str]:
     """The ConfigMap with the plugin's configurations, "" where there is none, and which one is the default."""
     environment = container.environment
     if "CONFIG_MAP" in environment:

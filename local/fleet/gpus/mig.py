@@ -4,14 +4,10 @@ Only the models that the simulated instance types have; profiles as mig-parted's
 """
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
+from local.fleet.seen import Container, Node
 from local.fleet.stories import Pause, Until
 from local.fleet.world import labels
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
-    from local.fleet.kubelet import Kubelet
 
 CAPABLE = "nvidia.com/mig.capable"
 CONFIG = "nvidia.com/mig.config"
@@ -49,13 +45,13 @@ def capable(name: str) -> bool:
     return bool(profiles(name))
 
 
-def wanted(kubelet: "Kubelet") -> str:
+def wanted(kubelet: Node) -> str:
     """The configuration that the node's label asks for."""
     node = kubelet.world.nodes.find("", kubelet.name) or {"metadata": {}}
     return labels(node).get(CONFIG, "")
 
 
-def manage(container: "ContainerRun") -> Generator[Pause, None, int]:
+def manage(container: Container) -> Generator[Pause, None, int]:
     """The MIG manager: cuts as the label says, and says how it went."""
     kubelet = container.pod.kubelet
     known = profiles(kubelet.hardware.gpu.name) if kubelet.hardware.gpu else {}

@@ -3,19 +3,16 @@
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from local.fleet.faults import container as container_faults
 from local.fleet.faults import device as device_faults
 from local.fleet.programs import cuda as programs_cuda
+from local.fleet.seen import Container
 from local.fleet.stories import Pause
 from local.fleet.world import labels
 
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
-
 Program = Generator[Pause, None, int]
-Tool = Callable[["ContainerRun"], Program]
+Tool = Callable[[Container], Program]
 _SECONDS = 2.0
 
 
@@ -39,7 +36,7 @@ _BREAKS = {
 }
 
 
-def find(container: "ContainerRun", tool: Tool) -> Tool:
+def find(container: Container, tool: Tool) -> Tool:
     """The tool as it is, or as it fails here."""
     for fault, broken in _BREAKS.items():
         # NVIDIA's own pods had their GPU before it was lost.
@@ -49,7 +46,7 @@ def find(container: "ContainerRun", tool: Tool) -> Tool:
     return tool
 
 
-def _fail(container: "ContainerRun", *, broken: _Break, tool: Tool) -> Program:
+def _fail(container: Container, *, broken: _Break, tool: Tool) -> Program:
     yield _SECONDS
     if tool is programs_cuda.vector_add:
         container.say("[Vector addition of 50000 elements]")

@@ -7,13 +7,10 @@ import json
 import re
 import uuid
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 from local.fleet.gpus.hardware import CUDA_VERSION, DRIVER_VERSION, Gpu
+from local.fleet.seen import Container
 from local.fleet.stories import Pause
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
 
 Program = Generator[Pause, None, int]
 _NO_PROGRAM = 127
@@ -31,7 +28,7 @@ _DIAG_TESTS = {
 }
 
 
-def nvidia_smi(container: "ContainerRun") -> Program:
+def nvidia_smi(container: Container) -> Program:
     """A query as CSV, or a short table."""
     yield _SMI_SECONDS
     gpu, count = container.pod.kubelet.hardware.gpu, container.pod.gpus
@@ -54,7 +51,7 @@ def nvidia_smi(container: "ContainerRun") -> Program:
     return 0
 
 
-def vector_add(container: "ContainerRun") -> Program:
+def vector_add(container: Container) -> Program:
     """NVIDIA's sample: adds two vectors on the GPU and compares."""
     yield _VECTOR_ADD_SECONDS
     container.say("[Vector addition of 50000 elements]")
@@ -71,7 +68,7 @@ def vector_add(container: "ContainerRun") -> Program:
     return 0
 
 
-def dcgmi_diag(container: "ContainerRun") -> Program:
+def dcgmi_diag(container: Container) -> Program:
     """DCGM 4's diagnostic as JSON (`-j`)."""
     level_asked = re.search(r"-r\s*(\d)|--run[ =](\d)", container.words)
     level = int(next(filter(None, level_asked.groups()))) if level_asked else 1
@@ -95,7 +92,7 @@ def _heading(field: str, *, nounits: bool) -> str:
     return field + ("" if nounits else unit)
 
 
-def _value(container: "ContainerRun", gpu: Gpu, index: int, field: str) -> str:
+def _value(container: Container, gpu: Gpu, index: int, field: str) -> str:
     known = {
         "index": str(index),
         "count": str(container.pod.gpus),

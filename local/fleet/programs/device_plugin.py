@@ -4,33 +4,29 @@ The programs are the operator's, which installs the same software; here is what 
 """
 
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING
 
 from local.fleet.programs import operator as programs_operator
+from local.fleet.seen import Container, Node
 from local.fleet.stories import Pause, Until
 from local.fleet.world import labels
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
-    from local.fleet.kubelet import Kubelet
 
 Program = Generator[Pause, None, int]
 NAME = "nvidia-device-plugin"
 
 
-def find(metadata: Mapping[str, str], container: str) -> Callable[["ContainerRun"], Program] | None:
+def find(metadata: Mapping[str, str], container: str) -> Callable[[Container], Program] | None:
     """The program of a container in one of the chart's pods, by the pod's labels; None for any other pod."""
     return _PROGRAMS.get(container) if metadata.get("app.kubernetes.io/name") == NAME else None
 
 
-def _discover_gpus(container: "ContainerRun") -> Program:
+def _discover_gpus(container: Container) -> Program:
     """It leaves what it finds in a file; the labels are written by NFD's worker, where one runs."""
     kubelet = container.pod.kubelet
     yield Until(lambda: _worker_runs(kubelet))
     return (yield from programs_operator.discover_gpus(container))
 
 
-def _worker_runs(kubelet: "Kubelet") -> bool:
+def _worker_runs(kubelet: Node) -> bool:
     return any(
         container.running and labels(pod.pod).get("app.kubernetes.io/name") == "node-feature-discovery"
         for pod in kubelet.pods
@@ -38,19 +34,19 @@ def _worker_runs(kubelet: "Kubelet") -> bool:
     )
 
 
-def _pick_once(container: "ContainerRun") -> Program:
+def _pick_once(container: Container) -> Program:
     yield 0.0
     container.say("Selected config from the node's label or the default")
     return 0
 
 
-def _watch_label(container: "ContainerRun") -> Program:
+def _watch_label(container: Container) -> Program:
     container.say("Waiting for change to 'nvidia.com/device-plugin.config' label")
     yield Until(lambda: False)
     return 0
 
 
-_PROGRAMS: dict[str, Callable[["ContainerRun"], Program]] = {
+_PROGRAMS: dict[str, Callable[[Container], Program]] = {
     "nvidia-device-plugin-init": _pick_once,
     "nvidia-device-plugin-sidecar": _watch_label,
     "nvidia-device-plugin-ctr": programs_operator.plug_devices,

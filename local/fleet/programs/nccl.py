@@ -6,16 +6,13 @@ Where the network between their machines is closed, or the other rank never runs
 
 import re
 from collections.abc import Generator
-from typing import TYPE_CHECKING
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
+from local.fleet.seen import Container
 from local.fleet.stories import Pause
 from local.fleet.world import labels
 from local.kubernetes.api import Object
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
 
 Program = Generator[Pause, None, int]
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -31,7 +28,7 @@ _EPHEMERAL = 45000
 _REST_OF_PLAN = "step: 2(factor) warmup iters: 2 iters: 20 agg iters: 1 validation: 1 graph: 0"
 
 
-def torchrun(container: "ContainerRun") -> Program:
+def torchrun(container: Container) -> Program:
     """One rank of two."""
     asked = re.search(r"--master-addr (\S+) --master-port (\d+) \S+ (\w+) (\d+) (\d+)", container.words)
     if asked is None or container.pod.kubelet.hardware.gpu is None or not container.pod.gpus:
@@ -61,7 +58,7 @@ def torchrun(container: "ContainerRun") -> Program:
     return 0
 
 
-def _other(container: "ContainerRun") -> Object | None:
+def _other(container: Container) -> Object | None:
     """The other rank's pod, once its container runs."""
     mine = container.pod.pod
     job = labels(mine).get(_JOB)
@@ -77,7 +74,7 @@ def _other(container: "ContainerRun") -> Object | None:
     return None
 
 
-def _open(container: "ContainerRun", other: Object, port: int) -> bool:
+def _open(container: Container, other: Object, port: int) -> bool:
     """The second rank gets to the first one's port, and each to any port of the other."""
     world, here = container.pod.world, container.pod.kubelet.machine.instance_id
     node = world.nodes.find("", other["spec"].get("nodeName", ""))
@@ -86,7 +83,7 @@ def _open(container: "ContainerRun", other: Object, port: int) -> bool:
     return all(world.network.allows(source, target, one) for source, target, one in ways)
 
 
-def _gives_up(container: "ContainerRun", address: str, port: int, rank: int) -> int:
+def _gives_up(container: Container, address: str, port: int, rank: int) -> int:
     milliseconds = int(_STORE_SECONDS * 1000)
     store = f"[{address}]:{port}"
     if rank == 0:
@@ -114,7 +111,7 @@ def _times(size: int) -> int:
     return 22 if size <= 64 * 1024**2 else 7
 
 
-def _bandwidth(container: "ContainerRun") -> float:
+def _bandwidth(container: Container) -> float:
     """GB/s between the two: the peak, or the baseline of a machine whose burst is used up."""
     kubelet = container.pod.kubelet
     cards = INSTANCE_TYPES[kubelet.machine.instance_type].get("NetworkInfo", {}).get("NetworkCards") or [{}]
@@ -123,7 +120,7 @@ def _bandwidth(container: "ContainerRun") -> float:
 
 
 def _table(  # noqa: PLR0917 -- all that stands in it
-    container: "ContainerRun",
+    container: Container,
     other: Object,
     operation: str,
     sizes: list[int],

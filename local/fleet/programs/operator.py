@@ -4,19 +4,15 @@ Their pods are real objects, placed by the real DaemonSet controller and schedul
 """
 
 from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING
 
 from local.fleet import timings
 from local.fleet.faults import device as device_faults
 from local.fleet.gpus import device_offers, mig
 from local.fleet.gpus.gpu_labels import discovered, pci_labels
+from local.fleet.seen import Container, Node
 from local.fleet.stories import Pause, Until
 from local.fleet.world import TERMINAL, path
 from local.kubernetes.api import Object
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
-    from local.fleet.kubelet import Kubelet
 
 Program = Generator[Pause, None, int]
 _STEP_SECONDS = 4.0
@@ -26,19 +22,19 @@ VALIDATED = "all validations are successful"
 _PLUGIN_CRASH = "E main.go:132] error starting plugins: error creating plugin manager: unable to start"
 
 
-def find(metadata: Mapping[str, str], container: str) -> Callable[["ContainerRun"], Program] | None:
+def find(metadata: Mapping[str, str], container: str) -> Callable[[Container], Program] | None:
     """The program of a container in one of the operator's pods, by the pod's labels; None for any other pod."""
     if metadata.get("app.kubernetes.io/name") == "node-feature-discovery":
         return _discover_features if metadata.get("role") == "worker" else _serve
     return _PROGRAMS.get((metadata.get("app", ""), container))
 
 
-def _serve(_: "ContainerRun") -> Program:
+def _serve(_: Container) -> Program:
     yield Until(lambda: False)
     return 0
 
 
-def _discover_features(container: "ContainerRun") -> Program:
+def _discover_features(container: Container) -> Program:
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.DISCOVER, "features")
     found = pci_labels(kubelet.hardware)
@@ -47,7 +43,7 @@ def _discover_features(container: "ContainerRun") -> Program:
     return (yield from _serve(container))
 
 
-def plug_devices(container: "ContainerRun") -> Program:
+def plug_devices(container: Container) -> Program:
     """The device plugin, whoever installed it."""
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.REGISTER_DEVICES, "devices")
@@ -84,12 +80,12 @@ def plug_devices(container: "ContainerRun") -> Program:
     return 1
 
 
-def _withdraw(kubelet: "Kubelet") -> None:
+def _withdraw(kubelet: Node) -> None:
     for resource in list(kubelet.allocatable):
         kubelet.withdraw(resource)
 
 
-def discover_gpus(container: "ContainerRun") -> Program:
+def discover_gpus(container: Container) -> Program:
     """GPU feature discovery, whoever installed it."""
     kubelet = container.pod.kubelet
     yield kubelet.delay(timings.DISCOVER, "gpus")
@@ -105,12 +101,12 @@ def discover_gpus(container: "ContainerRun") -> Program:
     return (yield from _serve(container))
 
 
-def _export_metrics(container: "ContainerRun") -> Program:
+def _export_metrics(container: Container) -> Program:
     container.say("Starting webserver on :9400")
     return (yield from _serve(container))
 
 
-def _validate_driver(container: "ContainerRun") -> Program:
+def _validate_driver(container: Container) -> Program:
     yield _STEP_SECONDS
     why = device_faults.driver_fails(container.pod.kubelet)
     if why:
@@ -120,13 +116,13 @@ def _validate_driver(container: "ContainerRun") -> Program:
     return 0
 
 
-def _validate_toolkit(container: "ContainerRun") -> Program:
+def _validate_toolkit(container: Container) -> Program:
     yield _STEP_SECONDS
     container.say("toolkit is ready")
     return 0
 
 
-def _validate_cuda(container: "ContainerRun") -> Program:
+def _validate_cuda(container: Container) -> Program:
     yield _CUDA_SECONDS
     if container.pod.kubelet.suffers("validator-stuck"):
         container.say("cuda workload validation failed: vectorAdd ended with exit code 1")
@@ -135,7 +131,7 @@ def _validate_cuda(container: "ContainerRun") -> Program:
     return 0
 
 
-def _validate_plugin(container: "ContainerRun") -> Program:
+def _validate_plugin(container: Container) -> Program:
     """Waits for the device; with WITH_WORKLOAD it also runs a pod that takes one GPU."""
     kubelet = container.pod.kubelet
     yield Until(lambda: any(count > 0 for count in kubelet.allocatable.values()))
@@ -162,7 +158,7 @@ def _validate_plugin(container: "ContainerRun") -> Program:
     return 0
 
 
-def _workload(container: "ContainerRun", resource: str) -> Object:
+def _workload(container: Container, resource: str) -> Object:
     """Bound to the node by name, as the operator does: no scheduler, so the kubelet's admission decides."""
     pod = container.pod
     owner = pod.pod["metadata"].get("ownerReferences", [])
@@ -191,7 +187,7 @@ def _workload(container: "ContainerRun", resource: str) -> Object:
     }
 
 
-def _operate(container: "ContainerRun") -> Program:
+def _operate(container: Container) -> Program:
     """The operator's own pod; what it does is operator.py's, as long as this runs."""
     yield Until(lambda: container.pod.world.faults.holds("operator-not-ready"))
     # Sooner than its readiness probe asks for the first time.
@@ -203,12 +199,12 @@ def _operate(container: "ContainerRun") -> Program:
     return 1
 
 
-def _rest_validated(container: "ContainerRun") -> Program:
+def _rest_validated(container: Container) -> Program:
     container.say(VALIDATED)
     return (yield from _serve(container))
 
 
-_PROGRAMS: dict[tuple[str, str], Callable[["ContainerRun"], Program]] = {
+_PROGRAMS: dict[tuple[str, str], Callable[[Container], Program]] = {
     ("gpu-operator", "gpu-operator"): _operate,
     ("nvidia-device-plugin-daemonset", "toolkit-validation"): _validate_toolkit,
     ("nvidia-device-plugin-daemonset", "nvidia-device-plugin"): plug_devices,

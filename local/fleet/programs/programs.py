@@ -6,24 +6,21 @@ here knows simply runs: for ever in a pod that restarts it, else for a few secon
 
 import re
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
 
 from local.fleet.programs import broken as programs_broken
 from local.fleet.programs import cuda as programs_cuda
 from local.fleet.programs import device_plugin as programs_device_plugin
 from local.fleet.programs import nccl as programs_nccl
 from local.fleet.programs import operator as programs_operator
+from local.fleet.seen import Container
 from local.fleet.stories import Pause, Until
 from local.fleet.world import labels
-
-if TYPE_CHECKING:
-    from local.fleet.container import ContainerRun
 
 Program = Generator[Pause, None, int]
 _UNKNOWN_SECONDS = 5.0
 
 #: GPU tools by what the command line or the image says; the first that fits.
-_TOOLS: tuple[tuple[str, Callable[["ContainerRun"], Program]], ...] = (
+_TOOLS: tuple[tuple[str, Callable[[Container], Program]], ...] = (
     ("torchrun", programs_nccl.torchrun),
     ("dcgmi diag", programs_cuda.dcgmi_diag),
     ("nvidia-smi", programs_cuda.nvidia_smi),
@@ -32,7 +29,7 @@ _TOOLS: tuple[tuple[str, Callable[["ContainerRun"], Program]], ...] = (
 )
 
 
-def program_of(container: "ContainerRun") -> Program:
+def program_of(container: Container) -> Program:
     """The program of a container that starts now."""
     metadata = labels(container.pod.pod)
     operand = programs_operator.find(metadata, container.name)
@@ -45,7 +42,7 @@ def program_of(container: "ContainerRun") -> Program:
     return _plain(container)
 
 
-def _plain(container: "ContainerRun") -> Program:
+def _plain(container: Container) -> Program:
     """As far as a shell's line can be understood: echo, sleep and exit."""
     words = container.words
     for said in re.findall(r"echo\s+([^;&|]+)", words):
