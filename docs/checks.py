@@ -120,7 +120,7 @@ def _lasting(seconds: int) -> str:
 
 
 def _images() -> Iterator[str]:
-    document = json.loads(files("lamplighter.data").joinpath("images.json").read_text("utf-8"))
+    document = json.loads(files("lamplighter.data.gpu").joinpath("images.json").read_text("utf-8"))
     yield f"## Images\n\nRead {document['read']}. {document['note']}\n"
     yield "| image | what | source |\n|---|---|---|"
     for row in document["images"].values():
@@ -129,7 +129,7 @@ def _images() -> Iterator[str]:
 
 
 def _thresholds() -> Iterator[str]:
-    read = json.loads(files("lamplighter.data").joinpath("thresholds.json").read_text("utf-8"))["read"]
+    read = json.loads(files("lamplighter.data.gpu").joinpath("thresholds.json").read_text("utf-8"))["read"]
     yield "## Thresholds\n"
     yield (
         f"Read {read}. `checks.thresholds` of the lab sets the bus bandwidth of a type anew; a type that is not here is"

@@ -1,0 +1,1 @@
+"""`lamplighter local`: the embedded cloud on this machine."""

@@ -1,0 +1,1 @@
+"""Verbs before a window: check, simulate, windows, skip, pause, resume, adopt."""

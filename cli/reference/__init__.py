@@ -1,0 +1,1 @@
+"""The example lab file, the JSON Schema and the reference page, from the model."""

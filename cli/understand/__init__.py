@@ -1,0 +1,1 @@
+"""Verbs that only show: status, why, diagnose, verdict, cost, receipt, page."""

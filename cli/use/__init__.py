@@ -1,0 +1,1 @@
+"""Verbs of a lease: open, extend, close, keep, leases."""

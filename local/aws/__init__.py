@@ -1,0 +1,1 @@
+"""The embedded AWS: moto, and what moto lacks of AWS's habits."""

@@ -1,0 +1,1 @@
+"""The faults that can be switched on, by name."""

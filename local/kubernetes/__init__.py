@@ -1,0 +1,1 @@
+"""The real Kubernetes control plane: built, started, and its charts applied."""

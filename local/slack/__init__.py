@@ -1,0 +1,1 @@
+"""Slack, as the embedded cloud plays it."""

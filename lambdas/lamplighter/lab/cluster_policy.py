@@ -1,6 +1,6 @@
 """Compares a fragment of settings with the ClusterPolicy's schema: unknown fields, wrong kinds, wrong words.
 
-Which fields a lab may set, and their schema, stand in data/cluster_policy.json, taken from NVIDIA's CRD.
+Which fields a lab may set, and their schema, stand in data/gpu/cluster_policy.json, taken from NVIDIA's CRD.
 """
 
 import json
@@ -25,7 +25,7 @@ def faults(fragment: JsonValue) -> Iterator[tuple[Path, str]]:
 
 @cache
 def _schema() -> Schema:
-    document = json.loads(files("lamplighter.data").joinpath("cluster_policy.json").read_text("utf-8"))
+    document = json.loads(files("lamplighter.data.gpu").joinpath("cluster_policy.json").read_text("utf-8"))
     schema: Schema = document["schema"]
     return schema
 

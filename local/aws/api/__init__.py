@@ -1,0 +1,1 @@
+"""The server of the embedded AWS, and what stands between it and moto."""

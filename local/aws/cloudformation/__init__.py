@@ -1,0 +1,1 @@
+"""CloudFormation, with custom resources and rollbacks."""

@@ -1,0 +1,1 @@
+"""EC2 instances, networks, and the faults of both."""

@@ -1,0 +1,1 @@
+"""EKS: clusters, add-ons, node groups and their updates."""

@@ -1,0 +1,1 @@
+"""EventBridge, Scheduler, streams, alarms, and the targets of all of them."""

@@ -1,0 +1,1 @@
+"""Lambda: workers as processes of their own."""

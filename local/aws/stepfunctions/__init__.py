@@ -1,0 +1,1 @@
+"""Step Functions: an interpreter of the Amazon States Language in virtual time."""

@@ -1,0 +1,1 @@
+"""The GPUs of a simulated node, and the software that offers them."""

@@ -1,0 +1,1 @@
+"""What the programs in containers print and how they end."""

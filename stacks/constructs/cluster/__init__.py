@@ -1,0 +1,1 @@
+"""The cluster: network, control plane, add-ons, identities."""

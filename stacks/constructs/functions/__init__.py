@@ -1,0 +1,1 @@
+"""The functions, their rights, and what starts them."""

@@ -1,0 +1,1 @@
+"""The lab's HTTP addresses, its pages and its channels."""

@@ -1,0 +1,1 @@
+"""A pool's node group, its gate and its rails."""

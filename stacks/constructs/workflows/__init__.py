@@ -1,0 +1,1 @@
+"""The state machines, a workflow a file."""

@@ -1,0 +1,1 @@
+"""AWS, one service or one use of it a file."""

@@ -1,0 +1,1 @@
+"""Course calendars: fetched, read, kept."""

@@ -1,0 +1,1 @@
+"""Slack's web API, and the app's secrets."""

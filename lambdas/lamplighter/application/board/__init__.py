@@ -1,0 +1,1 @@
+"""Slack's messages about leases, kept as the ledger is."""

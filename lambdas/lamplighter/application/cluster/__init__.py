@@ -1,0 +1,1 @@
+"""The steps that speak to Kubernetes: GPU settings, readiness, checks, drain."""

@@ -1,0 +1,1 @@
+"""Step Diagnose: why a pool is not well."""

@@ -1,0 +1,1 @@
+"""The monthly check of the account and the lab."""

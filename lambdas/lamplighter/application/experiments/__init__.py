@@ -1,0 +1,1 @@
+"""The steps of an experiment: prepare, change, observe, restore, prove, report."""

@@ -1,0 +1,1 @@
+"""A lease from the command to the receipt, and what people change about the calendar."""

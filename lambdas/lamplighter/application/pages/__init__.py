@@ -1,0 +1,1 @@
+"""The pages of the lab and of its receipts, drawn when the ledger moves."""

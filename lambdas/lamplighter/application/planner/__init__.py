@@ -1,0 +1,1 @@
+"""Windows become leases and schedules, 36 hours ahead."""

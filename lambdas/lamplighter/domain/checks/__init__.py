@@ -1,0 +1,1 @@
+"""The ladder of GPU checks: what runs where, in which order, for how long, and what follows."""

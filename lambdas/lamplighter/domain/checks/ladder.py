@@ -42,7 +42,7 @@ class Check:
     name: str
     stage: int
     image: str
-    """Its name in data/images.json."""
+    """Its name in data/gpu/images.json."""
     command: tuple[str, ...]
     """[] for the image's own."""
     seconds: int
@@ -92,7 +92,7 @@ def _dcgm(level: int, stage: int, seconds: int, more: str = "") -> Check:
 
 
 def _collective(name: str, stage: int, seconds: int, *what: str) -> Check:
-    """`what` are the words of data/collective.py."""
+    """`what` are the words of data/gpu/collective.py."""
     return Check(
         name,
         stage,

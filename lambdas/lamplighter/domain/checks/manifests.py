@@ -161,8 +161,8 @@ def service(check: Check, errand: Errand, seat: str) -> Manifest:
 
 @cache
 def image_of(name: str) -> str:
-    """An image by its name in data/images.json."""
-    text = files("lamplighter.data").joinpath("images.json").read_text("utf-8")
+    """An image by its name in data/gpu/images.json."""
+    text = files("lamplighter.data.gpu").joinpath("images.json").read_text("utf-8")
     return str(json.loads(text)["images"][name]["image"])
 
 

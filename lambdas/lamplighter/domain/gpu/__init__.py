@@ -1,0 +1,1 @@
+"""GPUs as a node offers them: instance types, images, sharing, the operator and its settings."""

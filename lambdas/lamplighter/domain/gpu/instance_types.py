@@ -1,6 +1,6 @@
 """What an instance type has: which GPU, how many, and the bandwidth below which its network is at fault.
 
-Owns the table of known types (data/thresholds.json, each figure with its source); judging by it is left to
+Owns the table of known types (data/gpu/thresholds.json, each figure with its source); judging by it is left to
 the verdicts.
 """
 
@@ -75,4 +75,4 @@ def figures() -> dict[str, Figure]:
 
 
 def _text() -> str:
-    return files("lamplighter.data").joinpath("thresholds.json").read_text("utf-8")
+    return files("lamplighter.data.gpu").joinpath("thresholds.json").read_text("utf-8")

@@ -6,7 +6,7 @@ setting the labels is lamplighter.application.cluster.nodes', installing the Con
 
 from collections.abc import Mapping, Sequence
 
-from lamplighter.data import mig
+from lamplighter.data.gpu import mig
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.pool.nodes import NodeFacts

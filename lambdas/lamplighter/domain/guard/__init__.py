@@ -1,0 +1,1 @@
+"""What leases justify against what runs: the rules, a family a file."""

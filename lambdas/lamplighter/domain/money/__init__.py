@@ -1,0 +1,1 @@
+"""What nodes cost, what is held and spent, and the receipt."""

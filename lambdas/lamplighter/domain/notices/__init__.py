@@ -1,0 +1,1 @@
+"""What the lab says aloud, by kind, in words."""

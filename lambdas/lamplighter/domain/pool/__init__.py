@@ -1,0 +1,1 @@
+"""A pool's nodes: what AWS and Kubernetes say of them, what they should be, why they do not come."""

@@ -1,0 +1,1 @@
+"""What Slack shows and what it asks, as values: texts, blocks, threads, offers."""

@@ -5,7 +5,8 @@ What a setting means is for domain.gpu_sharing; the ClusterPolicy's schema for l
 
 from collections.abc import Iterator
 
-from lamplighter.data import instance_types, mig
+from lamplighter.data import instance_types
+from lamplighter.data.gpu import mig
 from lamplighter.domain.gpu.sharing import mig_strategy, sharings
 from lamplighter.lab.cluster_policy import faults
 from lamplighter.lab.gpu_settings import GpuSettings

@@ -1,0 +1,1 @@
+"""The ledger in DynamoDB: one idea a file, joined in ledger.py."""

@@ -1,0 +1,1 @@
+"""What a tool's output says: passed, failed or not proven."""

@@ -1,0 +1,1 @@
+"""The rules of the diagnosis, by what they look at."""

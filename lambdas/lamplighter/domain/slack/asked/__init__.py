@@ -1,0 +1,1 @@
+"""A request of Slack: its signature, who asks, and what is meant."""

@@ -17,7 +17,7 @@ def _models() -> dict[str, dict[str, dict[str, int]]]:
 
 @cache
 def _document() -> Document:
-    document: Document = json.loads(files("lamplighter.data").joinpath("mig.json").read_text("utf-8"))
+    document: Document = json.loads(files("lamplighter.data.gpu").joinpath("mig.json").read_text("utf-8"))
     return document
 
 
