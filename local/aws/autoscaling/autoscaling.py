@@ -1,6 +1,6 @@
 """The Auto Scaling API: groups with their bounds, what they did and their lifecycle hooks.
 
-Requests are checked and answered here as AWS words it; what follows from them is autoscaling_scaling.py's.
+Requests are checked and answered here as AWS words it; what follows from them is scaling.py's.
 """
 
 import uuid

@@ -1,6 +1,6 @@
 """What an Auto Scaling group is: its bounds, its members, what happened to it, and the texts of AWS for that.
 
-Values only; when something happens belongs to autoscaling_scaling.py.
+Values only; when something happens belongs to scaling.py.
 """
 
 import uuid

@@ -1,6 +1,6 @@
 """What a managed node group is, what EKS refuses about its sizes, and what DescribeNodegroup says of it.
 
-Values only; what happens to a group is in eks_nodegroups.py, to its nodes in eks_nodes.py.
+Values only; what happens to a group is in nodegroups.py, to its nodes in nodes.py.
 """
 
 import uuid

@@ -1,5 +1,5 @@
 """EKS managed node groups: an Auto Scaling group and a derived launch template behind each, one update at a
-time. How they fare is in eks_health.py, what becomes of their nodes in eks_nodes.py.
+time. How they fare is in health.py, what becomes of their nodes in nodes.py.
 """
 
 import random

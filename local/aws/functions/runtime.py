@@ -1,7 +1,7 @@
 """Runs Lambda functions: the Runtime API page, and a pool of workers for each function.
 
 It decides when a worker is started, reused and killed, and what a time-out or a death comes to. What the
-functions are is moto's (lambda_service.py); retries of asynchronous events are lambda_async.py's.
+functions are is moto's (service.py); retries of asynchronous events are asynchronous.py's.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Runs the Amazon States Language (JSONPath) in virtual time: one state after the other, with Retry and Catch.
 
-Parallel and Map run each branch as a strand of its own. What a task calls is stepfunctions_tasks.py's business.
+Parallel and Map run each branch as a strand of its own. What a task calls is tasks.py's business.
 """
 
 import random

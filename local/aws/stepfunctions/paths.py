@@ -1,5 +1,5 @@
 """JSONPath and payload templates of the Amazon States Language: reading values out of a state's data, putting a
-result into it, and filling in a template. Intrinsic functions are in stepfunctions_intrinsics.py.
+result into it, and filling in a template. Intrinsic functions are in intrinsics.py.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""The board's messages: every lease that runs, closes or is just over; what is told without one is board_channel.py's.
+"""The board's messages: every lease that runs, closes or is just over; what is told without one is channel.py's.
 
 All of a pool is looked at again whenever anything of it moves, so that no event has to be the right one.
 """

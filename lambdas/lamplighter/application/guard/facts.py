@@ -1,7 +1,7 @@
 """What one sweep knows of one pool: EKS, Auto Scaling, EC2, the failsafe, the ledger, and Kubernetes.
 
 Reads, and keeps in the ledger how long the pool is over or idle. What costs a call is asked only where a
-rule needs it; Kubernetes is guard_kubernetes.py's, what was said before guard_trail.py's.
+rule needs it; Kubernetes is kubernetes.py's, what was said before trail.py's.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Change: what people change without a deploy is decided and kept, the same command with the same answer.
 
-Owns the way of a change, its age and its one answer; what each verb does is in leases_calendar_changes.py
-and leases_guard_changes.py.
+Owns the way of a change, its age and its one answer; what each verb does is in calendar_changes.py
+and guard_changes.py.
 """
 
 from collections.abc import Callable, Mapping

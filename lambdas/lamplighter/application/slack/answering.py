@@ -1,7 +1,7 @@
 """What a signed request gets: who asks, what is meant, whether it was here before; then the answer.
 
-Words and buttons take one path from here. What changes something is in slack_changes.py and slack_asks.py,
-what only shows something in slack_shows.py.
+Words and buttons take one path from here. What changes something is in changes.py and asks.py,
+what only shows something in shows.py.
 """
 
 from collections.abc import Callable, Mapping

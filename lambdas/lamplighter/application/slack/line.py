@@ -1,6 +1,6 @@
 """The waiting list, as people in Slack meet it: a place in line, and taking what is offered.
 
-The board makes the offers (board_waiting.py). A place in line holds nothing; what is offered is one command,
+The board makes the offers (board/waiting.py). A place in line holds nothing; what is offered is one command,
 however often its button is pressed.
 """
 

@@ -1,6 +1,6 @@
 """What can be said of the GPU Operator from its ClusterPolicy and its own pods: does it act on its settings.
 
-Whether the settings are right is for gpu_settings.py; whether GPUs came of it, for readiness.py.
+Whether the settings are right is for settings.py; whether GPUs came of it, for readiness.py.
 """
 
 from collections.abc import Mapping, Sequence

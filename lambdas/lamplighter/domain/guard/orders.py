@@ -1,6 +1,6 @@
 """What people may say to the guard, and the answer: arm or only watch a pool, silence its pages, keep a lease.
 
-None of it keeps a node that no lease justifies; writing the answer down is leases_guard_changes.py's.
+None of it keeps a node that no lease justifies; writing the answer down is leases/guard_changes.py's.
 """
 
 from collections.abc import Sequence

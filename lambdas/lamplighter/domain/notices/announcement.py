@@ -22,7 +22,7 @@ NOTHING = AtStake()
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """One notice: its kind (one of notice_kinds.py), a subject and a text in the lab's language."""
+    """One notice: its kind (one of kinds.py), a subject and a text in the lab's language."""
 
     kind: str
     subject: str

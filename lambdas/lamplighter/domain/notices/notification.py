@@ -15,7 +15,7 @@ class Letter:
     """A notice on its way."""
 
     kind: str
-    """One of notice_kinds.py."""
+    """One of kinds.py."""
     pool: str
     """The pool it is about, `*` for the whole lab."""
     subject: str

@@ -1,6 +1,6 @@
 """What a grant looks at as it is written: that no pause, no destroy and no skip came in between.
 
-Part of a transaction; how these items are made is ledger_calendar.py's.
+Part of a transaction; how these items are made is calendar.py's.
 """
 
 from datetime import datetime

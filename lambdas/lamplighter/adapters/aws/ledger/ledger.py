@@ -1,7 +1,7 @@
 """The ledger: the one place where a lab remembers. Access patterns: docs/reference/ledger.md.
 
-Owns the lock of a pool and the small writes; reads are in ledger_reads.py, transactions in
-ledger_changes.py, what people changed about the calendar in ledger_calendar.py. Every method says in its
+Owns the lock of a pool and the small writes; reads are in reads.py, transactions in
+changes.py, what people changed about the calendar in calendar.py. Every method says in its
 name what it is for; nobody else writes to the table.
 """
 

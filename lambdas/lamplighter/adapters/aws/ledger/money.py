@@ -1,6 +1,6 @@
 """The shape of what the ledger keeps about money: a budget period with its owners' accounts.
 
-Owns names and encodings; when it is written, and on which condition, is ledger_changes.py's.
+Owns names and encodings; when it is written, and on which condition, is changes.py's.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """What the ledger can be asked: pools, leases, budgets, decisions, the audit trail, the lab.
 
-Every read is consistent. Writing is ledger.py's and ledger_changes.py's; receipts are ledger_receipts.py's.
+Every read is consistent. Writing is ledger.py's and changes.py's; receipts are receipts.py's.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Verdicts by node: a document of many nodes stands in the ledger without them, and each node's in an item beside it.
 
 An item of DynamoDB holds 400 KB, and a state of a workflow 256 KiB; a hundred nodes of eight GPUs say more.
-Which document has rows, and for how long they are kept, is ledger_proofs.py's and ledger_receipts.py's.
+Which document has rows, and for how long they are kept, is proofs.py's and receipts.py's.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The DynamoDB table under the ledger: single reads and writes, consistent, and transactions.
 
 Owns the calls and their errors; a condition that does not hold is Conflict, which is worth a new look
-at the ledger and nothing more. What is written together is decided in ledger.py and ledger_changes.py.
+at the ledger and nothing more. What is written together is decided in ledger.py and changes.py.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The shape of the conversation's items in the ledger: values to and from what DynamoDB keeps.
 
-Owns encodings only; which items there are and who writes them when is ledger_slack.py's.
+Owns encodings only; which items there are and who writes them when is ledger/slack.py's.
 """
 
 import json
