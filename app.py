@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 from stacks import bytecode, runtime_python
 from stacks.assembly import lab_path, synth
 

@@ -4,7 +4,7 @@ from lamplighter.domain.experiments.admission import PROOF
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
 from lamplighter.domain.experiments.rails import AFTER_END
 from lamplighter.domain.experiments.run import MARGIN
-from lamplighter.domain.notices.counted import counted, write_duration
+from lamplighter.values.counted import counted, write_duration
 
 HEAD = f"""# The experiments
 

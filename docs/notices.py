@@ -1,11 +1,11 @@
 """The reference page of notices: every kind, when it is said, whether Slack pings for it, and who gets it unasked.
 
-The table is lamplighter/domain/notices/kinds.py's, which routes and messages go by as well.
+The table is lamplighter/lab/notice_kinds.py's, which routes and messages go by as well.
 """
 
 from collections.abc import Iterator
 
-from lamplighter.domain.notices.kinds import KINDS, NoticeKind, Ping
+from lamplighter.lab.notice_kinds import KINDS, NoticeKind, Ping
 
 HEAD = """# What the lab says aloud
 

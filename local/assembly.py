@@ -17,7 +17,7 @@ from pathlib import Path
 
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 from local.aws.functions.assets import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent

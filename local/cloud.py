@@ -19,7 +19,7 @@ from typing import Self
 import boto3
 
 from lamplighter.errors import OutsideFailed
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 from local.assembly import Assembly, StackTemplate, synthesise
 from local.aws.cloudformation.stack import Stack
 from local.aws.embedded import ACCESS_KEY_ID, SECRET_ACCESS_KEY, EmbeddedAws

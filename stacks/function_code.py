@@ -18,7 +18,7 @@ PACKAGES = ("handlers", "lamplighter")
 MOUNTED_AT = "/var/task"
 """Where Lambda has it (https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html, LAMBDA_TASK_ROOT)."""
 # Reading a lab file needs a YAML parser, which no function has: functions read lab.json.
-CLI_ONLY = SOURCE / "lamplighter" / "lab" / "reading"
+CLI_ONLY = SOURCE / "lamplighter" / "labfile"
 
 
 def stage(lab: Lab, folder: Path) -> str:

@@ -23,8 +23,8 @@ from rich.table import Table
 
 from cli.local import env as local_env
 from cli.local import fault as local_fault
-from lamplighter.domain import instant
 from lamplighter.errors import BadInput
+from lamplighter.values import instant
 
 HELP = """The embedded cloud: AWS, Kubernetes and a GPU fleet on this machine.
 
@@ -231,7 +231,7 @@ def _instant(text: str | None) -> datetime | None:
 
 
 def _readable(lab: str) -> None:
-    from lamplighter.lab.reading import file as labfile  # noqa: PLC0415
+    from lamplighter.labfile import file as labfile  # noqa: PLC0415
 
     labfile.load(lab)
 

@@ -20,8 +20,8 @@ from lamplighter.domain.commands.words import reason
 from lamplighter.domain.guard.breach import Action, Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
-from lamplighter.domain.instant import told_by
 from lamplighter.errors import BadInput
+from lamplighter.values.instant import told_by
 
 TOUCHES = frozenset({Action.CLOSE, Action.TERMINATE, Action.RESTORE_SIZES})
 

@@ -22,7 +22,7 @@ from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import Caller
 from lamplighter.domain.doctor.line import Line, Outcome, Unread
 from lamplighter.errors import BadInput, OutsideFailed
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 
 if TYPE_CHECKING:
     from lamplighter.adapters.doctor.collect import Examination

@@ -12,8 +12,8 @@ from cli.use import agreed
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.experiments.report import conclusion, document, markdown
 from lamplighter.domain.experiments.run import ExperimentRun, Phase
-from lamplighter.domain.instant import told_by
 from lamplighter.errors import Refused
+from lamplighter.values.instant import told_by
 
 HELP = """Put a fault in on purpose, see what it looks like, and everything back.
 

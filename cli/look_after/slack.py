@@ -18,7 +18,7 @@ from lamplighter.adapters.aws.cloudformation import Stacks
 from lamplighter.errors import BadInput
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 
 HELP = """The Slack app: what to paste into Slack, and where its secrets go.
 

@@ -19,7 +19,7 @@ from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, Obstacle, obstacles
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 
 POOL = "gpu"
 CURRENCY = "USD"

@@ -13,12 +13,12 @@ from cli.options import AsJson
 from cli.plan import check_year
 from lamplighter import clock
 from lamplighter.domain.gpu import sharing as gpu_sharing
-from lamplighter.domain.notices.counted import counted, write_duration
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading import file as labfile
-from lamplighter.lab.reading.schema import schema
 from lamplighter.lab.types import write_amount, write_time
 from lamplighter.lab.windows import Window
+from lamplighter.labfile import file as labfile
+from lamplighter.labfile.schema import schema
+from lamplighter.values.counted import counted, write_duration
 
 NOTE = "note: "
 

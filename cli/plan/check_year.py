@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.plan import check_gpus, courses
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.simulation import simulate
-from lamplighter.domain.notices.counted import counted
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
+from lamplighter.values.counted import counted
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.course import Course
@@ -83,7 +83,7 @@ def _on(month: str, days: list[date]) -> str:
 def _left_out(lab: Lab, file: str) -> Iterator[str]:
     """The events of calendar files that can be no window."""
     if any(window.calendar and not window.online for window in lab.windows):
-        from lamplighter.lab.reading import courses as lab_courses  # noqa: PLC0415 -- most labs follow no calendar
+        from lamplighter.labfile import courses as lab_courses  # noqa: PLC0415 -- most labs follow no calendar
 
         for name, fault in lab_courses.faults(lab, Path(file).parent):
             yield f"{name}: {fault}"

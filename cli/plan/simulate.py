@@ -11,7 +11,7 @@ from cli.plan.simulation_document import instant, write_document
 from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 
 
 def command(

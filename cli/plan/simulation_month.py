@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 from rich.console import Console
 from rich.text import Text
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.occurrences import Code
 from lamplighter.domain.calendar.simulation import Simulation
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
 
 LETTERS = ascii_lowercase + ascii_uppercase
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

@@ -5,9 +5,9 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from cli import printing
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.simulation import Simulation, rfc3339
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
 
 
 def show(lab: Lab, simulation: Simulation) -> None:

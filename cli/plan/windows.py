@@ -13,11 +13,11 @@ from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import warm_up
 from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.warm_up import gpus_expected
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.errors import BadInput
+from lamplighter.values.instant import written
 
 
 def command(

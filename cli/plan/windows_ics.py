@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from cli import deployed, deployment
 from cli.plan.simulation_document import write_whole
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.live import live
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.notices.counted import counted
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
+from lamplighter.values.counted import counted
 
 if TYPE_CHECKING:
     from icalendar import Event

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cli.reference.example import example
 from cli.reference.page import page
-from lamplighter.lab.reading.schema import schema
+from lamplighter.labfile.schema import schema
 
 
 def generated() -> dict[Path, str]:

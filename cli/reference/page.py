@@ -7,10 +7,10 @@ from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.lab.keys import bare, fields
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import Part
+from lamplighter.values.counted import write_duration
 
 HEAD = """\
 # lab.yaml

@@ -7,9 +7,9 @@ from cli import deployment, printing
 from cli.options import AsJson, LabName
 from cli.understand.cost_account import Account
 from lamplighter.data import standing
-from lamplighter.domain.instant import written
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.unguarded import unguarded
+from lamplighter.values.instant import written
 
 
 def command(as_json: AsJson = False, lab_name: LabName = None) -> None:

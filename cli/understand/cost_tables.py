@@ -12,7 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Ahead, Row
 from lamplighter.domain.money.unguarded import CURRENCY, unguarded
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values.counted import counted
 
 
 def show(account: Account, receipts: Sequence[dict[str, Any]]) -> None:

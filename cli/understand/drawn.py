@@ -15,13 +15,13 @@ from rich.text import Text
 
 from cli import printing
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.instant import told_by
 from lamplighter.domain.leases.progress import Stage
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.stages import StageState, StageView
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import told_by
 
 BAR_CELLS = 30
 CALLED = {Stage.GPUS: "GPUs"}

@@ -8,8 +8,8 @@ import typer
 from cli import deployment, files, printing
 from cli.options import AsJson, LabName
 from lamplighter.adapters.aws.view_reading import read_lab
-from lamplighter.domain.instant import written
 from lamplighter.pages import lab_page, wording
+from lamplighter.values.instant import written
 
 
 def command(

@@ -10,11 +10,11 @@ from cli import deployment, files, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from lamplighter.adapters.aws.view_reading import receipt_of
-from lamplighter.domain.instant import told_by
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import told_by
 
 SAID = {"passed": "passed", "failed": "FAILED", "not-proven": "not proven"}
 

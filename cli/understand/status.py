@@ -19,11 +19,11 @@ from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.view_reading import Reading
 from lamplighter.domain.calendar.changes import clock_of, paused_at
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.instant import written
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.errors import BadInput
+from lamplighter.values.instant import written
 
 
 def command(

@@ -13,8 +13,8 @@ from cli import printing
 from cli.deployment import Deployment
 from lamplighter.domain.checks.gpu_proof import Proof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.instant import told_by, written
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import told_by, written
 
 LOOKED_AT = 40
 """So many of a pool's last proofs make its trend."""

@@ -11,11 +11,11 @@ from cli import deployment, printing
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import kept_courses
-from lamplighter.domain import instant
 from lamplighter.domain.audit.why import Explanation, explain
 from lamplighter.domain.calendar.timetable import Timetable
-from lamplighter.domain.notices.counted import counted
 from lamplighter.errors import BadInput
+from lamplighter.values import instant
+from lamplighter.values.counted import counted
 
 REACHES_BACK = timedelta(days=14)
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)

@@ -13,9 +13,9 @@ import typer
 from cli import printing
 from cli.deployment import Deployment
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.errors import Refused
+from lamplighter.values.counted import counted
 
 
 def somebody_is_there() -> bool:

@@ -12,8 +12,8 @@ from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.clock import sleep
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices.counted import counted
 from lamplighter.errors import Refused
+from lamplighter.values.counted import counted
 
 WAIT_POLL_SECONDS = 2
 

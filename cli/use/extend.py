@@ -11,7 +11,7 @@ from cli.use import meant, orders
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.orders import extending
 from lamplighter.domain.commands.words import extend_words
-from lamplighter.domain.instant import written
+from lamplighter.values.instant import written
 
 
 def command(

@@ -7,9 +7,9 @@ import typer
 from cli import deployment, printing
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.views.lease_view import LeaseView
+from lamplighter.values.instant import written
 
 
 def command(

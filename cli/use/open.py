@@ -19,10 +19,10 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords, open_words
-from lamplighter.domain.instant import told_by, written
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices.counted import counted
 from lamplighter.errors import BadInput
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import told_by, written
 
 WAIT_POLL_SECONDS = 2
 

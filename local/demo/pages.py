@@ -4,9 +4,9 @@ from pathlib import Path
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import read_lab, receipt_of
-from lamplighter.domain.instant import read
 from lamplighter.lab.model import Lab
 from lamplighter.pages import lab_page, receipt_page, wording
+from lamplighter.values.instant import read
 from local.clock import VirtualClock
 
 BUILD = Path(".build")

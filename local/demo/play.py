@@ -21,7 +21,7 @@ import boto3
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import Reading
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.instant import written
+from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
 from local.demo.looking import Look

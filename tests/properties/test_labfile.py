@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import Problem, parse
 from lamplighter.lab.types import read_duration, write_time
+from lamplighter.labfile.file import Problem, parse
+from lamplighter.values.counted import write_duration
 from tests.lengths import examples
 
 dates = st.dates().map(lambda day: day.isoformat())

@@ -29,12 +29,12 @@ from lamplighter.adapters.kubernetes.connection import Answer
 from lamplighter.application.capacity.capacity import Capacity
 from lamplighter.application.guard.watch import Watch
 from lamplighter.application.leases.desk import Desk
-from lamplighter.domain import instant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import Doors
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 from tests import ledger_table
 from tests.stopped_clock import stop_at
 

@@ -27,7 +27,7 @@ from botocore.model import ServiceId
 import lamplighter.clock
 from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.ledger import table as ledger_table
-from lamplighter.domain.notices import kinds as notice_kinds
+from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
 from tests.world.aws.agenda import Agenda
 from tests.world.aws.capacity import AutoScaling, Ec2, Eks

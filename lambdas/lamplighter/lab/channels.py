@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from lamplighter.data.texts import DEFAULT, languages
-from lamplighter.domain.notices.kinds import NOTICES, ROUTED
 from lamplighter.lab.names import ADDRESS, EMAIL, MEMBER, SECRET_ARN, SLACK_CHANNEL, SLACK_COMMAND, SLACK_TEAM
+from lamplighter.lab.notice_kinds import NOTICES, ROUTED
 from lamplighter.lab.types import Duration, Part, unit
 
 LONGEST_ADDRESS = 1024

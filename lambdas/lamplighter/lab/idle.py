@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.lab.types import read_duration
+from lamplighter.values.counted import write_duration
 
 OFF = "off"
 SHORTEST = timedelta(minutes=10)

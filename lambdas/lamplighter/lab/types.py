@@ -24,8 +24,8 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.lab.names import KUBERNETES_VERSION
+from lamplighter.values.counted import write_duration
 
 WIDEST_SHOWN = 80
 GREATEST_AMOUNT = Decimal(10) ** 9

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import DEFAULT, Texts, languages
-from lamplighter.domain import zones
-from lamplighter.domain.instant import told_by, written
 from lamplighter.domain.money.money import Money
 from lamplighter.pages.html import Html, el
+from lamplighter.values import zones
+from lamplighter.values.instant import told_by, written
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab

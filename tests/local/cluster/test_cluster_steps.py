@@ -17,13 +17,13 @@ from lamplighter.application.cluster.run import Run
 from lamplighter.application.cluster.settings import await_gpus
 from lamplighter.application.cluster.validate import validate
 from lamplighter.domain.calendar.changes import Pause
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.drain import PATIENCE
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.lab.model import Lab as LabFile
+from lamplighter.values.instant import written
 from tests.local.cluster.functions import Token
 from tests.local.cluster.lab import POLICY, await_true
 

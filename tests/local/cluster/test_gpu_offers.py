@@ -15,10 +15,10 @@ from lamplighter.application.cluster.apply import apply_gpu_settings
 from lamplighter.application.cluster.overrides import give_back_settings
 from lamplighter.application.cluster.run import Run
 from lamplighter.application.cluster.settings import await_gpus
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab as LabFile
+from lamplighter.values.instant import written
 from tests.local.cluster.lab import POLICY, await_true
 from tests.local.cluster.test_cluster_steps import poll
 

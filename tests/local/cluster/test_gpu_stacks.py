@@ -14,12 +14,12 @@ from lamplighter.application.cluster.judge import PLUGINS
 from lamplighter.application.cluster.run import Run
 from lamplighter.application.cluster.settings import await_gpus
 from lamplighter.domain.gpu import device_plugin
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab as LabFile
+from lamplighter.values.instant import written
 from local.fleet.machine import Machine
 from tests.local.cluster.lab import Lab, await_true
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.occurrences import Code, expand
 from lamplighter.domain.calendar.wall_clock import opening
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import MINUTES_A_DAY, write_time
+from lamplighter.values import zones
 from tests.lengths import examples
 
 # Half-hour changes, changes at midnight, double changes of Ramadan, a day that never was, zones ahead and behind.

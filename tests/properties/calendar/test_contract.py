@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 from tests.lengths import examples
 from tests.properties.calendar.contract_reading import Document, length, simulated
 

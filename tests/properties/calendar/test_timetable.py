@@ -10,7 +10,7 @@ from lamplighter.domain.calendar.occurrences import expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 from tests.lengths import examples
 from tests.properties.calendar.contract_reading import Document
 from tests.properties.calendar.test_contract import DAYS, labs

@@ -18,9 +18,9 @@ import pytest
 
 from lamplighter.domain.calendar.occurrences import Code, expand
 from lamplighter.domain.calendar.timetable import Timetable
-from lamplighter.domain.zones import SteadyDays
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import MINUTES_A_DAY, write_time
+from lamplighter.values.zones import SteadyDays
 from tests.lengths import LONG
 
 YEARS = (2024, 2031) if LONG else (2026, 2028)

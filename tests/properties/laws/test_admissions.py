@@ -8,7 +8,6 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain import zones
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases import extension, grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -17,6 +16,7 @@ from lamplighter.domain.money.budget import Account, Budget
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import target_at
 from lamplighter.domain.schedules.failsafe import AFTER_END, failsafe_instant
+from lamplighter.values import zones
 
 # The last evening of a month in Seoul, so that leases fall on both sides of the budget's turn.
 START = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)

@@ -11,7 +11,7 @@ from moto.sns.models import sns_backends
 from ruamel.yaml import YAML
 
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 from local.cloud import Cloud
 from local.demo.observations import Sample
 from tests.scenarios.lab_day import LabDay

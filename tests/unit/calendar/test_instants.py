@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from lamplighter.domain import instant
 from lamplighter.errors import BadInput
+from lamplighter.values import instant
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from lamplighter.domain.calendar.pausing import Pausing, pause, resume
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.zones import zone
+from lamplighter.values.zones import zone
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)

@@ -11,11 +11,11 @@ import pytest
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.planner.plan import Office, plan_all
-from lamplighter.domain import instant
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
 # Eight in the evening (UTC) of Friday 2026-11-20; the evening window opens an hour later.

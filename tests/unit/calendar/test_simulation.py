@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.calendar.simulation import Simulation, simulate
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 
 
 def play(text: str, begin: str, end: str) -> Simulation:

@@ -13,8 +13,8 @@ from lamplighter.domain.calendar.skipping import Skipping, skip, unskip
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.zones import zone
 from lamplighter.lab.model import Lab
+from lamplighter.values.zones import zone
 from tests.unit.pool.test_standing import Lectures
 
 # A Friday evening; the window opens an hour later, and on the next day.

@@ -15,8 +15,8 @@ from cli.look_after import arm
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.planner.plan import Office, plan_all
-from lamplighter.domain import instant
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto

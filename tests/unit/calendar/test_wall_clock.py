@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from lamplighter.domain.calendar.wall_clock import opening
-from lamplighter.domain.zones import EPOCH, zone
+from lamplighter.values.zones import EPOCH, zone
 
 SPRING, AUTUMN = date(2026, 3, 29), date(2026, 10, 25)
 FORWARD = "clocks in Europe/Berlin go forward from 02:00 to 03:00 on 2026-03-29"

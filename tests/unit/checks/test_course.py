@@ -15,9 +15,9 @@ from lamplighter.domain.checks.placement import GpuNode, Seat, fetches, seats
 from lamplighter.domain.checks.room import room
 from lamplighter.domain.checks.time_limit import pulled_in, spent
 from lamplighter.domain.gpu.instance_types import gpu_type
-from lamplighter.domain.instant import written
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.lab.checks import Checks
+from lamplighter.values.instant import written
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 ASKED = READY + timedelta(seconds=60)

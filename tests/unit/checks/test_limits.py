@@ -12,8 +12,8 @@ from lamplighter.domain.checks.ladder import DCGM_1, NVIDIA_SMI, VECTOR_ADD, Che
 from lamplighter.domain.checks.placement import GpuNode, Seat, fetches, seats
 from lamplighter.domain.checks.time_limit import asked, pull_of, pulled_in, ran_for, spent
 from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
-from lamplighter.domain.instant import written
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
+from lamplighter.values.instant import written
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 

@@ -13,8 +13,8 @@ from lamplighter.domain.checks.placement import GpuNode, NotJudged, Seat, seats
 from lamplighter.domain.checks.room import Room, room
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
-from lamplighter.domain.instant import written
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.values.instant import written
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 

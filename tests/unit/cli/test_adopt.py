@@ -12,7 +12,7 @@ from cli.plan import adopt
 from lamplighter.adapters.aws.capacity.adoption import Adoption
 from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup, obstacles
 from lamplighter.errors import BadInput
-from lamplighter.lab.reading import file as labfile
+from lamplighter.labfile import file as labfile
 
 CLUSTER = FoundCluster(
     "Team_A", "eu-central-1", "1.34", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cli.plan.check_year import lines
-from lamplighter.lab.reading.file import load
+from lamplighter.labfile.file import load
 from tests.unit.calendar.courses.test_calendar import calendar
 
 NOW = datetime(2026, 11, 20, 20, 17, tzinfo=UTC)

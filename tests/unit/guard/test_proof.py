@@ -9,10 +9,10 @@ import pytest
 
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.evidence import Activity, Group, Member
 from lamplighter.errors import TryLater
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
 
 MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.zones import change_within, offset_at, steady_days, zone
+from lamplighter.values.zones import change_within, offset_at, steady_days, zone
 
 SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 # Berlin's clocks go back at 01:00 UTC, Auckland's went forward at 14:00 UTC of the day before.

@@ -14,7 +14,7 @@ from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import Budget
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 from tests.unit.calendar.named_windows import unnamed
 
 SEOUL = ZoneInfo("Asia/Seoul")

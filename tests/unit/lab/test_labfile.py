@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import Problem, load, parse, read
+from lamplighter.labfile.file import Problem, load, parse, read
 
 
 def lab(text: str) -> Lab:

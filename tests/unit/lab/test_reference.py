@@ -11,11 +11,11 @@ from lamplighter.data import prices
 from lamplighter.lab import names as lab_names
 from lamplighter.lab.keys import bare, fields
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import load
-from lamplighter.lab.reading.messages import RIGHT
-from lamplighter.lab.reading.schema import schema
-from lamplighter.lab.reading.yaml import read
 from lamplighter.lab.types import Part
+from lamplighter.labfile.file import load
+from lamplighter.labfile.messages import RIGHT
+from lamplighter.labfile.schema import schema
+from lamplighter.labfile.yaml import read
 
 ROOT = Path(__file__).resolve().parents[3]
 

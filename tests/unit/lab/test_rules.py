@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 from tests.unit.calendar.named_windows import unnamed
 
 TOLERANT = """\

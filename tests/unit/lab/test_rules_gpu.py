@@ -13,7 +13,7 @@ from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 
 WINDOW = "{name: evening, days: daily, start: 20:00, end: 23:00, gpu: %s}"
 P5 = "pools: {gpu: {instance_type: p5.48xlarge, max_nodes: 1, price_per_hour: 60}}\n"

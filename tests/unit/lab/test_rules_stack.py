@@ -9,7 +9,7 @@ from cli.plan.check import notes
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.lab.model import GpuStack, Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 
 CHART = "gpu_operator: {enabled: false}\ndevice_plugin: {enabled: true}\n"
 ROCKET = "pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\n"

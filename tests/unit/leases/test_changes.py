@@ -14,11 +14,11 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.planner.plan import Office, plan_all
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
 # It is eight in the evening (UTC) of Friday 2026-11-20.

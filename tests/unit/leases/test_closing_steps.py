@@ -9,12 +9,12 @@ import pytest
 
 from handlers.leases import STEPS
 from lamplighter.application.capacity.metering import count_beyond
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import TryLater
+from lamplighter.values import instant
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 from tests.unit.leases.test_leases import MINUTE, opened, schedules, step

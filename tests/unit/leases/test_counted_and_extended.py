@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from lamplighter.application.capacity.metering import count_beyond
-from lamplighter.domain import instant
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.leases.test_closing_steps import entries, kept, of, others_write_first
 from tests.unit.leases.test_leases import MINUTE, asks, opened, schedules, step

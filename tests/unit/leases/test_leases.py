@@ -18,7 +18,6 @@ from lamplighter.application.capacity.steps import release
 from lamplighter.application.leases.desk import Desk
 from lamplighter.application.notices.steps import announce, warn
 from lamplighter.application.notices.voice import Voice
-from lamplighter.domain import instant
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import Budget
@@ -29,6 +28,7 @@ from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
 
 MINUTE = timedelta(minutes=1)

@@ -7,11 +7,11 @@ import pytest
 
 from handlers.leases import STEPS
 from lamplighter.application.capacity.sizes import Direction, Order, write
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Phase
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.money.test_charges import cost, started
 

@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.leases.terms import terms
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 
 
 def read(owners: str) -> Lab | list[str]:

@@ -9,10 +9,10 @@ import boto3
 from handlers.leases import STEPS
 from lamplighter.application.capacity.metering import count_beyond
 from lamplighter.application.guard.money import count
-from lamplighter.domain import instant
 from lamplighter.domain.money import money
 from lamplighter.domain.money.budget import Budget
 from lamplighter.domain.money.money import Money
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 MINUTE = timedelta(minutes=1)

@@ -9,8 +9,8 @@ import pytest
 from lamplighter.domain.money.money import Money, cost, cost_of, period_of
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.price import Price, Source, best, known_price
-from lamplighter.domain.zones import zone
 from lamplighter.lab.model import Lab
+from lamplighter.values.zones import zone
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -17,7 +17,7 @@ from lamplighter.domain.money.budget import Account, Budget
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.statement import BY_PEOPLE, Ahead, Row
-from lamplighter.domain.zones import zone
+from lamplighter.values.zones import zone
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.notices.kinds import (
+from lamplighter.lab.notice_kinds import (
     IN_CHANNEL,
     KINDS,
     NAMES,

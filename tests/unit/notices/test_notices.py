@@ -11,13 +11,13 @@ import pytest
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.notices.steps import tell, warn
 from lamplighter.application.notices.voice import Voice
-from lamplighter.domain.notices import kinds as notice_kinds
 from lamplighter.domain.notices import notification as letter
 from lamplighter.domain.notices.announcement import Announcement
-from lamplighter.domain.notices.kinds import KINDS, NOTICES, pings
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import OutsideFailed
+from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
+from lamplighter.lab.notice_kinds import KINDS, NOTICES, pings
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.world.world import World
 

@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.notices import phrases
-from lamplighter.domain.zones import zone
+from lamplighter.values.zones import zone
 from tests.unit.pool.test_target import ALICES, LEASE
 
 KOREAN = Texts("ko")

@@ -3,9 +3,9 @@
 import pytest
 
 from lamplighter.data.texts import languages
-from lamplighter.domain.notices.kinds import NOTICES, ROUTED
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.lab.notice_kinds import NOTICES, ROUTED
+from lamplighter.labfile.file import parse
 
 
 def said(notify: str, more: str = "") -> list[str]:

@@ -24,7 +24,7 @@ from lamplighter.domain.schedules.schedule import Doors, close_command, open_sch
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 from tests.unit.lab_on_moto import lab_on_moto
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

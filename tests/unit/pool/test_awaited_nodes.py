@@ -10,12 +10,12 @@ from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.application.capacity.steps import await_nodes
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.pool.evidence import Activity, Instance, Update
 from lamplighter.errors import TryLater
+from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto
 from tests.unit.pool.test_shortage import NO_CAPACITY
 

@@ -11,7 +11,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import Target, begun, due, target_at
-from lamplighter.domain.zones import zone
+from lamplighter.values.zones import zone
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

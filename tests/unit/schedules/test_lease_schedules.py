@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -22,6 +21,7 @@ from lamplighter.domain.schedules.schedule import (
     open_command,
     warn_schedules,
 )
+from lamplighter.values import instant
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

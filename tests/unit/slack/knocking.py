@@ -21,13 +21,13 @@ from lamplighter.application.slack.patience import Patience
 from lamplighter.application.slack.receiving import Door, Letter
 from lamplighter.application.slack.visit import Office
 from lamplighter.domain.commands.command import Command, Decision, Verb
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.understood import ends
+from lamplighter.values.instant import clock_time
 from tests.block_kit import faults
 from tests.unit.slack.recording import CHANNEL, LabInSlack, lab_in_slack
 

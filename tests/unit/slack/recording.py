@@ -27,7 +27,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.message import Message
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 from tests.block_kit import faults
 from tests.stopped_clock import stop_at
 from tests.world.aws.dynamodb import DynamoDB

@@ -19,13 +19,13 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Noted, Progress, Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views import lease_view
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import Known, LeaseView, Standing
 from lamplighter.domain.views.stages import NORMAL, WEIGHT, StageState, bar, stages
+from lamplighter.values.counted import counted
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.calendars.kept import beside, kept_courses, warm_up
-from lamplighter.domain import instant, zones
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.calendar.timetable import OpenWindows, Timetable
@@ -29,6 +28,7 @@ from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.seats import seats
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant, zones
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.planner import Calendar

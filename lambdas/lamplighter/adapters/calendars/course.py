@@ -15,10 +15,10 @@ from zoneinfo import ZoneInfo
 from lamplighter.adapters.calendars.revisions import is_cancelled
 from lamplighter.adapters.calendars.series import ENDS_FIRST, Series
 from lamplighter.adapters.calendars.text import Component, Parsed, parse, title_of
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.course import Event
 from lamplighter.domain.calendar.wall_clock import opening
 from lamplighter.errors import BadInput
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab

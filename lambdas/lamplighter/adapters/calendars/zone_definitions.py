@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 from lamplighter.adapters.calendars import rules
 from lamplighter.adapters.calendars.content_lines import edge
-from lamplighter.domain import zones
 from lamplighter.errors import BadInput
+from lamplighter.values import zones
 
 CLOCKS = {"STANDARD", "DAYLIGHT"}
 KEPT = ("DTSTART", "TZOFFSETFROM", "TZOFFSETTO", "RRULE", "RDATE", "TZNAME")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.data import instance_types
-from lamplighter.domain import instant
+from lamplighter.values import instant
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient

@@ -13,10 +13,10 @@ from lamplighter.adapters.diagnosis.kubernetes import ClusterReads
 from lamplighter.adapters.diagnosis.logs import read_logs
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.domain import instant
 from lamplighter.domain.diagnosis.expected import Expected
 from lamplighter.domain.diagnosis.redaction import redacted
 from lamplighter.errors import OutsideFailed
+from lamplighter.values import instant
 
 Json = dict[str, Any]
 SECONDS = 45.0

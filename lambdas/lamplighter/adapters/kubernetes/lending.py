@@ -19,8 +19,8 @@ from lamplighter.domain.gpu.overrides import (
     owners,
     restored,
 )
-from lamplighter.domain.json_value import JsonValue
 from lamplighter.errors import Refused, TryLater
+from lamplighter.values.json_value import JsonValue
 
 APPLY_PATCH = "application/apply-patch+yaml"
 MANAGER = "lamplighter"

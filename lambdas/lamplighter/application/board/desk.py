@@ -14,9 +14,9 @@ from lamplighter.adapters.slack import reply
 from lamplighter.application.board.posting import Speaks, Wall
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.data.texts import Texts
-from lamplighter.domain import zones
 from lamplighter.domain.slack.look import Look
 from lamplighter.errors import BadInput
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

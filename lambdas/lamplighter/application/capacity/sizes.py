@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from lamplighter.application.capacity.capacity import Capacity
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.pool.evidence import Group, NodeGroup
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.pool.target import Target
 from lamplighter.errors import Stale, TryLater
+from lamplighter.values import instant
+from lamplighter.values.counted import counted
 
 # A busy pool moves now and then; one that moves at every look is asked again later.
 LOOKS = 4

@@ -11,7 +11,6 @@ from lamplighter.application.capacity import missing as nodegroups_missing
 from lamplighter.application.capacity.capacity import Capacity
 from lamplighter.application.capacity.sizes import Direction, Order, Written, write
 from lamplighter.application.run import command_of, drained, pool_of, result
-from lamplighter.domain import instant
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
@@ -20,6 +19,7 @@ from lamplighter.domain.leases.progress import Stage, share
 from lamplighter.domain.pool.evidence import Instance
 from lamplighter.domain.pool.shortage import Shortage, explain
 from lamplighter.errors import Stale, TryLater
+from lamplighter.values import instant
 
 NODES_PATIENCE = timedelta(minutes=10)
 """An EC2 instance that was launched runs within a minute or two; the workflow comes back later anyway."""

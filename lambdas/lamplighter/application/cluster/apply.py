@@ -14,17 +14,17 @@ from lamplighter.adapters.kubernetes.lending import OwnedElsewhere
 from lamplighter.application.cluster import nodes as cluster_nodes
 from lamplighter.application.cluster.overrides import Borrowed, borrow
 from lamplighter.application.cluster.run import Run, latest
-from lamplighter.domain import instant
 from lamplighter.domain.gpu import operator as gpu_operator
 from lamplighter.domain.gpu.operator import Operator, Standing
 from lamplighter.domain.gpu.overrides import leaves
 from lamplighter.domain.gpu.settings import Difference, differences
 from lamplighter.domain.gpu.sharing import chart_values
-from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.leases.progress import Stage
-from lamplighter.domain.notices.counted import first
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
+from lamplighter.values.counted import first
+from lamplighter.values.json_value import JsonValue
 
 # An upgrade of the chart takes 1 to 3 minutes; what takes longer is stuck, and the lease does not wait for it.
 UPGRADE_PATIENCE = timedelta(minutes=6)

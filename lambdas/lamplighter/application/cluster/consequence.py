@@ -10,7 +10,6 @@ from lamplighter.adapters.kubernetes import evictions, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.adapters.kubernetes.evictions import Eviction
 from lamplighter.application.cluster.run import Run
-from lamplighter.domain import instant
 from lamplighter.domain.checks import after_verdict
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks.after_verdict import Decision, Node
@@ -21,6 +20,7 @@ from lamplighter.domain.pool.drain import FORCED_GRACE_SECONDS, LEAVING, PATIENC
 from lamplighter.errors import TryLater
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 
 FORCED_NAMED = 50
 """So many pods are named that had to be forced: a run's state has room for no more."""

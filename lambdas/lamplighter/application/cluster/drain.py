@@ -12,7 +12,6 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.adapters.kubernetes.evictions import Eviction
 from lamplighter.application.cluster.run import Run
 from lamplighter.application.cluster.validate import clean_up
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.pool import shrink
@@ -22,6 +21,7 @@ from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.of_leases import held_back, unopened
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 
 FORCED_NAMED = 50
 """So many pods are named that had to be forced: a run's state has room for no more."""

@@ -12,13 +12,13 @@ from lamplighter.adapters.kubernetes import pods
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.run import Run
 from lamplighter.application.logs import logger
-from lamplighter.domain import instant
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.manifests import AHEAD, Errand
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 
 _asked_for: "WeakKeyDictionary[Connection, set[str]]" = WeakKeyDictionary()
 """By the worker's connection, the pods that it has made: AwaitGpus asks every two seconds."""

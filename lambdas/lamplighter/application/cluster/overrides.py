@@ -14,9 +14,9 @@ from lamplighter.adapters.kubernetes.cluster_policy import PATH
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.run import Run
 from lamplighter.domain.gpu.overrides import Before, Loan
-from lamplighter.domain.json_value import JsonValue
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.values.json_value import JsonValue
 
 LOAN = "cluster-policy"
 

@@ -11,12 +11,12 @@ from lamplighter import clock
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 
 Document = Mapping[str, object]
 

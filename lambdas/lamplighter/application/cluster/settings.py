@@ -13,11 +13,11 @@ from lamplighter.domain.gpu import readiness
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.leases.progress import Stage, share
-from lamplighter.domain.notices.counted import first
 from lamplighter.domain.pool.drain import NOTES
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.values.counted import first
 
 # From launch to proven GPUs takes 4 to 8 minutes with the operator; what takes 15 will not come by itself.
 PATIENCE = timedelta(minutes=15)

@@ -15,7 +15,6 @@ from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.consequence import known_before, what_follows
 from lamplighter.application.cluster.judge import Endings, Judged, verdicts
 from lamplighter.application.cluster.run import Run
-from lamplighter.domain import instant
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.course import Course, Ending, Moves
@@ -32,6 +31,7 @@ from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.errors import TryLater
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 
 NOT_JUDGED = 20
 """So many checks that say nothing on these nodes are named."""

@@ -9,11 +9,11 @@ from datetime import timedelta
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.domain import zones
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.money.money import period_of
 from lamplighter.errors import Refused
+from lamplighter.values import zones
+from lamplighter.values.instant import clock_time
 
 KEY = "guard.budget.currency"
 COUNTED_WITHIN = timedelta(minutes=30)

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.capacity import Capacity, deployed
-from lamplighter.domain import instant
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import BadInput
+from lamplighter.values import instant
 
 BECAUSE = "the controller is being destroyed"
 GOOD_FOR = timedelta(hours=2)

@@ -14,11 +14,11 @@ from lamplighter import clock
 from lamplighter.adapters.aws.calls import error_code
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import LamplighterError, OutsideFailed, Refused
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import clock_time
 
 _logger = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from lamplighter.adapters.diagnosis import Subject, collect
 from lamplighter.adapters.kubernetes.connection import Connection, connect
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.application.logs import logger
-from lamplighter.domain import instant
 from lamplighter.domain.diagnosis import Snapshot, diagnose
 from lamplighter.domain.diagnosis.brief import in_brief
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.errors import OutsideFailed
+from lamplighter.values import instant
 
 SECONDS = 30.0
 """For reading; Lambda gives this function two minutes."""

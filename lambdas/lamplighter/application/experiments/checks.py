@@ -9,7 +9,6 @@ from datetime import timedelta
 from lamplighter.adapters.kubernetes import jobs, nodes, pods
 from lamplighter.application.cluster.judge import INDEX
 from lamplighter.application.experiments.bench import Bench
-from lamplighter.domain import instant
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks import node as checks_node
@@ -24,6 +23,7 @@ from lamplighter.domain.experiments.observation import Look
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.values import instant
 
 LONGEST = timedelta(minutes=20)
 """The run's own end comes first; this only keeps a check that never ends from being waited for."""

@@ -11,8 +11,8 @@ from lamplighter.application.experiments.bench import Bench
 from lamplighter.domain.experiments.policy import MANAGER, changes
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.gpu.overrides import HELM, Before, looked_at
-from lamplighter.domain.json_value import JsonValue
 from lamplighter.errors import Refused, TryLater
+from lamplighter.values.json_value import JsonValue
 
 LENDERS = (HELM, lending.MANAGER)
 

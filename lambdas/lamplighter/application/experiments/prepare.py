@@ -12,7 +12,6 @@ from lamplighter.application.experiments.bench import Bench, run_of
 from lamplighter.application.experiments.change import restore
 from lamplighter.application.leases.desk import LOOKS
 from lamplighter.application.run import command_of
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.experiments.admission import decide, ground
@@ -22,6 +21,7 @@ from lamplighter.domain.experiments.rules import ephemeral, vpc_wide
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.schedules.schedule import NEAREST
 from lamplighter.errors import Refused, TryLater
+from lamplighter.values import instant
 
 
 def prepare(run: Mapping[str, object], bench: Bench) -> dict[str, object]:

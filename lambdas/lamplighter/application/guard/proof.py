@@ -13,12 +13,12 @@ from lamplighter.application.guard import says as guard_says
 from lamplighter.application.guard.kubernetes import node_names
 from lamplighter.application.guard.watch import Watch
 from lamplighter.application.run import drained, pool_of, result
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Action, Rule
 from lamplighter.domain.notices import notification as letter
 from lamplighter.domain.pool.evidence import Group, Member
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.values import instant
 
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.data.texts import Texts
-from lamplighter.domain import zones
 from lamplighter.domain.guard.breach import Breach, Rule
 from lamplighter.domain.guard.leases import early_end
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices.announcement import Announcement, notice
 from lamplighter.domain.notices.phrases import clock_and_date, reason
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab

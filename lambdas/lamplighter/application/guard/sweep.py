@@ -21,9 +21,9 @@ from lamplighter.application.guard.watch import Watch, gather_lab
 from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import RULES, judge
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from lamplighter.values.instant import clock_time
 
 if TYPE_CHECKING:
     pass

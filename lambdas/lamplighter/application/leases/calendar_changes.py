@@ -9,11 +9,11 @@ from datetime import datetime
 
 from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.application.leases.desk import Desk
-from lamplighter.domain import zones
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Clock, clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.values import zones
 
 
 def skip(command: Command, desk: Desk) -> Decision:

@@ -15,7 +15,6 @@ from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.experiments import undone_before_the_end
 from lamplighter.application.leases.granting import admitted
 from lamplighter.application.run import command_of, pool_of, result
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.gpu.offer import in_receipt
@@ -31,6 +30,7 @@ from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from lamplighter.values import instant
 
 RECEIPT_OWED = timedelta(days=1)
 """For so long the next close of a pool gives a receipt that is missing."""

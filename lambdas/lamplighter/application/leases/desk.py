@@ -13,7 +13,6 @@ from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.application.capacity.prices import known
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.domain import instant
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import Budget
@@ -36,6 +35,7 @@ from lamplighter.domain.schedules.schedule import (
     warn_schedules,
 )
 from lamplighter.errors import TryLater
+from lamplighter.values import instant
 
 LOOKS = 3
 EXPERIMENTS_SECONDS = 40

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Collection, Iterable
 
 from lamplighter.application.leases.desk import Desk
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.rails import GOOD_FOR
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import LamplighterError
+from lamplighter.values import instant
 
 _logger = logging.getLogger(__name__)
 

@@ -11,12 +11,12 @@ from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.experiments import experiment_follows
 from lamplighter.application.leases.granting import entry
 from lamplighter.application.run import command_of, pool_of
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases import extension
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.errors import TryLater
+from lamplighter.values import instant
 
 
 def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:

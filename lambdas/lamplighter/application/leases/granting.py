@@ -12,7 +12,6 @@ from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.run import command_of, pool_of, result
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command, Decision
@@ -24,6 +23,7 @@ from lamplighter.domain.money import holds
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import BadInput, TryLater
+from lamplighter.values import instant
 
 SOON = timedelta(minutes=2)
 """An opening that near is waited for; a later one gets a schedule of its own."""

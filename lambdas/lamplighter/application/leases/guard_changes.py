@@ -6,13 +6,13 @@ The rules are in domain/guard/orders.py; here each is decided on what the ledger
 from collections.abc import Callable, Mapping
 
 from lamplighter.application.leases.desk import Desk
-from lamplighter.domain import zones
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.guard import orders as guard_orders
 from lamplighter.domain.guard.orders import ENFORCE, WATCH, Answer
-from lamplighter.domain.instant import told_by
+from lamplighter.values import zones
+from lamplighter.values.instant import told_by
 
 
 def arm(command: Command, desk: Desk) -> Decision:

@@ -13,7 +13,6 @@ from lamplighter.application import environment
 from lamplighter.application.logs import logger
 from lamplighter.application.notices.voice import Voice
 from lamplighter.application.run import command_of, pool_of, result
-from lamplighter.domain import instant
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
@@ -30,6 +29,7 @@ from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.findings import findings
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.values import instant
 
 if TYPE_CHECKING:
     pass

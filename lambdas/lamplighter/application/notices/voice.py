@@ -10,7 +10,7 @@ from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.data.texts import Texts
-from lamplighter.domain import zones
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lamplighter.domain import zones
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import Decision
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger

@@ -18,7 +18,6 @@ from lamplighter.application.leases.desk import Desk
 from lamplighter.application.logs import logger
 from lamplighter.application.planner.courses import Fetch, follow_courses
 from lamplighter.application.planner.says import Voice
-from lamplighter.domain import zones
 from lamplighter.domain.calendar import outlook, planner
 from lamplighter.domain.calendar.changes import clock_of, paused_at
 from lamplighter.domain.leases.following import curfewed, follow
@@ -29,6 +28,7 @@ from lamplighter.domain.schedules.drift import kept
 from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.domain.schedules.schedule import NEAREST, Start, open_schedule
 from lamplighter.errors import BadInput
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.planner import Beside, Calendar, Plan

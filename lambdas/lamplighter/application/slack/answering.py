@@ -15,7 +15,6 @@ from lamplighter.application.slack import log as slack_log
 from lamplighter.application.slack import shows as slack_shows
 from lamplighter.application.slack.patience import GaveUp, Patience
 from lamplighter.application.slack.visit import Office, Visit
-from lamplighter.domain import zones
 from lamplighter.domain.notices.phrases import ended
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import Answer, Voice
@@ -25,6 +24,7 @@ from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand,
 from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Place, Understood, Word
 from lamplighter.domain.slack.times import Times
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
+from lamplighter.values import zones
 
 WHO_SECONDS = 0.8
 """For asking Slack who somebody is; beyond that they are somebody without groups, at the lab's time."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values.counted import counted
 
 Result = Mapping[str, object]
 _SETTINGS = {

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
@@ -15,6 +14,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.standing import Unmet, standing
 from lamplighter.domain.pool.target import Target
+from lamplighter.values import instant
 
 _OF_LEASES = ("lease-granted", "extended", "closing", "closed", "refused")
 DECIDES = frozenset({*_OF_LEASES, "breach", "leaked", "degraded", "held-up", "replaced", "scaled"})

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.course import Change, Event
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values import zones
+from lamplighter.values.counted import counted
 
 POLLED = timedelta(minutes=50)
 """Read again after this long: once an hour, whatever else wakes the planner in between."""

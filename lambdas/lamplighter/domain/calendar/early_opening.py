@@ -9,9 +9,9 @@ from datetime import timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.curfew import KEPT_FREE, Curfew
 from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.planned_window import PlannedWindow

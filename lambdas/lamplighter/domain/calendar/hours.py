@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Self
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar import wall_clock
 from lamplighter.domain.calendar.occurrences import FIRST_DATE, LAST_DATE
-from lamplighter.domain.zones import DAY, EPOCH_ORDINAL
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import MINUTES_A_DAY
 from lamplighter.lab.windows import Window
+from lamplighter.values import zones
+from lamplighter.values.zones import DAY, EPOCH_ORDINAL
 
 FIRST, LAST = FIRST_DATE.toordinal(), LAST_DATE.toordinal()
 MINUTE = timedelta(minutes=1)

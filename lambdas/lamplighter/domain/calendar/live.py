@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from operator import attrgetter
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar import early_opening, outlook
 from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
@@ -21,6 +20,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Budget
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar import early_opening
 from lamplighter.domain.calendar.course import Course, Event
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.wall_clock import Opening, opening
 from lamplighter.domain.leases import warm_up
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
+from lamplighter.values import zones
+from lamplighter.values.counted import write_duration
 
 # A window lasts at most a day by the clock on the wall; a change of the clocks has moved it by a day at most.
 DAYS_BEFORE, DAYS_AFTER = 3, 2

@@ -15,13 +15,13 @@ from math import lcm
 from operator import attrgetter
 from typing import NamedTuple
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.early_opening import Stay, fitted
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases import warm_up
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
 
 SECONDS_AN_HOUR = 3600
 

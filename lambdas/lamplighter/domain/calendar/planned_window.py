@@ -4,7 +4,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from lamplighter.domain import zones
+from lamplighter.values import zones
 
 
 class PlannedWindow(NamedTuple):

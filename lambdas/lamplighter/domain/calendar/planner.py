@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar import early_opening
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.calendar.course import Course
@@ -36,6 +35,7 @@ from lamplighter.domain.schedules.schedule import (
     open_schedule,
 )
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
 
 HORIZON = timedelta(hours=36)
 STUCK_AFTER = timedelta(hours=1)

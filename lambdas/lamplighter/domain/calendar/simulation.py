@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.calendar.occurrences import SkippedWindow, expand
 from lamplighter.domain.calendar.placement import admit
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.money.money import Money, cost_of
 from lamplighter.lab.model import Lab
+from lamplighter.values import zones
 
 MICROSECOND = timedelta(microseconds=1)
 MICROSECONDS = 1_000_000

@@ -14,9 +14,9 @@ from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.calendar.hours import Hours, Opening, open_days
 from lamplighter.domain.calendar.occurrences import Range, expand_course
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.zones import EPOCH
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
+from lamplighter.values.zones import EPOCH
 
 SECOND = timedelta(seconds=1)
 _IN_ORDER = attrgetter("order", "opening")

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from lamplighter.domain import zones
+from lamplighter.values import zones
 
 
 class Opening(NamedTuple):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.notices.counted import first, named
 from lamplighter.lab.checks import OnFailure
+from lamplighter.values.counted import first, named
 
 READY = "ready"
 """The verdict on a node whose GPUs never came; what runs late is waited for, not replaced."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
-from lamplighter.domain import instant
 from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.values import instant
 
 BANDWIDTH = "busbw_gb_per_second"
 """How the verdict of all_reduce calls its bus bandwidth, in GB/s."""

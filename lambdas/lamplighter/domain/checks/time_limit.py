@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from lamplighter.domain import instant
 from lamplighter.domain.checks.ladder import ASKED_ANNOTATION
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
+from lamplighter.values import instant
 
 #: Between a node's Ready and its first check its GPUs are set up, for which AwaitGpus has a patience of its own.
 #: So much of that is charged to the checks at most.

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
-from lamplighter.domain import instant
 from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Verb
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
+from lamplighter.values import instant
 
 OWN, LAB = "own", "lab"
 MOST_BYTES = 16 * 1024

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from lamplighter.domain import instant
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
+from lamplighter.values import instant
 
 
 class Verb(StrEnum):

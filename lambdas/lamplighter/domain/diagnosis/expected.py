@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from lamplighter.data.instance_types import gpu_type
-from lamplighter.domain import instant
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.target import target_at
+from lamplighter.values import instant
 
 WITHOUT_LEASE = timedelta(hours=1)
 """Where nothing is ordered: Kubernetes keeps its events for so long."""

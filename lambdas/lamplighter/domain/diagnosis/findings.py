@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from lamplighter.domain import instant
 from lamplighter.domain.diagnosis.causes import CAUSES, Cause
 from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.values import instant
 
 SHOWN_OBJECTS = 5
 SHOWN_EVIDENCE = 10

@@ -6,8 +6,8 @@ from datetime import datetime
 from lamplighter.data import instance_types
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
-from lamplighter.domain.notices.counted import counted
 from lamplighter.lab.model import Lab
+from lamplighter.values.counted import counted
 
 FAMILIES = {"g_and_vt_vcpus": "G and VT", "p_vcpus": "P"}
 

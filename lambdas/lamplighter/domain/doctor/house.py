@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, time, timedelta
 
 from lamplighter.data import lifecycle
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.calendar.occurrences import expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
@@ -12,6 +11,7 @@ from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
+from lamplighter.values import zones
 
 AHEAD = timedelta(days=180)
 """How long before a runtime is deprecated it is said: moving on takes a release of ours."""

@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source, known_price
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.pool.adoption import of_group
 from lamplighter.lab.model import Lab
+from lamplighter.values.counted import counted
 
 OLD_IMAGE = timedelta(days=180)
 """Half a year of security fixes that a new node lacks."""

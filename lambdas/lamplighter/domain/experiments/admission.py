@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.domain import instant
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment, Touches
 from lamplighter.domain.experiments.run import MARGIN, ExperimentRun, Phase
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices.counted import counted, write_duration
+from lamplighter.values import instant
+from lamplighter.values.counted import counted, write_duration
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab

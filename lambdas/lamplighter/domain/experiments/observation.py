@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain import instant
 from lamplighter.domain.experiments.catalogue import Experiment
+from lamplighter.values import instant
 
 Row = Mapping[str, object]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain import instant
 from lamplighter.domain.experiments.admission import Answer
 from lamplighter.domain.experiments.catalogue import Experiment
 from lamplighter.domain.experiments.run import MARGIN
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices.counted import write_duration
+from lamplighter.values import instant
+from lamplighter.values.counted import write_duration
 
 
 @dataclass(frozen=True, slots=True)

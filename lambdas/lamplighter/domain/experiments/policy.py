@@ -6,7 +6,7 @@ Owns the values; borrowing the fields from Helm and giving them back is adapters
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from lamplighter.domain.json_value import JsonValue
+from lamplighter.values.json_value import JsonValue
 
 MANAGER = "lamplighter-experiment"
 """Of its own: what a window applies as `lamplighter` stays applied."""

@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from lamplighter.domain import instant
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.catalogue import Touches
 from lamplighter.domain.experiments.rules import Rule
 from lamplighter.domain.experiments.run import MARGIN, ExperimentRun
 from lamplighter.domain.schedules.schedule import START_EXECUTION, Schedule, Start
+from lamplighter.values import instant
 
 AUTHORIZE = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
 PREFIX = "experiment-"

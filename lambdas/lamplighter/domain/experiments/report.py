@@ -6,10 +6,10 @@ Owns its words and its two forms; what it says stands in the run as the ledger k
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from lamplighter.domain import instant
 from lamplighter.domain.experiments.policy import said
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentRun, Phase
+from lamplighter.values import instant
 
 LONGEST_EVIDENCE = 20
 

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Self
 
-from lamplighter.domain import instant
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.values import instant
 
 MARGIN = timedelta(minutes=10)
 """Before the end of its lease everything must be as it was; the last schedules fire then."""

@@ -6,11 +6,11 @@ Pure; installing it is the cluster stack's. The chart's own words are those of v
 from collections.abc import Iterator
 
 from lamplighter.domain.gpu.sharing import config_map, default_key, sharings
-from lamplighter.domain.json_value import JsonValue
 from lamplighter.lab.gpu_settings import over
 from lamplighter.lab.model import Lab
 from lamplighter.lab.operator import matches
 from lamplighter.lab.pools import Taint
+from lamplighter.values.json_value import JsonValue
 
 CHART = "nvidia-device-plugin"
 # The release's name, as the project's own documentation gives it.

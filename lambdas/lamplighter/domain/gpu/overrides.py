@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Self
 
-from lamplighter.domain import instant
-from lamplighter.domain.json_value import JsonValue
+from lamplighter.values import instant
+from lamplighter.values.json_value import JsonValue
 
 Object = Mapping[str, JsonValue]
 FieldPath = tuple[str, ...]

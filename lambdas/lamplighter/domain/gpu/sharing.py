@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from lamplighter.data.gpu import mig
 from lamplighter.domain.gpu.offer import Offer
-from lamplighter.domain.json_value import JsonValue
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.gpu_settings import GpuSettings, Sharing, over
 from lamplighter.lab.model import Lab
+from lamplighter.values.json_value import JsonValue
 
 CONFIG_MAP = "lamplighter-gpu-sharing"
 WHOLE = "whole"

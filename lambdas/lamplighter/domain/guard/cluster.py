@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values.counted import counted
 
 
 def claims(facts: PoolFacts) -> Iterator[Breach]:

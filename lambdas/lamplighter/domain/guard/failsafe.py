@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.leases import warned_first
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.failsafe import in_the_air
 from lamplighter.domain.schedules.schedule import Schedule
+from lamplighter.values.instant import clock_time
 
 FAILSAFE_MARGIN = timedelta(seconds=90)
 """What is due sooner is about to fire; Scheduler would refuse to move it into the past."""

@@ -9,8 +9,8 @@ from datetime import timedelta
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.incident import Incident, next_page, retry_after
-from lamplighter.domain.instant import clock_time
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import clock_time
 
 LEAKED_AFTER = timedelta(minutes=45)
 """Longer than a close with a full drain and all its patience takes until it has proof or calls it leaked."""

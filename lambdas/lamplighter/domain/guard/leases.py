@@ -10,10 +10,10 @@ from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.calendar.changes import Clock
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.facts import NOTICE, PoolFacts
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.domain.notices.phrases import called
+from lamplighter.values.counted import write_duration
+from lamplighter.values.instant import clock_time
 
 WINDOW_MARGIN = timedelta(minutes=90)
 """A window that a clock change lengthens is admitted whole, and one that must be ready opens early."""

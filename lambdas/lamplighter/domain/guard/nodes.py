@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.facts import END_PATIENCE, PoolFacts, waited_for
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.pool.evidence import Activity, Group, NodeGroup
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import clock_time
 
 # What Auto Scaling writes for SetDesiredCapacity; EKS changes the group's sizes by UpdateAutoScalingGroup.
 _SET_DIRECTLY = "explicitly set group desired capacity"

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.guard.incident import LONGEST_SILENCE
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import PoolState
+from lamplighter.values.instant import clock_time
 
 ENFORCE, WATCH = "enforce", "watch"
 

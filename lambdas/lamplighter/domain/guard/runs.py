@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.facts import PoolFacts
-from lamplighter.domain.instant import clock_time
 from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.values.instant import clock_time
 
 OPENING_PATIENCE = timedelta(minutes=10)
 """A run is started within a minute; asking for it earlier would only ask about one that is at work."""

@@ -11,8 +11,8 @@ from typing import Self
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import taken_at
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.domain.slack.asked.person import who
+from lamplighter.values.counted import write_duration
 
 
 @dataclass(frozen=True, slots=True)

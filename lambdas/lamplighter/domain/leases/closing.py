@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lamplighter.domain import instant
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import TryLater
+from lamplighter.values import instant
 
 HAND_OVER = timedelta(minutes=1)
 _LONGEST_REASON = 300

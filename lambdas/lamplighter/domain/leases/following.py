@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain import instant
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
+from lamplighter.values import instant
 
 NOTICE = timedelta(minutes=15)
 """The least that people on a lease are told before an end that was moved nearer."""

@@ -18,7 +18,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import Budget
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.notices.counted import write_duration
+from lamplighter.values.counted import write_duration
 
 FURTHEST_AHEAD = timedelta(days=366)
 LATER = timedelta(minutes=30)

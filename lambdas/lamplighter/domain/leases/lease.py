@@ -11,9 +11,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Self
 
-from lamplighter.domain import instant
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.values import instant
 
 
 class LeaseState(StrEnum):

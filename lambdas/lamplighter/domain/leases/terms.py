@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.money.money import Money, Period, cost, period_of
 from lamplighter.domain.money.price import Price
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.domain.leases.lease import Lease

@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 from lamplighter.data import prices
-from lamplighter.domain import instant
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values import instant
+from lamplighter.values.counted import counted
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab

@@ -6,11 +6,11 @@ Puts together what is known; metering, proving and keeping are others'.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from lamplighter.domain import instant
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.metering import Run
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.values import instant
 
 Proof = Mapping[str, object]
 

@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import ENGLISH, Texts
-from lamplighter.domain import instant
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices.phrases import begun, called, clock, detail, reason
+from lamplighter.values import instant
 
 Result = Mapping[str, object]
 NOTHING = AtStake()

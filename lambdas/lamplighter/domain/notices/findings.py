@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Self
 
 from lamplighter.data.texts import ENGLISH, Texts
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.values import instant
 
 Result = Mapping[str, object]
 KIND = "finding"

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import ENGLISH, Texts
-from lamplighter.domain import instant
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.notices.announcement import Announcement, Result, notice, together
 from lamplighter.domain.notices.phrases import clock, clock_and_date, detail, reason, sentence
+from lamplighter.values import instant
 
 SAID = 10
 """So many troubles of nodes a notice tells; SNS takes 256 KB, and nobody reads as much."""

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Skip, said, said_because
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices.counted import counted
 from lamplighter.domain.pool.target import NOTHING, Target, target_at
+from lamplighter.values import instant
+from lamplighter.values.counted import counted
 
 
 class Unmet(NamedTuple):

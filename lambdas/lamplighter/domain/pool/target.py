@@ -9,8 +9,8 @@ from datetime import datetime
 from operator import attrgetter
 from typing import NamedTuple
 
-from lamplighter.domain import instant
 from lamplighter.domain.leases.lease import GRANTED, Lease, LeaseState
+from lamplighter.values import instant
 
 _BY_END = attrgetter("closes")
 

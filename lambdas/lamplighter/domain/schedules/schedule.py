@@ -9,9 +9,9 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lamplighter.domain import instant
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.values import instant
 
 START_EXECUTION = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
 WARNINGS = (timedelta(minutes=15), timedelta(minutes=5))

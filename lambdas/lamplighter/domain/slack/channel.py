@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.notices import kinds as notice_kinds
 from lamplighter.domain.notices.phrases import called
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack.blocks import Marked, bold, joined, plain
 from lamplighter.domain.slack.look import Look
 from lamplighter.domain.slack.post import Post, in_channel, key_of
+from lamplighter.lab import notice_kinds
+from lamplighter.values.instant import written
 
 OF_POOL = "*"
 """Beside the leases' messages: what is told of a whole pool."""

@@ -8,11 +8,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import Texts
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, plain
+from lamplighter.values import instant
 
 
 @dataclass(frozen=True, slots=True)

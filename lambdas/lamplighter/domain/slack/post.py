@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.instant import written
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, joined, mention
 from lamplighter.domain.slack.message import Message
 from lamplighter.lab.channels import Slack
+from lamplighter.values.instant import written
 
 MOST_MENTIONED = 8
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.instant import written
-from lamplighter.domain.notices import kinds as notice_kinds
 from lamplighter.domain.notices.findings import KIND as FINDING
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
@@ -21,6 +19,8 @@ from lamplighter.domain.slack.post import Post, in_channel, key_of, pinging, pla
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.stages import StageState
 from lamplighter.domain.views.told import Finding
+from lamplighter.lab import notice_kinds
+from lamplighter.values.instant import written
 
 SEEN_FRESH = timedelta(minutes=15)
 """What the guard saw of GPUs counts as now: three sweeps."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from lamplighter.domain.instant import told_by
+from lamplighter.values.instant import told_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.instant import written
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Row
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
@@ -20,6 +19,7 @@ from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views.lease_view import LeaseView, Standing
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.told import Finding
+from lamplighter.values.instant import written
 
 
 @dataclass(frozen=True, slots=True)

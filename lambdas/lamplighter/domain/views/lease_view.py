@@ -12,7 +12,6 @@ from enum import StrEnum
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Progress
 from lamplighter.domain.leases.warm_up import BEFORE_ANY, gpus_expected
@@ -22,6 +21,7 @@ from lamplighter.domain.views import told
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.stages import StageView, bar, stages
 from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.values.instant import written
 
 Document = Mapping[str, object]
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import BANDWIDTH, Proof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
@@ -16,6 +15,7 @@ from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import Progress, Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.values import instant
 
 Document = Mapping[str, object]
 UNLEASED = "unleased"

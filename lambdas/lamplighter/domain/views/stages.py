@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Noted, Progress, Stage
-from lamplighter.domain.notices.counted import counted
+from lamplighter.values.counted import counted
+from lamplighter.values.instant import written
 
 __all__ = ["Stage", "StageState", "StageView", "bar", "stages"]
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Self
 
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.instant import written
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
+from lamplighter.values.instant import written
 
 OPENED = frozenset({"open", "degraded", "failed"})
 """The notices that say what came of an opening."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planner import Calendar
 from lamplighter.domain.checks.gpu_proof import together
@@ -11,8 +10,9 @@ from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.lab_view import PastLease, WindowState, WindowView
-from lamplighter.domain.zones import zone
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
+from lamplighter.values.zones import zone
 
 
 def windows(  # noqa: PLR0917

@@ -12,9 +12,9 @@ from dateutil import rrule
 
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import LARGEST, MOST_EVENTS, read
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.course import Event, change
 from lamplighter.errors import BadInput
+from lamplighter.values import zones
 
 SEOUL = "Asia/Seoul"
 CUSTOM = """\

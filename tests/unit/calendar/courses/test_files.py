@@ -9,7 +9,7 @@ import pytest
 from lamplighter.adapters.calendars.course import courses
 from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import Problem, load, read
+from lamplighter.labfile.file import Problem, load, read
 from tests.unit.calendar.courses.test_calendar import SEOUL, calendar
 from tests.unit.calendar.named_windows import unnamed
 

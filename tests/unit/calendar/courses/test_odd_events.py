@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.adapters.calendars.text import read
 from lamplighter.errors import BadInput
-from lamplighter.lab.reading.file import load
+from lamplighter.labfile.file import load
 from tests.unit.calendar.courses.test_calendar import SEOUL, calendar, events, hours, refused
 from tests.unit.calendar.courses.test_files import LAB, lab, simulated
 

@@ -8,7 +8,7 @@ import pytest
 from lamplighter.adapters.calendars.course import CourseCalendar, courses
 from lamplighter.adapters.calendars.text import read
 from lamplighter.domain.calendar.simulation import simulate
-from lamplighter.lab.reading.file import load
+from lamplighter.labfile.file import load
 from tests.unit.calendar.courses.test_calendar import AUTUMN, CUSTOM, SEOUL, calendar, events, hours, refused
 
 EVENING = f"DTSTART;TZID={SEOUL}:20260302T200000|DTEND;TZID={SEOUL}:20260302T230000"

@@ -11,8 +11,8 @@ import pytest
 from cli import deployment
 from cli.deployment import Deployment
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.instant import clock_time
 from lamplighter.lab.model import Lab
+from lamplighter.values.instant import clock_time
 from tests.programs import lamplighter
 from tests.unit.aws_says import Says
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto, lab_on_moto

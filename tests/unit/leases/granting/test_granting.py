@@ -6,13 +6,13 @@ from typing import Any
 import boto3
 import pytest
 
-from lamplighter.domain import instant
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
+from lamplighter.values import instant
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 from tests.unit.leases.test_leases import MINUTE, asks, ledger, opened, schedules, step

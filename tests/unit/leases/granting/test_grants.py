@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.changes import Changes, Pause
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
@@ -18,6 +17,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Budget
 from lamplighter.domain.money.money import Money
+from lamplighter.values import zones
 from tests.properties.laws.test_admissions import TERMS
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.slack.asked.using import pod_snippet, resource
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 
 SLICED = "gpu: {mig: all-1g.5gb}\npools: {gpu: {instance_type: p4d.24xlarge, price_per_hour: '32'}}"
 

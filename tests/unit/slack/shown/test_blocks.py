@@ -10,7 +10,7 @@ from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import Button, Confirm, Marked, plain
 from lamplighter.domain.slack.message import Message
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading.file import parse
+from lamplighter.labfile.file import parse
 from tests.block_kit import faults
 from tests.unit.slack.recording import LabInSlack, evening, lab_in_slack
 

@@ -12,11 +12,11 @@ from typing import Any
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, LeaseState
+from lamplighter.values import instant
 
 KEEP_PAST = timedelta(days=45)
 _NOBODY_HAS_IT = "attribute_not_exists(pk) OR #state = :planned"

@@ -13,13 +13,13 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger import money as ledger_money
 from lamplighter.adapters.aws.ledger.conditions import nobody_forbids
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, Lease, LeaseState
 from lamplighter.domain.money.budget import Budget
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Fence, Phase, PoolState
+from lamplighter.values import instant
 
 _SAME_GENERATION = (
     "(#generation = :generation OR (attribute_not_exists(#generation) AND :generation = :zero))"

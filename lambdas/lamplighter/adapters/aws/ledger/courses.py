@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
-from lamplighter.domain import instant
+from lamplighter.values import instant
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.course_copy import CourseCopy

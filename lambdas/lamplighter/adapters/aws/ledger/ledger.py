@@ -23,12 +23,12 @@ from lamplighter.adapters.aws.ledger.progress import LedgerProgress
 from lamplighter.adapters.aws.ledger.proofs import LedgerProofs
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.pool import Fence, Phase, PoolState
 from lamplighter.errors import Stale, TryLater
+from lamplighter.values import instant
 
 LOCK_LASTS = timedelta(seconds=60)
 

@@ -13,10 +13,10 @@ from typing import Any
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.domain import instant
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.leases.lease import GRANTED, Lease
+from lamplighter.values import instant
 
 PROOF = "PROOF#"
 LAST = "\U0010ffff"

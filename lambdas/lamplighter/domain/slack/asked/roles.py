@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from lamplighter.data.texts import Texts
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.domain.slack.asked.person import Person, id_in
 from lamplighter.domain.slack.asked.understand import Word
+from lamplighter.values.counted import write_duration
 
 if TYPE_CHECKING:
     from lamplighter.lab.channels import Role

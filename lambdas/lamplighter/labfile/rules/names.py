@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.pools import Taint
-from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import shown
+from lamplighter.labfile.rules.parts import Misfit
 
 # 50 tags on a resource, of which some are ours.
 MOST_TAGS = 40

@@ -14,17 +14,17 @@ from pydantic import ValidationError
 from lamplighter.errors import BadInput
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.lab.reading import yaml as lab_yaml
-from lamplighter.lab.reading.messages import sentence
-from lamplighter.lab.reading.repair import cleaned, culprit, repaired
-from lamplighter.lab.rules import cluster as lab_rules_cluster
-from lamplighter.lab.rules import curfew as lab_rules_curfew
-from lamplighter.lab.rules import gpu as lab_rules_gpu
-from lamplighter.lab.rules import names as lab_rules_names
-from lamplighter.lab.rules import notify as lab_rules_notify
-from lamplighter.lab.rules import parts as lab_rules
-from lamplighter.lab.rules import stack as lab_rules_stack
 from lamplighter.lab.types import shown
+from lamplighter.labfile import yaml as lab_yaml
+from lamplighter.labfile.messages import sentence
+from lamplighter.labfile.repair import cleaned, culprit, repaired
+from lamplighter.labfile.rules import cluster as lab_rules_cluster
+from lamplighter.labfile.rules import curfew as lab_rules_curfew
+from lamplighter.labfile.rules import gpu as lab_rules_gpu
+from lamplighter.labfile.rules import names as lab_rules_names
+from lamplighter.labfile.rules import notify as lab_rules_notify
+from lamplighter.labfile.rules import parts as lab_rules
+from lamplighter.labfile.rules import stack as lab_rules_stack
 
 RULES = (
     lab_rules,
@@ -91,7 +91,7 @@ def parse(text: str, name: str = "lab.yaml", folder: FilePath | None = None) -> 
     document = lab_yaml.read(text)
     lab, found = _judge(document)
     if lab is not None and folder is not None and any(window.calendar for window in lab.windows):
-        from lamplighter.lab.reading import courses as lab_courses  # noqa: PLC0415 -- most labs follow no calendar
+        from lamplighter.labfile import courses as lab_courses  # noqa: PLC0415 -- most labs follow no calendar
 
         lab, wrong = lab_courses.filled(lab, folder)
         found += wrong

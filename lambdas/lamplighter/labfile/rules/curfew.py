@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from functools import cache
 
-from lamplighter.domain import zones
 from lamplighter.domain.calendar.curfew import KEPT_FREE, MINUTES_A_DAY, SECOND_RAIL, instants
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import write_time
 from lamplighter.lab.windows import Window
+from lamplighter.labfile.rules.parts import Misfit
+from lamplighter.values import zones
 
 # Zone rules are looked at so far ahead: no lab is planned further, and no government either.
 FIRST, LAST = date(2026, 1, 1), date(2040, 12, 31)

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lamplighter.data import prices, regions
-from lamplighter.domain import zones
-from lamplighter.domain.notices.counted import write_duration
 from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown, write_time
 from lamplighter.lab.windows import TIMES, Window
+from lamplighter.values import zones
+from lamplighter.values.counted import write_duration
 
 EXAMPLES = {"start": "20:00", "end": "23:00"}
 LONGEST_NODEGROUP_NAME = 63

@@ -10,7 +10,7 @@ from lamplighter.domain.gpu.sharing import sharings
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.lab.rules.parts import Misfit
+from lamplighter.labfile.rules.parts import Misfit
 
 PLUGIN: Path = ("device_plugin", "enabled")
 OPERATOR: Path = ("gpu_operator", "enabled")

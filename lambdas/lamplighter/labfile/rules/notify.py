@@ -5,12 +5,12 @@ Where notices go is decided by the subscriptions that stacks/constructs/http/cha
 
 from collections.abc import Iterator
 
-from lamplighter.domain.notices.kinds import NOTICES, PAGES
 from lamplighter.lab.channels import Route
 from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
-from lamplighter.lab.rules.parts import Misfit, no_pool
+from lamplighter.lab.notice_kinds import NOTICES, PAGES
 from lamplighter.lab.types import shown
+from lamplighter.labfile.rules.parts import Misfit, no_pool
 
 MOST_COMBINATIONS = 150
 """Values of a subscription's filter policy, multiplied (SNS developer guide, filter policy constraints, 2026-11)."""

@@ -12,8 +12,8 @@ from lamplighter.lab.cluster_policy import faults
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
-from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import shown
+from lamplighter.labfile.rules.parts import Misfit
 
 # Without these no GPU is announced, or none is recognised: a lease would wait for it in vain.
 NEEDED = ("devicePlugin", "gfd")

@@ -12,8 +12,8 @@ from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
 from lamplighter.lab.operator import tolerated
 from lamplighter.lab.pools import Pool
-from lamplighter.lab.rules.parts import Misfit
 from lamplighter.lab.types import shown
+from lamplighter.labfile.rules.parts import Misfit
 
 WIDEST_NETWORK, NARROWEST_NETWORK = 16, 28
 FEWEST_ZONES = 2
