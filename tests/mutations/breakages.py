@@ -5,11 +5,7 @@ Each text stands exactly once in its file; `law` is the law that must be found b
 
 from dataclasses import dataclass
 
-HANDLERS, APPLICATION, DOMAIN = (
-    "lambdas/handlers",
-    "lambdas/lamplighter/application",
-    "lambdas/lamplighter/domain",
-)
+APPLICATION, DOMAIN = "lambdas/lamplighter/application", "lambdas/lamplighter/domain"
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ BREAKAGES = (
     Breakage(
         1,
         "a pool that cannot be judged keeps the others from it",
-        f"{HANDLERS}/guard.py",
+        f"{APPLICATION}/guard/sweep.py",
         '        with _going_on(failures, f"pool {pool}"):\n',
         "        if True:\n",
     ),
@@ -261,7 +257,7 @@ BREAKAGES = (
     Breakage(
         5,
         "the planner takes away what is about to fire",
-        f"{HANDLERS}/planner.py",
+        f"{APPLICATION}/planner/plan.py",
         " | set(made.firing)",
         "",
     ),

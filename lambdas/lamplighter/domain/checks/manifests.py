@@ -176,7 +176,7 @@ def _torchrun(seat: str, words: Sequence[str]) -> str:
 
 @cache
 def _collective() -> str:
-    return files("lamplighter.data").joinpath("collective.py").read_text("utf-8")
+    return files("lamplighter.data.gpu").joinpath("collective.py").read_text("utf-8")
 
 
 def _container(check: Check, node: NodeFacts, gpus: int) -> Manifest:
