@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
@@ -9,6 +11,7 @@ from tests.scenarios.misfortunes.story import story
 TRIES = 6
 
 
+@pytest.mark.long
 @story("boundary")
 def test_a_hand_over_keeps_the_nodes_though_its_first_close_crashes(pool: Pool) -> Story:
     # given a window of one node, one of two nodes that begins at its end, and a close that dies half-way

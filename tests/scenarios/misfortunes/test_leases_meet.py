@@ -4,12 +4,15 @@ from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 
+import pytest
+
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 
 
+@pytest.mark.long
 @story("shared")
 def test_one_of_two_leases_ends_and_the_other_keeps_its_node(pool: Pool) -> Story:
     # given alice's node, and beside it bob's, opened later and for a shorter time
@@ -45,6 +48,7 @@ def test_one_of_two_leases_ends_and_the_other_keeps_its_node(pool: Pool) -> Stor
     pool.verdicts(1, 5, 8)
 
 
+@pytest.mark.long
 @story("contended")
 def test_two_ask_at_once_for_the_last_node_and_the_last_dollar_and_one_command_comes_late(
     pool: Pool,

@@ -359,7 +359,9 @@ class TestTorch:
     def test_the_script_prints_rows_that_are_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("torch", "torch.distributed"):
             monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-        collective = runpy.run_path(str(files("lamplighter.data.gpu").joinpath("collective.py")))["Collective"]
+        collective = runpy.run_path(str(files("lamplighter.data.gpu").joinpath("collective.py")))[
+            "Collective"
+        ]
         one = collective.__new__(collective)
         one.size, one.count, one.ranks, one.operation = 268435456, 67108864, 2, "all_reduce"
         row, bandwidth, _ = one.row(0.25, 0)

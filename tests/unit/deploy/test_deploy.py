@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -446,12 +446,15 @@ class Asked:
     def __init__(self) -> None:
         self.busy = 0
         self.tokens: list[str] = []
+        self.meanwhile: Callable[[], object] = lambda: None
+        """What others do while EKS is busy."""
 
     def __call__(self, params: dict[str, Any], **_: object) -> tuple[object, dict[str, object]] | None:
         self.tokens.append(json.loads(params["body"])["clientRequestToken"])
         if not self.busy:
             return None
         self.busy -= 1
+        self.meanwhile()
         error = {"Code": "ResourceInUseException", "Message": "the node group is not in Active State"}
         return SimpleNamespace(status_code=409), {"Error": error, "ResponseMetadata": {"HTTPStatusCode": 409}}
 
@@ -578,6 +581,23 @@ def test_bounds_wait_for_another_update_of_the_group(
 
     assert answer["Status"] == "SUCCESS", answer
     assert lab.sizes["maxSize"] == most + 1
+
+
+def test_bounds_that_waited_bring_back_no_node_that_was_taken_meanwhile(
+    lab: LabOnMoto, cloudformation: CloudFormation, updates: list[str], asked: Asked
+) -> None:
+    """EKS is busy just because the guard or the failsafe brings the group to zero."""
+    lab.scale(2)
+    most = lab.sizes["maxSize"]
+    asked.busy, updates[:] = 1, ["Successful"]
+    asked.meanwhile = lambda: boto3.client("autoscaling").update_auto_scaling_group(
+        AutoScalingGroupName=lab.group, MinSize=0, DesiredCapacity=0
+    )
+
+    answer = sizes(cloudformation, f"sizes-of-a/b at 0 of {most}", most + 1, template="2", was="1")
+
+    assert answer["Status"] == "SUCCESS", answer
+    assert lab.sizes == {"minSize": 0, "maxSize": most + 1, "desiredSize": 0}
 
 
 @pytest.mark.usefixtures("lab", "updates")

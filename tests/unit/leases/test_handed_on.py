@@ -187,6 +187,49 @@ def test_a_run_that_the_last_try_of_a_hand_over_started_is_seen_though_it_has_ju
         assert waiting.lease.run == waiting.runs[1].name
 
 
+def test_where_step_functions_says_nothing_of_runs_for_a_while_no_lease_is_closed_for_that() -> None:
+    with World(LAB, BEGINS) as world:
+        waiting = Waiting(world, hours=10)
+        world.machines.troubles.capacity = 1
+        waiting.goes_on(minutes=20)
+        assert waiting.lease.state is LeaseState.OPEN
+
+        # The first call of HandOn, and of the round after a HandOn that failed.
+        world.functions.troubles = nothing_said("HandOn", "ArmFailsafe")
+        waiting.goes_on(minutes=8)
+
+        assert waiting.lease.state is LeaseState.OPEN, waiting.kinds("closing")
+        assert [run.status for run in waiting.runs] == ["RUNNING"]
+
+
+def test_two_runs_that_do_not_know_of_each_other_are_one_again_after_the_next_hand_over() -> None:
+    with World(LAB, BEGINS) as world:
+        waiting = Waiting(world, hours=10)
+        world.machines.troubles.capacity = 1
+        broken = every_try("HandOn", 3, "die", lambda: waiting.runs[0].events > MOST_EVENTS)
+        nobody_knows = nothing_said("ArmFailsafe")
+
+        def only_the_first_arms() -> bool:
+            return [run.steps[-1] == "ArmFailsafe" for run in waiting.runs] == [True, False]
+
+        world.functions.troubles = lambda function, step: (
+            broken(function, step) or (nobody_knows(function, step) if only_the_first_arms() else ())
+        )
+        while len(waiting.runs) == 1:
+            waiting.goes_on(minutes=1)
+        waiting.goes_on(minutes=3)
+        assert [run.status for run in waiting.runs] == ["RUNNING", "RUNNING"]
+
+        world.functions.troubles = lambda _function, _step: ()
+        waiting.goes_on(minutes=20)
+
+        assert [run.status for run in waiting.runs] == ["SUCCEEDED", "RUNNING"]
+        assert waiting.lease.state is LeaseState.OPEN
+        assert waiting.lease.run == waiting.runs[1].name
+        assert waiting.kinds("breach") == []
+        assert len(waiting.kinds("announced")) == 1
+
+
 def test_a_lease_that_ends_while_it_is_handed_on_says_nothing_twice_and_opens_nothing() -> None:
     with World(LAB, BEGINS) as world:
         waiting = Waiting(world, hours=10).until_handed_on()
@@ -233,6 +276,11 @@ def once(
         return (Trouble(at, kind),)
 
     return troubles
+
+
+def nothing_said(*steps: str) -> Callable[[str, str], tuple[Trouble, ...]]:
+    """The first call of these steps fails, however often they are tried."""
+    return lambda _function, step: (Trouble(1, "fail"),) if step in steps else ()
 
 
 def every_try(

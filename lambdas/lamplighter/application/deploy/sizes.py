@@ -69,11 +69,11 @@ def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -
     found = nodegroups.read(name)
     if found is None or (found.maximum == most and token is None):
         return
-    desired = present_size(found)
     update, why = "", "it is not begun"
     for _ in range(LOOKS):
         try:
-            update = update or nodegroups.bound(name, max(most, desired), desired, token)
+            # Asked anew each time: what keeps EKS busy may be just what brings the group to zero.
+            update = update or _bound(nodegroups, found, most, token)
         except TryLater as busy:
             why = str(busy)
         else:
@@ -86,3 +86,8 @@ def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -
         raise OutsideFailed(
             f"eks:UpdateNodegroupConfig on {nodegroups.cluster}/{name}, maximum {most}: {why}"
         )
+
+
+def _bound(nodegroups: NodeGroups, found: NodeGroup, most: int, token: str | None) -> str:
+    desired = present_size(found)
+    return nodegroups.bound(found.name, max(most, desired), desired, token)
