@@ -32,7 +32,7 @@ COMMANDS = 1000
 TIMES = 5
 PATIENCE_SECONDS = 60
 #: Real seconds before somebody types again whom the address had no room for, and how often one does.
-TYPES_AGAIN_AFTER, TYPES_AGAIN = 0.05, 2000
+TYPES_AGAIN_AFTER, TYPES_AGAIN = 0.05, 100
 NO_ROOM, UNSIGNED = {429, 503}, 401
 #: Seconds of the lab's time, as Slack has them.
 GOOD_FOR = 299
@@ -91,15 +91,20 @@ def _take() -> Mapping[str, float]:
         # One after another: the embedded cloud does one thing at a time, and a queue is none of the door's doing.
         _among_many(caller, ["status"] * 3, 1)
         warm = _among_many(caller, ["status"] * (CALLERS * CALLS), 1)
-        lost, leases = _at_once(cloud, caller)
     ordered = sorted(warm)
     return {
         "slack-cold": cold,
         "slack-warm-p50": statistics.median(ordered),
         "slack-warm-p99": ordered[int(len(ordered) * 0.99) - 1],
-        "slack-lost": lost,
-        "slack-leases": leases,
     }
+
+
+def _take_at_once() -> Mapping[str, float]:
+    with Cloud(LAB) as cloud, ExitStack() as passing:
+        cloud.up()
+        passing.enter_context(cloud.clock.idle())
+        lost, leases = _at_once(cloud, caller_of(cloud))
+    return {"slack-lost": lost, "slack-leases": leases}
 
 
 def caller_of(cloud: Cloud) -> Caller:
@@ -163,14 +168,6 @@ def _cold(caller: Caller, functions: Measured) -> float:
 
 
 MEASUREMENTS = (
-    Measurement(
-        {
-            "slack-cold": "ms",
-            "slack-warm-p50": "ms",
-            "slack-warm-p99": "ms",
-            "slack-lost": "commands",
-            "slack-leases": "leases",
-        },
-        _take,
-    ),
+    Measurement({"slack-cold": "ms", "slack-warm-p50": "ms", "slack-warm-p99": "ms"}, _take),
+    Measurement({"slack-lost": "commands", "slack-leases": "leases"}, _take_at_once),
 )
