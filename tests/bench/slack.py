@@ -135,27 +135,26 @@ def _at_once(cloud: Cloud, caller: Caller) -> tuple[float, float]:
     return COMMANDS - answered, len(_granted(cloud))
 
 
-def _granted(cloud: Cloud) -> Sequence[str]:
+def _client(cloud: Cloud, service: str) -> Any:
+    """A client of boto3 for the embedded cloud."""
     endpoints = cloud.endpoints()
-    session = boto3.session.Session(
+    session: Any = boto3.session.Session(
         aws_access_key_id=endpoints.access_key_id,
         aws_secret_access_key=endpoints.secret_access_key,
         region_name=endpoints.region,
     )
-    dynamodb: Any = session.client("dynamodb", endpoint_url=endpoints.endpoint)
-    leases = Ledger(f"{cloud.lab.name}-ledger", dynamodb).leases("gpu")
+    return session.client(service, endpoint_url=endpoints.endpoint)
+
+
+def _granted(cloud: Cloud) -> Sequence[str]:
+    leases = Ledger(f"{cloud.lab.name}-ledger", _client(cloud, "dynamodb")).leases("gpu")
     return [lease.id for lease in leases]
 
 
 def _cold(caller: Caller, functions: Measured) -> float:
     """Milliseconds to an answer where there was no worker, as its processor time and its memory have it."""
     cloud = caller.cloud
-    endpoints = cloud.endpoints()
-    client: Any = boto3.session.Session(
-        aws_access_key_id=endpoints.access_key_id,
-        aws_secret_access_key=endpoints.secret_access_key,
-        region_name=endpoints.region,
-    ).client("lambda", endpoint_url=endpoints.endpoint)
+    client = _client(cloud, "lambda")
     name = f"{cloud.lab.name}-slack"
     client.update_function_configuration(FunctionName=name, Description=str(len(functions.works)))
     _, said = caller.type("status")
