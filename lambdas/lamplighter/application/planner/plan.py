@@ -103,9 +103,10 @@ def _put_off(
     """
     windows, found = office.desk.windows, []
     for lease in (one for leases in known.values() for one in leases):
-        due = unopened(lease) and lease.opens <= now + NEAREST and now < lease.closes
+        if not unopened(lease) or lease.opens > now + NEAREST or lease.closes <= now:
+            continue
         name = open_schedule(lease, office.desk.doors).name
-        put = windows.read(name) if due and name in present else None
+        put = windows.read(name) if name in present else None
         if put is not None and put.at > max(lease.opens, now):
             found.append(name)
     return found
