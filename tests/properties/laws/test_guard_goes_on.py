@@ -53,7 +53,7 @@ def test_a_rule_that_fails_keeps_no_other_rule_from_judging(monkeypatch: pytest.
     def broken(_facts: object) -> None:
         raise ZeroDivisionError("a rule of ours is wrong")
 
-    monkeypatch.setattr("handlers.guard.RULES", (broken, *guard.RULES))
+    monkeypatch.setattr("lamplighter.application.guard.sweep.RULES", (broken, *guard.RULES))
     with World({**LAB, "windows": []}, START, 1) as world:
         world.run(SWEPT)
         outcomes = told(world)
