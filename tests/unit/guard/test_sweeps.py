@@ -76,7 +76,7 @@ def test_a_step_that_the_guard_has_not_is_bad_input(
 ) -> None:
     monkeypatch.setattr(guard, "_watch", lambda: lab.watch)
 
-    with pytest.raises(BadInput, match="^(step|run): "):
+    with pytest.raises(BadInput, match=r"^(step|run): "):
         guard.handler(event, None)
     proven = guard.handler({"step": "ProveZero", "run": {"command": lab.command("close")}}, None)
     assert proven["zero"] is True
@@ -89,7 +89,7 @@ def test_a_step_that_leases_have_not_is_bad_input(
 ) -> None:
     monkeypatch.setattr(leases, "desk", lambda: lab.watch.desk)
 
-    with pytest.raises(BadInput, match="^(step|run): "):
+    with pytest.raises(BadInput, match=r"^(step|run): "):
         leases.handler(event, None)
 
 
