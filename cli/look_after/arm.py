@@ -16,7 +16,7 @@ from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.commands.words import reason
+from lamplighter.domain.commands.words import reason_given
 from lamplighter.domain.guard.breach import Action, Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
@@ -51,7 +51,7 @@ def command(
     """
     found = deployment.find(lab_name)
     name = found.pool(pool)
-    because = reason(list(words or []))
+    because = reason_given(list(words or []))
     if not watch and not yes:
         plan = _plan(name, would_touch(found, name), partial(printing.local, zone=found.zone))
         must = "say --yes to enforce"

@@ -8,7 +8,7 @@ from cli import deployment
 from cli.options import AsJson, LabName
 from cli.use import changes
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.commands.words import reason
+from lamplighter.domain.commands.words import reason_given
 
 
 def command(
@@ -26,5 +26,5 @@ def command(
       lamplighter resume because the driver is fine
     """
     found = deployment.find(lab_name)
-    because = reason(list(words or []))
+    because = reason_given(list(words or []))
     changes.give(found, Verb.RESUME, because=because, as_json=as_json)

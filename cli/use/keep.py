@@ -9,7 +9,7 @@ from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from cli.use import changes, meant
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.commands.words import reason
+from lamplighter.domain.commands.words import reason_given
 
 
 def command(
@@ -37,6 +37,6 @@ def command(
       lamplighter keep cli-1a2b3c4d because the data is still coming
     """
     found = deployment.find(lab_name)
-    because = reason(list(words or []))
+    because = reason_given(list(words or []))
     lease = meant.lease(found, what, "keep")
     changes.give(found, Verb.KEEP, pool=lease.pool, lease=lease, because=because, as_json=as_json)

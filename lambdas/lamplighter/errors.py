@@ -3,9 +3,21 @@
 Step Functions retries by class name, so these names are part of the workflows.
 """
 
+from lamplighter.reasons.reason import Said
+
 
 class LamplighterError(Exception):
-    """Base of every error of ours; its text is a sentence a person can act on."""
+    """Base of every error of ours; it carries a reason that a person can act on.
+
+    Its text is that reason in English, for logs. Who shows it to a person draws `said`.
+    """
+
+    def __init__(self, said: Said = "") -> None:
+        super().__init__(said)
+        self.said = said
+
+    def __str__(self) -> str:
+        return str(self.said)
 
 
 class BadInput(LamplighterError):

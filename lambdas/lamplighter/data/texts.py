@@ -1,7 +1,7 @@
-"""What the lab says to people, by key and language: one catalogue, a file a language in texts/.
+"""What the lab says to people, by key and language: `texts/<language>/<area>.json`.
 
-English is complete and the law; a language that lacks a text or a word of it says it in English rather than
-nothing. Which sentence is said when is decided where it is said. Reasons and findings are not in here.
+The area is the first part of a key: `lease` of `lease.already-open`. Only the areas that somebody asks for are
+read. English is complete; a language that lacks a text says it in English. Callers decide which text is said when.
 """
 
 import json
@@ -46,22 +46,35 @@ class Texts:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Every language there is a file of, by its code."""
-    return tuple(sorted(path.stem for path in FOLDER.glob("*.json")))
+    """Every language there is a folder of, by its code."""
+    return tuple(sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
+
+
+def areas() -> tuple[str, ...]:
+    """Every area, in alphabetical order: English has them all."""
+    return tuple(sorted(path.stem for path in (FOLDER / DEFAULT).glob("*.json")))
 
 
 @cache
-def catalogue(language: str) -> Mapping[str, Entry]:
-    """All texts of a language by key; empty where there is no such file."""
-    if language not in languages():
+def area(language: str, name: str) -> Mapping[str, Entry]:
+    """The texts of an area by key; empty where there is no such file."""
+    if language not in languages() or not name.isidentifier():
         return {}
-    texts: dict[str, Entry] = json.loads((FOLDER / f"{language}.json").read_text("utf-8"))
+    try:
+        texts: dict[str, Entry] = json.loads((FOLDER / language / f"{name}.json").read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
     return texts
+
+
+def catalogue(language: str) -> Mapping[str, Entry]:
+    """All texts of a language by key."""
+    return {key: entry for name in areas() for key, entry in area(language, name).items()}
 
 
 def rendered(language: str, key: str, values: Mapping[str, object]) -> str:
     """The text in that very language; Missing where it, or a value of it, is not there."""
-    entry = catalogue(language).get(key)
+    entry = area(language, key.partition(".")[0]).get(key)
     if entry is None:
         raise Missing("it is not in the catalogue")
     try:

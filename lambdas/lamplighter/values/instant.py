@@ -3,11 +3,11 @@
 Owns the text form alone; what an instant means (zones, gaps, windows) belongs to calendar.py.
 """
 
-import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from lamplighter.errors import BadInput
+from lamplighter.values.clock_time import clock_time as clock_time  # noqa: PLC0414 -- for its callers here, as before
+from lamplighter.values.clock_time import told_by as told_by  # noqa: PLC0414 -- for its callers here, as before
 
 _MILLISECOND = 1000
 
@@ -27,24 +27,3 @@ def read(text: str) -> datetime:
     if instant.tzinfo is None:
         raise BadInput(f"'{text}' has no offset: write it like 2026-11-20T11:00:00Z")
     return instant.astimezone(UTC)
-
-
-def clock_time(instant: datetime) -> str:
-    """How a reason names an instant: `20:00 UTC on 2026-11-20`."""
-    utc = instant.astimezone(UTC)
-    return f"{utc:%H:%M} UTC on {utc:%Y-%m-%d}"
-
-
-_CLOCK_TIME = re.compile(r"([0-9]{2}:[0-9]{2}) UTC on ([0-9]{4}-[0-9]{2}-[0-9]{2})")
-
-
-def told_by(clock: Callable[[datetime], str], sentence: str) -> str:
-    """A sentence that was kept, with every `clock_time` in it as this clock writes it."""
-    return _CLOCK_TIME.sub(lambda found: _retold(clock, found), sentence)
-
-
-def _retold(clock: Callable[[datetime], str], found: re.Match[str]) -> str:
-    try:
-        return clock(datetime.fromisoformat(f"{found[2]}T{found[1]}:00+00:00"))
-    except (ValueError, OverflowError):
-        return found[0]

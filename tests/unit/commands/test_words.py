@@ -13,7 +13,7 @@ from lamplighter.domain.commands.words import (
     is_duration,
     open_words,
     pause_words,
-    reason,
+    reason_given,
 )
 from lamplighter.errors import BadInput
 
@@ -177,13 +177,13 @@ def test_a_skip_names_a_date_and_a_reason_or_neither() -> None:
 
 
 def test_a_reason_follows_its_word() -> None:
-    assert reason([]) is None
-    assert reason(["because", "of", "the", "exams"]) == "of the exams"
-    assert reason(["because", "exams"]) == "exams"
+    assert reason_given([]) is None
+    assert reason_given(["because", "of", "the", "exams"]) == "of the exams"
+    assert reason_given(["because", "exams"]) == "exams"
     with pytest.raises(BadInput, match=r"^'why' was not expected; the word before a reason is because$"):
-        reason(["why", "because"])
+        reason_given(["why", "because"])
     with pytest.raises(BadInput, match=r"^nothing follows 'because'; write the reason after it$"):
-        reason(["because"])
+        reason_given(["because"])
 
 
 def test_a_pause_begins_now_and_says_how_long_and_why() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.data import texts
-from lamplighter.data.texts import ENGLISH, Entry, Texts, catalogue, languages
+from lamplighter.data.texts import ENGLISH, Entry, Texts, area, catalogue, languages
 
 ROOT = Path(__file__).resolve().parents[3]
 OTHERS = [language for language in languages() if language != "en"]
@@ -71,7 +71,16 @@ def test_no_key_stands_twice_in_a_file(language: str) -> None:
         assert len(names) == len(set(names)), [name for name in names if names.count(name) > 1]
         return dict(found)
 
-    json.loads((texts.FOLDER / f"{language}.json").read_text("utf-8"), object_pairs_hook=pairs)
+    for file in (texts.FOLDER / language).glob("*.json"):
+        json.loads(file.read_text("utf-8"), object_pairs_hook=pairs)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_key_is_in_the_file_of_its_area(language: str) -> None:
+    wrong = {
+        key for name in texts.areas() for key in texts.area(language, name) if key.partition(".")[0] != name
+    }
+    assert wrong == set()
 
 
 # --- what the code says --------------------------------------------------------------------------
@@ -146,7 +155,7 @@ def test_a_number_chooses_its_form() -> None:
 def test_what_a_language_lacks_is_said_in_english_and_logged(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "catalogue", _torn)
+    monkeypatch.setattr(texts, "area", _torn)
 
     # In a unit test a text that is missing is an error (conftest.py); here it is what is looked at.
     monkeypatch.setattr(Texts, "say", getattr(Texts.say, "__wrapped__"))  # noqa: B009 -- mypy knows no __wrapped__
@@ -159,8 +168,8 @@ def test_what_a_language_lacks_is_said_in_english_and_logged(
     assert "notice.closing.subject in ko" in caplog.text
 
 
-def _torn(language: str) -> Mapping[str, Entry]:
-    whole = catalogue(language)
+def _torn(language: str, name: str) -> Mapping[str, Entry]:
+    whole = area(language, name)
     if language != "ko":
         return whole
     return {

@@ -36,7 +36,9 @@ def test_the_nearest_test_comes_first(graph: Graph, changed: str, first: str) ->
 
 
 def test_a_file_of_data_leads_to_the_tests_of_who_reads_its_folder(graph: Graph) -> None:
-    found = {file.name for file in nearest_tests(graph, [Path("lambdas/lamplighter/data/texts/en.json")])}
+    found = {
+        file.name for file in nearest_tests(graph, [Path("lambdas/lamplighter/data/texts/en/lease.json")])
+    }
 
     assert {"test_texts.py", "test_receipt_names_both.py"} <= found
 

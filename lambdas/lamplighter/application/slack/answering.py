@@ -24,6 +24,7 @@ from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand,
 from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Place, Understood, Word
 from lamplighter.domain.slack.times import Times
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
+from lamplighter.reasons.reason import draw
 from lamplighter.values import zones
 
 WHO_SECONDS = 0.8
@@ -80,7 +81,9 @@ def _answered(
     try:
         meant = _meant(visit)
     except NotUnderstood as error:
-        said = visit.voice.texts.say("slack.not-understood", why=error.said(visit.voice.texts))
+        said = visit.voice.texts.say(
+            "slack.not-understood", why=draw(error.said, visit.voice.texts, visit.voice.times.with_zone)
+        )
         return slack_shows.help_(visit, Understood(Word.HELP), said).to_json()
     if meant.word in SEEING:
         return _DOES[meant.word](visit, meant).to_json()

@@ -87,15 +87,15 @@ def extend_words(words: list[str], now: datetime, zone: ZoneInfo) -> tuple[str |
 def date_and_reason(words: list[str]) -> tuple[str | None, str | None]:
     """`[DATE] [because TEXT]`; BadInput for any other word."""
     if not words or words[0].lower() == "because":
-        return None, reason(words)
+        return None, reason_given(words)
     try:
         day = date.fromisoformat(words[0]).isoformat()
     except ValueError:
         raise BadInput(f"'{words[0][:80]}' is no date; write it like 2026-12-01") from None
-    return day, reason(words[1:])
+    return day, reason_given(words[1:])
 
 
-def reason(words: list[str]) -> str | None:
+def reason_given(words: list[str]) -> str | None:
     """`[because TEXT]`; BadInput for any other word."""
     if not words:
         return None

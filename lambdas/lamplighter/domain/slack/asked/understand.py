@@ -12,7 +12,6 @@ from enum import StrEnum
 from functools import partial
 from zoneinfo import ZoneInfo
 
-from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.commands.words import (
     CLAUSES,
     OpenWords,
@@ -21,11 +20,12 @@ from lamplighter.domain.commands.words import (
     is_duration,
     open_words,
     pause_words,
-    reason,
+    reason_given,
 )
 from lamplighter.domain.slack import tidy
 from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 
 class Word(StrEnum):
@@ -110,13 +110,11 @@ class NotUnderstood(BadInput):
 
     def __init__(self, word: str, nearest: Word | None) -> None:
         self.word, self.nearest = word[:80], nearest
-        super().__init__(self.said(ENGLISH))
-
-    def said(self, texts: Texts) -> str:
-        """It as a sentence, which asks whether the nearest word was meant."""
-        if self.nearest is None:
-            return texts.say("slack.unknown-word", word=self.word)
-        return texts.say("slack.unknown-word.nearest", word=self.word, nearest=self.nearest.value)
+        super().__init__(
+            reason("slack.unknown-word", word=self.word)
+            if nearest is None
+            else reason("slack.unknown-word.nearest", word=self.word, nearest=nearest.value)
+        )
 
 
 def typed(text: str, place: Place) -> Understood:
@@ -188,13 +186,13 @@ def _extend(rest: list[str], place: Place) -> Understood:
 def _close(rest: list[str], _place: Place) -> Understood:
     what, after = _first(rest)
     confirmed = [each.lower() for each in after[:1]] == ["yes"]
-    because = reason(after[1:] if confirmed else after)
+    because = reason_given(after[1:] if confirmed else after)
     return Understood(Word.CLOSE, OpenWords(because=because), what, confirmed=confirmed)
 
 
 def _keep(rest: list[str], _place: Place) -> Understood:
     what, after = _first(rest)
-    return Understood(Word.KEEP, OpenWords(because=reason(after)), what)
+    return Understood(Word.KEEP, OpenWords(because=reason_given(after)), what)
 
 
 def _pause(rest: list[str], place: Place) -> Understood:
@@ -202,7 +200,7 @@ def _pause(rest: list[str], place: Place) -> Understood:
 
 
 def _resume(rest: list[str], _place: Place) -> Understood:
-    return Understood(Word.RESUME, OpenWords(because=reason(rest)))
+    return Understood(Word.RESUME, OpenWords(because=reason_given(rest)))
 
 
 def _how_long(rest: list[str], place: Place) -> tuple[str | None, OpenWords]:
@@ -212,7 +210,7 @@ def _how_long(rest: list[str], place: Place) -> tuple[str | None, OpenWords]:
     if len(rest) == 1 and rest[0] in place.pools:
         return rest[0], OpenWords()
     if rest[0].lower() == "because":
-        return None, OpenWords(because=reason(rest))
+        return None, OpenWords(because=reason_given(rest))
     return extend_words(rest, place.now, place.zone)
 
 

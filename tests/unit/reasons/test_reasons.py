@@ -1,0 +1,95 @@
+"""A reason is a value: it is drawn in every language, and kept as JSON without loss."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamplighter.data.texts import Texts, catalogue
+from lamplighter.errors import Refused
+from lamplighter.reasons.document import document, one_line, read
+from lamplighter.reasons.reason import Reason, Said, Sentences, Value, draw, in_english, reason
+
+AT = datetime(2026, 11, 20, 11, tzinfo=UTC)
+SEOUL = ZoneInfo("Asia/Seoul")
+
+
+def seoul(at: datetime) -> str:
+    return f"{at.astimezone(SEOUL):%H:%M}"
+
+
+def test_a_reason_is_drawn_in_the_readers_language_and_time_zone() -> None:
+    moved = reason("words.clock", time="20:00", zone=reason("lease.of-window", window="evening"))
+
+    assert draw(moved, Texts("en"), seoul) == "20:00 (the evening lease)"
+    assert draw(moved, Texts("ko"), seoul) == "20:00 (evening 일정의 대여)"
+
+
+def test_values_are_written_by_their_kind() -> None:
+    def drawn(value: Value) -> str:
+        return draw(reason("words.reason", reason=value), Texts("en"), seoul)
+
+    assert drawn(AT) == "20:00"
+    assert drawn(date(2026, 11, 20)) == "2026-11-20"
+    assert drawn(timedelta(minutes=90)) == "1h30m"
+    assert drawn(3) == "3"
+    assert drawn(("a", "b", "c")) == "a, b and c"
+    assert drawn(tuple("abcdefg")) == "a, b, c, d, e and 2 more"
+    assert drawn(Sentences(("it is full", "nobody waits"))) == "it is full; nobody waits"
+    assert drawn(Sentences(tuple("abcdefg"))) == "a; b; c; d; e; and 2 more like these"
+
+
+def test_words_of_a_person_stay_as_they_are() -> None:
+    assert draw("needed for {class}", Texts("ko"), seoul) == "needed for {class}"
+    assert draw(None, Texts("ko"), seoul) == ""
+
+
+def test_an_error_carries_its_reason_and_says_it_in_english() -> None:
+    error = Refused(reason("lease.of-owner", owner="alice"))
+
+    assert str(error) == "alice's lease"
+    assert error.said == reason("lease.of-owner", owner="alice")
+
+
+plain = st.text(max_size=20).filter(lambda text: not text.startswith('{"'))
+values: st.SearchStrategy[Value] = st.recursive(
+    plain
+    | st.integers(-(10**12), 10**12)
+    | st.dates()
+    | st.integers(0, 2**31).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
+    | st.integers(0, 10**6).map(lambda seconds: timedelta(seconds=seconds)),
+    lambda inner: (
+        st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.sampled_from("abc"), inner, max_size=3).map(lambda named: Reason("x.y", named))
+    ),
+    max_leaves=6,
+)
+said: st.SearchStrategy[Said] = (
+    plain
+    | st.dictionaries(st.sampled_from("abc"), values, max_size=3).map(lambda named: Reason("x.y", named))
+    | st.lists(plain, max_size=3).map(lambda parts: Sentences(tuple(parts)))
+)
+
+
+@given(said)
+def test_what_is_kept_is_read_again(kept: Said) -> None:
+    assert read(document(kept)) == kept
+    assert read(one_line(kept)) == kept
+
+
+def test_what_an_older_release_kept_is_read_as_the_sentence_that_it_is() -> None:
+    assert read("the evening lease ended at 14:00 UTC on 2026-11-20") == (
+        "the evening lease ended at 14:00 UTC on 2026-11-20"
+    )
+    assert read('{"code": half') == '{"code": half'
+    assert read(None) == ""
+
+
+def test_an_older_sentence_is_shown_with_its_instants_in_the_readers_zone() -> None:
+    assert draw("it ended at 14:00 UTC on 2026-11-20", Texts("en"), seoul) == "it ended at 23:00"
+
+
+def test_english_needs_no_more_than_the_reason() -> None:
+    assert in_english(reason("words.reason", reason=AT)) == "11:00 UTC on 2026-11-20"
+    assert "words.reason" in catalogue("en")
