@@ -34,8 +34,8 @@ RUNBOOK = {
 HEAD = """# What pages, and what to do
 
 Generated from the template of the default lab by `make docs`. All of it goes to the topic `<lab>-pages`, and from there
-to `notify.email` and `notify.pages` of the lab ([route notices](../how-to/route-notices.md)). `<lab>` is the lab's
-name. What has a runbook leads to it: what is true meanwhile, and what to do, step by step.
+to `notify.email` and `notify.pages` of the lab ([route notices](../../how-to/run/route-notices.md)). `<lab>` is the
+lab's name. A linked name leads to its runbook: what is true meanwhile, and what to do, step by step.
 """
 #: The same for what a sweep finds: what it means, what the guard does itself, what is left to do.
 FOUND = {
@@ -91,7 +91,7 @@ FOUND = {
 SILENT = {Rule.FAILSAFE_LEFT, Rule.NODE_UNPROTECTED}
 
 #: Where each alarm and paging rule has its steps; every one of them must.
-RUNBOOKS = "../how-to/answer-a-page.md"
+RUNBOOKS = "../../how-to/trouble/answer-a-page.md"
 #: What a sweep finds and somebody has to act upon.
 WITH_RUNBOOK = {Rule.LEAKED, Rule.BUDGET_REACHED, Rule.EXPERIMENT_OVERDUE, Rule.SECOND_CLAIM}
 

@@ -6,7 +6,7 @@ from lamplighter.domain.diagnosis.stages import Stage
 HEAD = """# Causes
 
 Generated from the diagnosis by `make docs`. These are all causes that `lamplighter diagnose`, an announcement, `why`
-and a receipt can name; [how to read a finding](../how-to/read-a-finding.md) says what else stands beside one.
+and a receipt can name. [How to read a finding](../../how-to/trouble/read-a-finding.md) explains its other parts.
 
 Findings come in the order of this page: AWS before Kubernetes before NVIDIA, and within each the root first. What a
 cause explains is not listed beside it: missing nodes explain pods that wait, a plugin that is switched off explains

@@ -12,8 +12,8 @@ from lamplighter.domain.gpu import instance_types as gpus
 HEAD = """# The ladder of checks
 
 Generated from the program by `make docs`. What a lease's GPUs have to show before it counts as open;
-`checks.ladder` of the lab, or of a window, says how much. [How to choose one](../how-to/choose-a-ladder.md), and
-[why the operator's own word is not enough](../explanation/ready.md).
+`checks.ladder` of the lab, or of a window, says how much. See [how to choose one](../../how-to/plan/choose-a-ladder.md)
+and [why the operator's own word is not enough](../../explanation/ready.md).
 
 A verdict is `passed` on evidence only, `failed` with what was measured and what is needed, and `not-proven` in
 every other case: nothing was printed, it breaks off, it is another tool's or another version's, a tool ended

@@ -10,7 +10,7 @@ HEAD = """# What the doctor looks at
 
 Generated from the program by `make docs`. `lamplighter doctor` looks before a deploy at a lab file, and after it at the
 deployed lab; the function `doctor` looks every 30 days and says what it found as a notice.
-[How to use it](../how-to/check-an-account.md).
+[How to use it](../../how-to/set-up/check-an-account.md).
 
 Each line is **ok**; **not ok**, with what to do; or **not known**, with which call on what was refused. What could not
 be read is never taken for well, fails nothing, and is counted. A check of pools has a line for each pool. Reads fail

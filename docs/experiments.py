@@ -8,8 +8,8 @@ from lamplighter.values.counted import counted, write_duration
 
 HEAD = f"""# The experiments
 
-Generated from the catalogue by `make docs`. How to run one is [a page of its own](../how-to/run-an-experiment.md); the
-causes are those of `lamplighter diagnose`.
+Generated from the catalogue by `make docs`. See [how to run one](../../how-to/run/run-an-experiment.md).
+The causes are those of `lamplighter diagnose`.
 
 All of them run inside a lease that is open, one at a time a cluster, by the lease's owner or an admin of the lab. The
 lease must have the experiment's time left, and {write_duration(MARGIN)} more. Whatever happens, everything is put back:

@@ -7,7 +7,7 @@ from local.faults.catalogue import FAULTS, Fault, Reach
 HEAD = """# Faults of the embedded cloud
 
 Generated from the program by `make docs`; `lamplighter local fault list` says the same, and which are on. How to use
-them: [play a fault](../how-to/play-a-fault.md).
+them: [play a fault](../../how-to/trouble/play-a-fault.md).
 
 Each is named as the cause that `lamplighter diagnose` then finds first. From the moment at which it is switched on,
 the embedded cloud does what the real ones do under that cause: texts, events, conditions, logs and times.

@@ -25,12 +25,12 @@ def of_the_programs() -> dict[Path, str]:
     """Pages that need no templates, by their path in the checkout."""
     return {
         **reference.generated(),
-        PAGES / "checks.md": checks.page(),
+        PAGES / "gpus" / "checks.md": checks.page(),
         PAGES / "commands.md": commands.page(),
-        PAGES / "causes.md": causes.page(),
-        PAGES / "doctor.md": doctor.page(),
-        PAGES / "experiments.md": experiments.page(),
-        PAGES / "faults.md": faults.page(),
+        PAGES / "gpus" / "causes.md": causes.page(),
+        PAGES / "operation" / "doctor.md": doctor.page(),
+        PAGES / "gpus" / "experiments.md": experiments.page(),
+        PAGES / "gpus" / "faults.md": faults.page(),
         PAGES / "notices.md": notices.page(),
     }
 
@@ -40,10 +40,10 @@ def of_the_templates(assembly: Path) -> dict[Path, str]:
     cluster, controller, slack = (_template(assembly, name) for name in ("cluster", "controller", "slack"))
     return {
         PAGES / "cost.md": cost.page(assembly, LAB),
-        PAGES / "permissions.md": permissions.page(
+        PAGES / "operation" / "permissions.md": permissions.page(
             {"controller": controller, "Slack": slack, "cluster": cluster}, LAB.name, LAB.region
         ),
-        PAGES / "alarms.md": alarms.page(controller, LAB.name),
+        PAGES / "operation" / "alarms.md": alarms.page(controller, LAB.name),
         PAGES / "events.md": events.page(
             (ROOT / PAGES / "events.md").read_text("utf-8"), [controller, slack, cluster], LAB.name
         ),

@@ -10,7 +10,7 @@ from lamplighter.lab.notice_kinds import KINDS, NoticeKind, Ping
 HEAD = """# What the lab says aloud
 
 Generated from the table of kinds by `make docs`. How to send them somewhere:
-[route notices](../how-to/route-notices.md).
+[route notices](../how-to/run/route-notices.md).
 
 Every message of the topics `<lab>-notices` and `<lab>-pages` carries the attributes `kind`, one of these, and `pool`,
 the pool's name or `*` for the whole lab. Its subject is an English line of ASCII characters, since SNS takes no other;
@@ -26,7 +26,7 @@ PAGES = """
 ## Pages
 
 What needs a person goes to the topic `<lab>-pages`, that is to `notify.email` and `notify.pages`, all of it to each.
-The alarms page there as well, without a kind: [what pages, and what to do](alarms.md).
+The alarms page there as well, without a kind: [what pages, and what to do](operation/alarms.md).
 """
 
 

@@ -11,7 +11,7 @@ HEAD = """# Permissions
 Generated from the templates of the default lab, with Slack, by `make docs`. Each function has a role of its own; what
 is not listed is not allowed. `ACCOUNT` is that of the deploy. In Kubernetes, the roles of `cluster`, `diagnosis`,
 `doctor`, `experiments` and `guard` belong to groups named after them, such as `lamplighter:guard`, whose rights are in
-[rbac.yaml](../../lambdas/lamplighter/data/rbac.yaml).
+[rbac.yaml](../../../lambdas/lamplighter/data/rbac.yaml).
 """
 #: The properties in which AWS's resources have their names.
 NAMES = (

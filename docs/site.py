@@ -5,6 +5,7 @@ A page is in the navigation because it is in its folder; a link to a file of the
 
 import re
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -17,6 +18,16 @@ SECTIONS = {
     "Reference": "reference",
     "Explanation": "explanation",
     "Decisions": "decisions",
+}
+#: Folders inside a section, by their title.
+SUBSECTIONS = {
+    "set-up": "Set up",
+    "plan": "Plan",
+    "run": "Run",
+    "trouble": "Trouble",
+    "gpus": "GPUs",
+    "operation": "Operation",
+    "slack": "Slack",
 }
 FIRST = {"tutorial": ["first-lab.md", "on-aws.md"], "decisions": ["README.md"], "reference": ["lab.md"]}
 #: Where the site keeps what its pages link to outside docs/.
@@ -34,14 +45,18 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def pages(docs: Path, folder: str) -> list[dict[str, str]]:
-    """The pages of a folder: those that come first, then the others by title."""
+def pages(docs: Path, folder: str) -> list[dict[str, Any]]:
+    """The pages of a folder: those that come first, then the others by title, then the folders in it."""
     first = FIRST.get(folder, [])
     titled = {f"{folder}/{page.name}": title(page) for page in (docs / folder).glob("*.md")}
     order = {f"{folder}/{name}": at for at, name in enumerate(first)}
+    own = sorted(titled, key=lambda page: (order.get(page, len(first)), titled[page].lower()))
+    below = sorted(
+        path.name for path in (docs / folder).iterdir() if path.is_dir() and any(path.glob("*.md"))
+    )
     return [
-        {titled[page]: page}
-        for page in sorted(titled, key=lambda each: (order.get(each, len(first)), titled[each].lower()))
+        *({titled[page]: page} for page in own),
+        *({SUBSECTIONS[name]: pages(docs, f"{folder}/{name}")} for name in below),
     ]
 
 

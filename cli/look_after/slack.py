@@ -1,6 +1,6 @@
 """`lamplighter slack`: what installing the Slack app takes: its manifest, and putting its two secrets away.
 
-What the app then does is the Slack stack's; docs/how-to/install-slack.md goes through it step by step.
+What the app then does is the Slack stack's; docs/how-to/set-up/install-slack.md goes through it step by step.
 """
 
 import re

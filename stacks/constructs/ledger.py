@@ -1,7 +1,7 @@
 """The ledger: the one table, and the one thing that a destroy leaves behind.
 
 Its name is fixed and it is retained, so that the history of a lab outlives it. A later deploy takes it
-up again when CloudFormation is told to import what exists (docs/how-to/deploy.md).
+up again when CloudFormation is told to import what exists (docs/how-to/set-up/deploy.md).
 """
 
 from aws_cdk import RemovalPolicy

@@ -1,7 +1,7 @@
 """Where people's commands come in: an address that AWS_IAM authorises, and the function behind it.
 
 `/own/...` is for what is one's own, `/lab/...` for who runs the lab; which of them a person may ask is their
-policy's (docs/how-to/let-people-in.md), and who they are AWS says.
+policy's (docs/how-to/set-up/let-people-in.md), and who they are AWS says.
 """
 
 from aws_cdk import Duration

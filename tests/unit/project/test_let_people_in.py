@@ -26,8 +26,8 @@ def policies(page: str) -> list[dict[str, Any]]:
     return [json.loads(found) for found in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
 
 
-LOOKING, USING = policies("let-people-in")
-[RUNNING] = policies("run-a-lab")
+LOOKING, USING = policies("set-up/let-people-in")
+[RUNNING] = policies("run/run-a-lab")
 LOOK = [["status"], ["leases"], ["windows"], ["why"], ["cost"], ["page", "--json"], ["experiment", "list"]]
 USE = [["open", "1"], ["close", "cli-1", "--yes"], ["extend", "cli-1", "10m"], ["keep", "cli-1"]]
 RUN = [

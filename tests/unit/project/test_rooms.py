@@ -8,7 +8,7 @@ from tests.suite.parts import ROOT
 
 MOST = 20
 """Files beside each other."""
-TREES = ("cli", "lambdas", "local", "stacks", "tests")
+TREES = ("cli", "docs", "lambdas", "local", "stacks", "tests")
 PACKAGES = ("lamplighter", "handlers", "cli", "local", "stacks")
 MADE = {"__pycache__", "charts", "controlplane"}
 

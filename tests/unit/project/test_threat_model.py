@@ -4,7 +4,7 @@ import re
 
 from docs.generate import ROOT
 
-PERMISSIONS = (ROOT / "docs/reference/permissions.md").read_text("utf-8")
+PERMISSIONS = (ROOT / "docs/reference/operation/permissions.md").read_text("utf-8")
 THREATS = (ROOT / "docs/explanation/threat-model.md").read_text("utf-8")
 
 

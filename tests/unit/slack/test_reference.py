@@ -10,7 +10,7 @@ import pytest
 from lamplighter.domain.slack.answers import HELP
 from lamplighter.domain.slack.asked.understand import ONLY_BUTTONS, Place, Word, typed
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "slack-words.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "slack" / "slack-words.md"
 PLACE = Place(["gpu"], ["evening"], datetime(2026, 12, 1, 10, tzinfo=UTC), ZoneInfo("Asia/Seoul"))
 
 

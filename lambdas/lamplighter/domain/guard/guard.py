@@ -8,7 +8,7 @@ To add a rule: name it in breach.py (`Rule`, and an `Action` where none fits), w
 `PoolFacts` to breaches in the file of its family beside this one and put it into RULES below, in order of urgency.
 What it has to know and PoolFacts has not is a new field there, with a default that means "not asked", read in
 application/guard/facts.py only for pools where the answer can matter. A new action gets a function in
-application/guard/acts.py. Then a line in docs/reference/guard-rules.md, and in docs/alarms.py what to do about it.
+application/guard/acts.py. Then a line in docs/reference/operation/guard-rules.md, and in docs/alarms.py what to do.
 """
 
 from collections.abc import Callable, Iterator
