@@ -14,7 +14,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 
 MAY_SHORTEN = frozenset({"window", "guard"})
 """People end a lease by closing it; only the lab's own rules move its end nearer, with notice."""
@@ -50,7 +50,7 @@ def decide(
     command: Command,
     terms: Terms,
     leases: Sequence[Lease],
-    budget: Budget | None,
+    budget: BudgetPeriod | None,
     *,
     now: datetime,
     generation: int,
@@ -105,7 +105,9 @@ def _shorten(lease: Lease, wanted: datetime, because: str, terms: Terms, now: da
     )
 
 
-def _refusal(lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], budget: Budget) -> str | None:
+def _refusal(
+    lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], budget: BudgetPeriod
+) -> str | None:
     if terms.curfew_at(lease.closes):
         return f"{lease.called()} ends at {terms.until(lease.closes)}: no lease runs across it"
     if after.closes <= lease.closes:

@@ -13,7 +13,7 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices import notification as letter
+from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement, notice
 from lamplighter.domain.notices.phrases import reason
 
@@ -26,7 +26,7 @@ Told = Callable[[Texts, str], Announcement]
 """What is said, once its language and its reason are known."""
 
 
-class Voice:
+class PlannerNotices:
     """The lab, its trail and where it speaks."""
 
     def __init__(self, lab: "Lab", ledger: Ledger, notices: Notices, now: datetime) -> None:
@@ -89,7 +89,7 @@ class Voice:
             self._say(why.pool, why.why, said)
 
     def _say(self, pool: str, why: str, said: Told) -> None:
-        self._notices.say(letter.of(self._lab.name, pool, said(self._texts, why)))
+        self._notices.say(notification.of(self._lab.name, pool, said(self._texts, why)))
 
 
 def _of_window(kind: str, subject: str, window: str | None, date: object) -> Told:
