@@ -104,6 +104,7 @@ class SlackStack(Stack):
             items=[POOLS, STATES, SLACK, LAB],
             made=[LINE],
             window=WINDOW,
+            partial_failures=True,
         )
         url = self._address(door)
         for name, value in {"LabName": lab.name, "SlackUrl": url, "SlackSecretArn": secret_arn}.items():

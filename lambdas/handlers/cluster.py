@@ -9,6 +9,7 @@ from functools import cache
 from handlers import at_init_kubernetes
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.kubernetes.connection import Connection, connect
+from lamplighter.application import logs
 from lamplighter.application.cluster.apply import apply_gpu_settings
 from lamplighter.application.cluster.at_stake import at_stake
 from lamplighter.application.cluster.consequence import empty
@@ -31,10 +32,13 @@ STEPS = {
 }
 
 
-def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """`{"step": NAME, "run": {...}}` -> that step's result."""
+    logs.begin(event, context)
     step, run = step_of(event, STEPS)
-    return step(Run.read(run, _ledger()), as_kept(lab(), _ledger()), _connection())
+    done = step(Run.read(run, _ledger()), as_kept(lab(), _ledger()), _connection())
+    logs.done(event, done)
+    return done
 
 
 @cache

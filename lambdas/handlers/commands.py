@@ -16,8 +16,8 @@ from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.application import logs
 from lamplighter.application.environment import ENVIRONMENT, lab
-from lamplighter.application.logs import logger
 from lamplighter.domain.commands import asked, orders
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
@@ -67,16 +67,19 @@ class CommandServices:
         self.workflows.start(Start(arn, command.id, command))
 
 
-def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: 202 with the command's id, under which its decision will be; else why not, in one line."""
+    logs.begin({}, context)
     here = command_services()
     try:
         command = here.command(event)
         here.start(command)
     except tuple(_CODES) as error:
-        logger().info("turned away", extra={"reason": str(error)})
+        logs.logger().info("turned away", extra={"reason": str(error)})
         return _reply(_CODES[type(error)], {"problem": str(error)})
-    logger().info("command started", extra={"command": command.id, "by": command.by, "pool": command.pool})
+    logs.logger().info(
+        "command started", extra={"command": command.id, "by": command.by, "pool": command.pool}
+    )
     return _reply(
         ACCEPTED, {"id": command.id, "verb": command.verb.value, "pool": command.pool, "by": command.by}
     )

@@ -6,6 +6,7 @@ It only reads. What it finds is told, kept and shown by whoever comes after it i
 from collections.abc import Mapping
 
 from handlers import at_init_kubernetes  # noqa: F401 -- every event needs it
+from lamplighter.application import logs
 from lamplighter.application.diagnosis.diagnosed import diagnosed
 from lamplighter.application.environment import lab
 from lamplighter.errors import BadInput
@@ -13,8 +14,9 @@ from lamplighter.errors import BadInput
 STEP = "Diagnose"
 
 
-def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """`{"step": "Diagnose", "run": {...}}` -> the findings, in brief; none, and why, where nothing answers."""
+    logs.begin(event, context)
     run = event.get("run")
     command = run.get("command") if isinstance(run, Mapping) else None
     pool = command.get("pool") if isinstance(command, Mapping) else None

@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.application import logs
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.application.guard.services import GuardServices
@@ -29,13 +30,16 @@ STEPS = {"ProveZero": prove_zero, "MarkLeaked": mark_leaked}
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: a step of CloseLab (`{"step", "run"}`), or an event of any kind, which is a sweep."""
+    logs.begin(event, context)
     guard_services = _guard_services()
     guard_services.kubernetes_silent = False
     guard_services.invocation = str(getattr(context, "aws_request_id", None) or uuid4())
     if "step" not in event:
         return sweep_all(guard_services)
     step, run = step_of(event, STEPS)
-    return step(run, guard_services)
+    done = step(run, guard_services)
+    logs.done(event, done)
+    return done
 
 
 @cache

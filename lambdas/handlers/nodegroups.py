@@ -7,15 +7,19 @@ The only function that may raise a size. Which nodes a partial shrink takes was 
 from collections.abc import Mapping
 
 from handlers import at_init
+from lamplighter.application import logs
 from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.application.capacity.steps import await_nodes, release, replace, scale
 from lamplighter.application.run import step_of
 
 
-def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: `{"step", "run"}` from the workflows."""
+    logs.begin(event, context)
     step, run = step_of(event, STEPS)
-    return step(run, deployed())
+    done = step(run, deployed())
+    logs.done(event, done)
+    return done
 
 
 def warm(_run: Mapping[str, object], _capacity: Capacity) -> dict[str, object]:

@@ -9,8 +9,7 @@ from functools import cache
 
 from handlers import at_init
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.application import environment
-from lamplighter.application.logs import logger
+from lamplighter.application import environment, logs
 from lamplighter.application.notices import telling
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import announce, announce_change, announce_replacement, tell, warn
@@ -20,11 +19,12 @@ CLUSTER_SECONDS = 30
 """Longer than the cluster function takes to start and look; shorter than this function may live."""
 
 
-def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: `{"step", "run"}` from the workflows and from the schedules that warn."""
+    logs.begin(event, context)
     step, run = step_of(event, STEPS)
     done = step(run, _notice_services())
-    logger().info("step done", extra={"step": event["step"], **done})
+    logs.done(event, done)
     return done
 
 

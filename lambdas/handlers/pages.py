@@ -11,15 +11,15 @@ from typing import Any
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.page_store import PageStore
-from lamplighter.application import environment
-from lamplighter.application.logs import logger
+from lamplighter.application import environment, logs
 from lamplighter.application.pages.drawing import PageServices, draw
 
 
-def handler(event: Mapping[str, Any], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, Any], context: object) -> dict[str, object]:
     """Lambda's entry point for the ledger's stream; an event without records draws everything."""
+    logs.begin(event, context)
     drawn = draw(event, _page_services())
-    logger().info("pages drawn", extra={"pages": drawn})
+    logs.logger().info("pages drawn", extra={"pages": drawn})
     return {"drawn": drawn}
 
 

@@ -9,17 +9,18 @@ from functools import cache
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.application import logs
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.leases.services import lease_services
-from lamplighter.application.logs import logger
 from lamplighter.application.notices import telling
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 
 
-def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
+def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: whatever wakes it, it plans."""
+    logs.begin(event, context)
     done = plan_all(_planner_services())
-    logger().info("planned", extra=done)
+    logs.logger().info("planned", extra=done)
     return done
 
 

@@ -24,7 +24,6 @@ OPEN = [
 #: States that let a function start: which, and before which step.
 WARM = {"WarmNodegroups": ("nodegroups", "Admit"), "WarmNotices": ("notices", "Validate")}
 #: What a function is handed beside its step's name and the run.
-ALSO = {name: {"execution.$": "$$.Execution.Id"} for name in ("ArmFailsafe", "HandOn")}
 CLOSE = [
     "Announce",
     "RestoreExperiments",
@@ -80,7 +79,7 @@ def test_the_steps_are_those_of_the_design_in_order(workflow: str) -> None:
 def test_every_step_gets_its_name_and_the_run_and_leaves_its_result_under_its_name(workflow: str) -> None:
     for name in STEPS[workflow]:
         state = workflows()[workflow]["States"][name]
-        assert state["Parameters"] == {"step": name, "run.$": "$", **ALSO.get(name, {})}
+        assert state["Parameters"] == {"step": name, "run.$": "$", "execution.$": "$$.Execution.Id"}
         assert state["ResultPath"] == f"$.results.{name}"
 
 
@@ -202,7 +201,7 @@ def test_what_failed_is_announced_emptied_and_replaced_and_then_judged_again() -
     assert next(rule["Next"] for rule in choices if holds(rule, data, {})) == REPLACING[0]
     assert [states[name]["Next"] for name in REPLACING] == ["Empty", "Replace", "AwaitNodes"]
     for name in REPLACING:
-        assert states[name]["Parameters"] == {"step": name, "run.$": "$"}
+        assert states[name]["Parameters"] == {"step": name, "run.$": "$", "execution.$": "$$.Execution.Id"}
         assert states[name]["ResultPath"] == f"$.results.{name}"
     for name in REPLACING[1:]:
         assert [catch["Next"] for catch in states[name]["Catch"]] == ["LeaseIsOver", "CloseAfterFailure"]

@@ -88,14 +88,15 @@ class _Poller:
                     return
 
     def _bring(self, batch: list[Document]) -> None:
-        payload = json.dumps({"Records": batch}).encode()
         first = float(batch[0]["dynamodb"]["ApproximateCreationDateTime"])
         tries, delay = 0, FIRST_RETRY_SECONDS
         most, oldest = self._mapping.max_retry_attempts, self._mapping.max_record_age
         while self._stands():
-            outcome = self._once(payload)
+            outcome = self._once(json.dumps({"Records": batch}).encode())
             if outcome is not None and not outcome.failed:
-                return
+                batch = self._left(batch, outcome)
+                if not batch:
+                    return
             tries += outcome is not None
             if most is not None and 0 <= most < tries and outcome is not None:
                 self._bury(batch, outcome, tries, "RetryAttemptsExhausted")
@@ -112,6 +113,23 @@ class _Poller:
             return self._functions.run(self._mapping.function_arn, payload)
         except Throttled:
             return None
+
+    def _left(self, batch: list[Document], outcome: Outcome) -> list[Document]:
+        """What is brought again: from the first record that the function names on; all, where it names none of them.
+
+        https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
+        """
+        if "ReportBatchItemFailures" not in (self._mapping.function_response_types or []):
+            return []
+        answer = json.loads(outcome.payload or b"null")
+        named = (answer or {}).get("batchItemFailures") if isinstance(answer, dict | None) else None
+        if not named:
+            return []
+        numbers = [record["dynamodb"]["SequenceNumber"] for record in batch]
+        try:
+            return batch[min(numbers.index(each["itemIdentifier"]) for each in named) :]
+        except (KeyError, TypeError, ValueError):
+            return batch
 
     def _stands(self) -> bool:
         _, _, _, region, account, *_ = self._mapping.arn.split(":")

@@ -47,8 +47,12 @@ class LedgerListener(Construct):
         items: Sequence[Mapping[str, Sequence[str]]],
         made: Sequence[Mapping[str, Sequence[str]]] = (),
         window: Duration,
+        partial_failures: bool = False,
     ) -> None:
-        """`items` are told of whenever they change, `made` only when they are new."""
+        """`items` are told of whenever they change, `made` only when they are new.
+
+        With `partial_failures` the function answers which records failed; else a failure is all of a batch's.
+        """
         super().__init__(scope, construct_id)
         self.mapping = lambda_.CfnEventSourceMapping(
             self,
@@ -59,6 +63,7 @@ class LedgerListener(Construct):
             batch_size=BATCH,
             maximum_batching_window_in_seconds=int(window.to_seconds()),
             maximum_retry_attempts=RETRIES,
+            function_response_types=["ReportBatchItemFailures"] if partial_failures else None,
             maximum_record_age_in_seconds=int(OLDEST.to_seconds()),
             destination_config=lambda_.CfnEventSourceMapping.DestinationConfigProperty(
                 on_failure=lambda_.CfnEventSourceMapping.OnFailureProperty(destination=dead_letters_arn)

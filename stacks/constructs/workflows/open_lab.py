@@ -48,10 +48,7 @@ class OpenLab(Construct):
         steps = WorkflowSteps(self, functions)
         # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
         admit = steps.step("Admit", "leases", "Grant the lease, or say why not", Poll(2, 240))
-        itself = {"execution": sfn.JsonPath.execution_id}
-        arm = steps.step(
-            "ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF, also=itself
-        )
+        arm = steps.step("ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF)
         # It waits for a deploy of the node group too, which may go back as well.
         scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))
         await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
@@ -73,7 +70,6 @@ class OpenLab(Construct):
             "leases",
             "Go on in a new run before this one's history is full",
             BRIEF,
-            also=itself,
         )
 
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")

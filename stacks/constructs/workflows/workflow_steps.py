@@ -15,7 +15,6 @@ from constructs import Construct
 
 FINAL = ["BadInput", "Refused", "Stale"]
 NOT_YET = "TryLater"
-NOTHING: Mapping[str, str] = {}
 # Lambda ends a function long before; this is for an answer that got lost.
 LOST_AFTER = Duration.minutes(15)
 # A poll of 1 s that slows down asks every 2 s after half a minute and every 10 s after five minutes.
@@ -65,19 +64,23 @@ class WorkflowSteps:
         comment: str,
         poll: Poll = BRIEF,
         patience: Patience = A_MINUTE,
-        *,
-        also: Mapping[str, str] = NOTHING,
     ) -> tasks.LambdaInvoke:
         """The step `name` of a function; its result lies at `$.results.<name>` afterwards.
 
-        The function is handed the step's name, the run's state, and what is named in `also`.
+        The function gets the step's name, the run's state and the execution's ARN, which its logs name.
         """
         task = tasks.LambdaInvoke(
             self._scope,
             name,
             comment=comment,
             lambda_function=self._functions[function],
-            payload=sfn.TaskInput.from_object({"step": name, "run": sfn.JsonPath.entire_payload, **also}),
+            payload=sfn.TaskInput.from_object(
+                {
+                    "step": name,
+                    "run": sfn.JsonPath.entire_payload,
+                    "execution": sfn.JsonPath.execution_id,
+                }
+            ),
             payload_response_only=True,
             result_path=f"$.results.{name}",
             # Ours below cover the service's own errors as well.

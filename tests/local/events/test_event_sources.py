@@ -43,12 +43,12 @@ MAY = (
 class Listening:
     """A table, somebody who listens to it, and what they heard."""
 
-    def __init__(self, aws, *may: str) -> None:
+    def __init__(self, aws, *may: str, code: str = LISTENER) -> None:
         self.aws = aws
         self.stacks = Stacks(aws)
         aws.call("dynamodb", "create_table", TableName="seen", **KEYS)
         self.letters, queue = aws.queue("letters")
-        self.function = aws.function("listener", LISTENER, role=aws.role("listening", *may))
+        self.function = aws.function("listener", code, role=aws.role("listening", *may))
         self.resources = {
             "Table": {
                 "Type": "AWS::DynamoDB::Table",
@@ -87,6 +87,16 @@ class Listening:
                 return [{name: next(iter(value.values())) for name, value in item.items()} for item in found]
             time.sleep(0.02)
         raise AssertionError(f"only {len(found)} of {count} were heard")
+
+    def tries(self, key: str, count: int) -> dict[str, str]:
+        """How often each record was brought, once the one of this key was brought so often."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            found = {one["key"]: one["tries"] for one in self.heard(1)}
+            if found.get(key) == str(count):
+                return found
+            time.sleep(0.02)
+        raise AssertionError(f"{key} was brought {found}, not {count} times")
 
 
 @pytest.fixture
@@ -205,3 +215,36 @@ def test_patterns_match_as_lambda_says():
     assert matches({"dynamodb": {"NewImage": [{"exists": False}]}}, event)
     with pytest.raises(ValueError, match="comparison"):
         matches({"eventName": [{"suffix": "T"}]}, event)
+
+
+#: Notes every record with the size of its batch, and names the bad ones as failed, each once.
+PARTLY = """
+    import boto3
+    def handler(event, context):
+        seen = boto3.client("dynamodb")
+        failed = []
+        for number, record in enumerate(event["Records"]):
+            key, name = record["dynamodb"]["Keys"]["pk"], record["eventID"]
+            tried = seen.get_item(TableName="seen", Key={"pk": {"S": name}}).get("Item")
+            seen.put_item(TableName="seen", Item={
+                "pk": {"S": name},
+                "key": key,
+                "tries": {"N": str(int(tried["tries"]["N"]) + 1 if tried else 1)},
+            })
+            if key["S"] == "POOL#bad" and not tried:
+                failed.append({"itemIdentifier": record["dynamodb"]["SequenceNumber"]})
+        return {"batchItemFailures": failed}
+"""
+
+
+def test_a_batch_is_brought_again_from_the_first_record_that_the_function_names(aws):
+    listening = Listening(aws, *MAY, "dynamodb:GetItem", code=PARTLY)
+    listening.resources["Mapping"]["Properties"]["FunctionResponseTypes"] = ["ReportBatchItemFailures"]
+    made = listening.stacks.create(listening.resources)
+    assert made["StackStatus"] == "CREATE_COMPLETE", listening.stacks.reasons()
+
+    for pool in ("POOL#good", "POOL#bad", "POOL#after"):
+        listening.write(pool)
+    aws.clock.hurry(True)
+
+    assert listening.tries("POOL#after", 2) == {"POOL#good": "1", "POOL#bad": "2", "POOL#after": "2"}

@@ -20,8 +20,8 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.slack.web_api import MessageGone
+from lamplighter.application.board import show as board_show
 from lamplighter.application.board.services import Board
-from lamplighter.application.board.show import show
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
@@ -188,6 +188,12 @@ class LabInSlack:
         """The stream delivers: what moved since, or these keys."""
         moved, self.moved = (list(keys) or self.moved), ([] if not keys else self.moved)
         show(event(moved), self.board)
+
+
+def show(event: Mapping[str, object], board: Board) -> None:
+    """Show what moved; raises the first of what could not be shown."""
+    for failure in board_show.show(event, board):
+        raise failure.error
 
 
 def event(keys: Sequence[tuple[str, str]]) -> dict[str, object]:

@@ -16,47 +16,48 @@ OWN = ("MESSAGE#", "PERSON#", "SEEN#")
 
 @dataclass(slots=True)
 class ChangedItems:
-    """What to look at again; dictionaries keep the order in which things moved."""
+    """What to look at again, each with the sequence number of the first record about it, in that order."""
 
-    pools: dict[str, None] = field(default_factory=dict)
-    commands: dict[str, None] = field(default_factory=dict)
+    pools: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, str] = field(default_factory=dict)
     """Decided on, or an answer to them is owed."""
-    asks: dict[str, None] = field(default_factory=dict)
+    asks: dict[str, str] = field(default_factory=dict)
 
 
 def moved(event: Mapping[str, object]) -> ChangedItems:
     """What one batch of the stream is about."""
     found = ChangedItems()
-    for pk, sk in _keys(event.get("Records")):
+    for pk, sk, number in _keys(event.get("Records")):
         if pk.startswith(POOL):
             pool = pk.removeprefix(POOL)
             if sk.startswith(COMMAND):
-                found.commands[sk.removeprefix(COMMAND)] = None
-            found.pools[pool] = None
+                found.commands.setdefault(sk.removeprefix(COMMAND), number)
+            found.pools.setdefault(pool, number)
         elif pk.startswith(PROGRESS):
-            found.pools[pk.removeprefix(PROGRESS)] = None
+            found.pools.setdefault(pk.removeprefix(PROGRESS), number)
         elif pk == LAB and sk.startswith(COMMAND):
-            found.commands[sk.removeprefix(COMMAND)] = None
+            found.commands.setdefault(sk.removeprefix(COMMAND), number)
         elif pk.startswith(SLACK) and not sk.startswith(OWN):
-            _conversation(pk, sk, found)
+            _conversation(pk, sk, number, found)
     found.pools.pop(WHOLE_LAB, None)
     return found
 
 
-def _conversation(pk: str, sk: str, found: ChangedItems) -> None:
+def _conversation(pk: str, sk: str, number: str, found: ChangedItems) -> None:
     if sk.startswith(REPLY):
-        found.commands[sk.removeprefix(REPLY)] = None
+        found.commands.setdefault(sk.removeprefix(REPLY), number)
     elif sk.startswith(ASK):
-        found.asks[sk.removeprefix(ASK)] = None
+        found.asks.setdefault(sk.removeprefix(ASK), number)
     elif sk.startswith(WAIT):
-        found.pools[pk.removeprefix(f"{SLACK}#")] = None
+        found.pools.setdefault(pk.removeprefix(f"{SLACK}#"), number)
 
 
-def _keys(records: object) -> Iterable[tuple[str, str]]:
+def _keys(records: object) -> Iterable[tuple[str, str, str]]:
     if not isinstance(records, list):
         return
     for record in records:
-        keys = record.get("dynamodb", {}).get("Keys", {}) if isinstance(record, Mapping) else {}
+        moved = record.get("dynamodb", {}) if isinstance(record, Mapping) else {}
+        keys = moved.get("Keys", {})
         pk, sk = keys.get("pk", {}).get("S"), keys.get("sk", {}).get("S")
         if isinstance(pk, str) and isinstance(sk, str):
-            yield pk, sk
+            yield pk, sk, str(moved.get("SequenceNumber", ""))

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application import metrics
 from lamplighter.application.capacity.capacity import Capacity, PoolReading
 from lamplighter.application.leases.services import LOOKS, LeaseServices
+from lamplighter.application.metrics import Metric
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
@@ -62,6 +64,9 @@ def _count(  # noqa: PLR0917
             lease_services.ledger.charge(
                 found, leases, pool=state, budget=budget, why=_why(found, leases, lease_services, who)
             )
+            if found.unleased.time:
+                unleased, lab = int(found.unleased.seconds), lease_services.capacity.lab.name
+                metrics.count(Metric.NODE_SECONDS_WITHOUT_LEASE, unleased, lab, pool=pool)
             state, leases = lease_services.ledger.pool(pool), lease_services.ledger.leases(pool)
         since = end
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from lamplighter.application import metrics
 from lamplighter.application.capacity.capacity import PoolReading
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.facts import gather
@@ -18,6 +19,7 @@ from lamplighter.application.guard.proof import end_drains
 from lamplighter.application.guard.schedules import reconcile
 from lamplighter.application.guard.services import GuardServices, gather_lab
 from lamplighter.application.guard.stirs import stir
+from lamplighter.application.metrics import Metric
 from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import RULES, judge
@@ -57,6 +59,7 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
         raise OutsideFailed("; ".join(failures))
     if _is_planned(guard_services):
         guard_services.heartbeat()
+        metrics.count(Metric.SWEEPS_ENDED_WELL, 1, guard_services.capacity.lab.name)
     return {"breaches": breaches}
 
 
@@ -108,6 +111,8 @@ def _put_right(
     if facts.acting and not facts.target.nodes:
         with _going_on(failures, f"pool {facts.pool}, draining"):
             end_drains(guard_services, facts.pool, facts.group)
+    if found:
+        metrics.count(Metric.BREACHES, len(found), guard_services.capacity.lab.name, pool=facts.pool)
     _count(guard_services, facts, failures)
     return found
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application import environment
+from lamplighter.application import environment, metrics
 from lamplighter.application.logs import logger
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.run import command_of, pool_of, result
@@ -198,7 +198,11 @@ def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services
         notice_services.ledger.keep_rows(lease.pool, lease.id, at, rows)
     notice_services.ledger.keep_verdicts(lease, at)
     kept = environment.as_kept(notice_services.lab, notice_services.ledger)
-    ready = int((at - lease.opens).total_seconds()) if lease.ready is None else None
+    proven = announcement_opening.is_proven(validate)
+    ready = int((at - lease.opens).total_seconds()) if lease.ready is None and proven else None
+    if ready is not None:
+        progress = notice_services.ledger.progress(lease.pool, lease.id)
+        metrics.ready(progress, lease.opens, notice_services.lab.name, pool=lease.pool, lease=lease.id)
     notice_services.ledger.keep_proof(
         Proof(
             at=at,
@@ -207,7 +211,7 @@ def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services
             instance_type=kept.pools[lease.pool].instance_type,
             verdict=str(validate.get("verdict")),
             rows=tuple(row for row in rows if isinstance(row, Mapping)),
-            seconds_to_ready=ready if announcement_opening.is_proven(validate) else None,
+            seconds_to_ready=ready,
         )
     )
 

@@ -1,7 +1,7 @@
 """Requests from Slack: the signature is checked first, and a signed request is answered within 3 seconds.
 
 Owns the codes: 413 over 16 KiB before anything is computed, 401 unsigned, stale or from the future, 400 what is
-not UTF-8, 404 and 405 what is no knock; signed, always 200. Nothing of an unsigned request is logged. What words
+not UTF-8, 404 and 405 another path or method; signed, always 200. Nothing of an unsigned request is logged. What words
 and buttons do is answering.py's.
 """
 

@@ -27,6 +27,7 @@ MAPPING = frozenset(
         "EventSourceArn",
         "FilterCriteria",
         "FunctionName",
+        "FunctionResponseTypes",
         "MaximumBatchingWindowInSeconds",
         "MaximumRecordAgeInSeconds",
         "MaximumRetryAttempts",

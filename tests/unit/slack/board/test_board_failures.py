@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lamplighter.adapters.slack.web_api import Unanswered
-from lamplighter.application.board.show import show
+from lamplighter.application.board import show as board_show
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Stage
@@ -23,6 +23,7 @@ from tests.unit.slack.recording import (
     evening,
     event,
     lab_in_slack,
+    show,
 )
 
 ID = "evening-2026-11-20"
@@ -284,3 +285,18 @@ def test_whatever_becomes_of_events_the_end_is_the_same_and_nothing_is_said_twic
     thread = lab.slack.thread_of(said)
     assert len(thread) == len(set(thread))
     assert all(each.channel == CHANNEL for each in lab.slack.messages)
+
+
+def test_only_the_records_that_failed_are_named(lab: LabInSlack) -> None:
+    running(lab)
+    lab.slack.fails = [OutsideFailed("500")] * 5
+    told = event([("POOL#gpu", "RECEIPT#x"), ("POOL#other", "STATE"), ("POOL#gpu", "STATE")])
+    records = told["Records"]
+    assert isinstance(records, list)
+    for number, record in enumerate(records):
+        record["dynamodb"]["SequenceNumber"] = f"10{number}"
+
+    failed = board_show.show(told, lab.board)
+
+    assert {failure.record for failure in failed} == {"100"}
+    assert {type(failure.error) for failure in failed} == {OutsideFailed}

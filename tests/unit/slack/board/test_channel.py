@@ -12,13 +12,12 @@ from handlers.leases import STEPS
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.board.services import Board
-from lamplighter.application.board.show import show
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import LEDGER, LabOnMoto, lab_on_moto
-from tests.unit.slack.recording import CHANNEL, INSTRUCTOR, RecordingSlack, event
+from tests.unit.slack.recording import CHANNEL, INSTRUCTOR, RecordingSlack, event, show
 
 # It is eight in the evening (UTC) of Friday 2026-11-20.
 EVENING = {"name": "evening", "nodes": 2, "days": "fri", "start": "21:00", "end": "23:00"}

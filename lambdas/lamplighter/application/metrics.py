@@ -1,0 +1,59 @@
+"""What people watch, as CloudWatch metrics: a JSON line in the log, which CloudWatch turns into a metric (EMF).
+
+Each pair of a metric and its dimensions is billed by itself while it is written, so the lab is the only dimension,
+and the stage where there is one. The pool and the lease are in the line, for Logs Insights, and cost nothing.
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from aws_lambda_powertools.metrics import MetricUnit, single_metric
+
+from lamplighter.domain.leases.progress import Progress
+
+NAMESPACE = "Lamplighter"
+
+
+class Metric(StrEnum):
+    """Every metric, by its name in CloudWatch."""
+
+    TIME_TO_READY = "TimeToReady"
+    BREACHES = "Breaches"
+    SWEEPS_ENDED_WELL = "SweepsEndedWell"
+    NODE_SECONDS_WITHOUT_LEASE = "NodeSecondsWithoutLease"
+    SLACK_ANSWER = "SlackAnswer"
+    """Written by application/slack/log.py."""
+
+
+NOTHING: Mapping[str, str] = {}
+
+
+def count(metric: Metric, value: float, lab: str, **about: str) -> None:
+    """So many of it now; `about` is for who reads the log."""
+    _write(metric, MetricUnit.Count, value, {"lab": lab}, about)
+
+
+def seconds(metric: Metric, value: float, lab: str, *, stage: str | None = None, **about: str) -> None:
+    """So long it took."""
+    _write(metric, MetricUnit.Seconds, value, {"lab": lab, **({"stage": stage} if stage else {})}, about)
+
+
+def ready(progress: Progress, opened: datetime, lab: str, **about: str) -> None:
+    """How long a lease took until its GPUs were proven: each stage for itself, and all of them."""
+    last = opened
+    for stage, noted in progress.items():
+        seconds(Metric.TIME_TO_READY, max(0.0, (noted.at - last).total_seconds()), lab, stage=stage, **about)
+        last = max(last, noted.at)
+    seconds(Metric.TIME_TO_READY, (last - opened).total_seconds(), lab, stage="all", **about)
+
+
+def _write(
+    metric: Metric, unit: MetricUnit, value: float, dimensions: Mapping[str, str], about: Mapping[str, str]
+) -> None:
+    with single_metric(name=metric, unit=unit, value=value, namespace=NAMESPACE) as written:
+        for name, text in dimensions.items():
+            written.add_dimension(name, text)
+        for name, text in about.items():
+            written.add_metadata(name, text)

@@ -1,0 +1,1 @@
+"""Logs and metrics: what people can ask of them afterwards."""
