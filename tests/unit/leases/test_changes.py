@@ -78,7 +78,7 @@ def schedules() -> dict[str, str]:
 
 
 def trail(world: LabOnMoto, kind: str) -> list[str]:
-    return [entry.what for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
+    return [str(entry.what) for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == kind]
 
 
 def test_a_skip_without_a_date_is_the_next_opening_and_takes_its_lease_back(world: LabOnMoto) -> None:

@@ -74,7 +74,7 @@ def test_a_close_for_an_end_that_was_moved_later_ends_nothing_before_the_new_one
 
 def test_a_close_that_is_too_old_ends_nothing_that_still_has_time() -> None:
     assert asked(close(), LEASE, minutes=14.9).leases == (LEASE,)
-    assert "was good until 20:15" in (asked(close(), LEASE, minutes=15).over or "")
+    assert "was good until 20:15" in str(asked(close(), LEASE, minutes=15).over)
     assert asked(close(generation=1), LEASE).over == (
         "the command to close pool gpu was given for state 1, and it is in 0 by now"
     )

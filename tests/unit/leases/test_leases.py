@@ -219,7 +219,7 @@ def test_why_a_person_asked_stands_in_the_trail_and_on_the_receipt(lab: LabOnMot
     added = opened(lab, name="open-2", nodes=1, add=True, owner="bob", because="of the exam")
 
     granted = [each for each in ledger(lab).audit("gpu", EIGHT) if each.lease == added.id]
-    assert "for bob because of the exam" in granted[0].why
+    assert "for bob because of the exam" in str(granted[0].why)
     assert closed(lab, lab.command("close", lease=added.id))["because"] == "of the exam"
 
 

@@ -58,7 +58,7 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
             pool=pool,
             kind="closing",
             who=command.by,
-            what=f"closes {' and '.join(lease.called() for lease in decided.leases) or f'pool {pool}'}",
+            what=f"closes {' and '.join(str(lease.called()) for lease in decided.leases) or f'pool {pool}'}",
             why=decided.reason,
             lease=decided.leases[0].id if decided.leases else None,
             details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},

@@ -226,7 +226,7 @@ def _closing(pool: str, command: Command, voice: Voice) -> Announcement | None:
     decided = closing.decide(command, opened.granted if opened else None, leases, voice.now())
     if decided.over:
         return None
-    return announcement.of_closing(pool, decided.leases, decided.reason, voice.texts)
+    return announcement.of_closing(pool, decided.leases, str(decided.reason), voice.texts)
 
 
 def _lease(pool: str, found: Mapping[str, object], voice: Voice) -> Lease | None:

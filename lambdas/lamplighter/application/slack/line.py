@@ -75,7 +75,7 @@ def _wish(visit: Visit, command: Command, earliest: datetime | None) -> Wish:
         lasting=command.lasting,
         until=visit.made + WISH_GOOD_FOR,
         zone=visit.voice.times.zone.key,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
         earliest=earliest,
         heard=visit.office.now(),
     )

@@ -96,7 +96,7 @@ def decide(command: Command, ground: Ground, now: datetime) -> Answer:
         begun=now,
         ends=(now + experiment.lasts).replace(microsecond=0),
         closes=lease.closes,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
         affected=tuple(each.id for each in others),
     )
     return Answer(
@@ -195,7 +195,7 @@ def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease]) -> str 
         )
     foreign = [each for each in others if not each.is_of(command.by)]
     if foreign:
-        names = " and ".join(each.called() for each in foreign)
+        names = " and ".join(str(each.called()) for each in foreign)
         last = max(each.closes for each in foreign)
         return (
             f"{command.experiment} is felt in all of the cluster, and {names} would feel it too: ask who runs the "

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import Said
 from lamplighter.values import instant
 
 HAND_OVER = timedelta(minutes=1)
@@ -22,8 +23,8 @@ class Closing:
     """What a close command does: the leases that end with it, or why it is over before it began."""
 
     leases: tuple[Lease, ...]
-    over: str | None
-    reason: str
+    over: Said | None
+    reason: Said
 
 
 def decide(command: Command, opened: str | None, leases: Sequence[Lease], now: datetime) -> Closing:
@@ -50,7 +51,7 @@ def is_emergency(command: Command) -> bool:
     return command.lease is None and command.opened_by is None and command.source in {"cli", "slack"}
 
 
-def _whole_pool(command: Command, leases: Sequence[Lease], reason: str, now: datetime) -> Closing:
+def _whole_pool(command: Command, leases: Sequence[Lease], reason: Said, now: datetime) -> Closing:
     """No lease named: all that have begun, and those whose close did not come to its end.
 
     The guard names none when it finds nodes that no lease justifies: leases in force stay.
@@ -84,9 +85,9 @@ def wait_for_successor(leases: Sequence[Lease], now: datetime) -> None:
             raise TryLater(f"{lease.called()} opens at {instant.clock_time(lease.opens)} and takes over")
 
 
-def spoken(because: str | None) -> str | None:
+def spoken(because: Said | None) -> Said | None:
     """A reason as a person reads it: a failed step hands on Lambda's JSON, of which the message counts."""
-    if because is None or "{" not in because:
+    if not isinstance(because, str) or "{" not in because:
         return because
     error, _, cause = because.partition(": ")
     try:

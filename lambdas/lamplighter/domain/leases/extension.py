@@ -15,6 +15,7 @@ from lamplighter.domain.leases.occupancy import crowded_at, others
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import Budget
+from lamplighter.reasons.reason import Said
 
 MAY_SHORTEN = frozenset({"window", "guard"})
 """People end a lease by closing it; only the lab's own rules move its end nearer, with notice."""
@@ -91,7 +92,7 @@ def decide(
     )
 
 
-def _shorten(lease: Lease, wanted: datetime, because: str, terms: Terms, now: datetime) -> Extension:
+def _shorten(lease: Lease, wanted: datetime, because: Said, terms: Terms, now: datetime) -> Extension:
     """An end that the lab moved nearer while the lease runs: nobody loses it without notice."""
     after = following.shortened(lease, wanted, terms, now)
     if after is None:

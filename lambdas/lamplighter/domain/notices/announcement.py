@@ -49,7 +49,7 @@ def notice(kind: str, texts: Texts, subject: Callable[[Texts], str], text: str) 
 
 def of_closing(pool: str, leases: Sequence[Lease], why: str, texts: Texts = ENGLISH) -> Announcement:
     """That a close begins, and why."""
-    in_english = ENGLISH.joined(lease.called() for lease in leases)
+    in_english = ENGLISH.joined(str(lease.called()) for lease in leases)
     names = texts.joined(called(texts, lease) for lease in leases)
     # At its end the reason names the lease already.
     said = (

@@ -95,7 +95,7 @@ def decided(
         return plainly(text, said)
     outcome = voice.texts.say(f"slack.outcome.{decision.outcome}")
     text = voice.texts.say(
-        "slack.outcome", outcome=outcome, reason=voice.times.retold(decision.reason).rstrip(".")
+        "slack.outcome", outcome=outcome, reason=voice.times.retold(decision.reason, voice.texts).rstrip(".")
     )
     if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
         return plainly(text, said)
@@ -143,7 +143,7 @@ def just_use_it(
         nodes=command.nodes,
         lasting=command.lasting,
         closes=command.closes,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
     )
     return Answer(
         plain(text), said, (_keep_until(last, voice), voice.button(Action.ADD, "slack.button.add", more))
@@ -162,7 +162,7 @@ def may_not(why: No, command: Command | None, understood: str, voice: Voice) -> 
         lasting=command.lasting,
         opens=command.opens,
         closes=command.closes,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
         verb=Action.ADD if command.add else command.verb.value,
     )
     button = voice.button(Action.ASK, "slack.button.ask", carried, "primary")
@@ -223,7 +223,7 @@ def _tell_me(command: Command, earliest: datetime, voice: Voice) -> Mapping[str,
         nodes=command.nodes,
         lasting=lasting,
         closes=earliest,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
     )
     return voice.button(Action.TELL_ME, "slack.button.tell-me", wish)
 

@@ -35,7 +35,9 @@ TELLS_BACK = timedelta(minutes=15)
 def pool_posts(pool: PoolState, trail: Iterable[Entry], people: Sequence[str], look: Look) -> list[Post]:
     """What is to have been said of a pool by now: that it is leaked, or that a window's time went by."""
     found = [
-        in_channel(key_of(entry), joined([bold(entry.what), look.told(entry.why)]), people, entry.at)
+        in_channel(
+            key_of(entry), joined([bold(look.drawn(entry.what)), look.told(entry.why)]), people, entry.at
+        )
         for entry in trail
         if entry.kind == MISSED
     ]
