@@ -7,7 +7,7 @@ from cli.deployment import Deployment
 from lamplighter.adapters.calendars.kept import beside
 from lamplighter.domain.calendar.live import Deployed
 from lamplighter.domain.leases.terms import Terms, terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.price import known_price
 from lamplighter.errors import BadInput
 
@@ -25,7 +25,9 @@ def look(found: Deployment) -> Deployed:
     )
 
 
-def budgets(found: Deployment, deployed: Deployed, begin: datetime, end: datetime) -> Mapping[str, Budget]:
+def budgets(
+    found: Deployment, deployed: Deployed, begin: datetime, end: datetime
+) -> Mapping[str, BudgetPeriod]:
     """The budgets of every period that the range's windows open in, and the present one."""
     currency = found.lab.guard.budget.currency
     periods = {lease.period for lease in deployed.ahead(begin, end, found.now)}

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from rich.console import Console
 
 from local.demo.acts import ACTS
-from local.demo.view import Line, LiveView, Now
+from local.demo.view import DayEvent, LiveView, Now
 
 PICTURE = Path(__file__).resolve().parent / "images/demo.svg"
 ZONE = ZoneInfo("Asia/Seoul")
@@ -32,7 +32,7 @@ class Photographer(LiveView):
         self._due = False
         self.taken = False
 
-    def line(self, line: Line) -> None:
+    def line(self, line: DayEvent) -> None:
         super().line(line)
         self._due = self._due or (line.kind == MOMENT and not self.taken)
 

@@ -8,7 +8,7 @@ from local.clock import VirtualClock
 Result = TypeVar("Result")
 
 
-class Beside(Generic[Result]):
+class BackgroundTask(Generic[Result]):
     """Begins next, when its starter waits on the clock."""
 
     def __init__(self, clock: VirtualClock, name: str, work: Callable[[], Result]) -> None:

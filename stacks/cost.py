@@ -28,7 +28,7 @@ Template = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Line:
+class CostLine:
     """One item of a month's bill."""
 
     what: str
@@ -41,7 +41,7 @@ def price(name: str) -> Decimal:
     return Decimal(_prices()[name])
 
 
-def controller(template: Template) -> list[Line]:
+def controller(template: Template) -> list[CostLine]:
     """The controller of an idle lab: the guard sweeps, the planner plans, alarms watch."""
     lines = []
     runs_in_all = Decimal(0)
@@ -56,36 +56,44 @@ def controller(template: Template) -> list[Line]:
             gib = Decimal(function["MemorySize"]) / 1024
             each = SECONDS_A_RUN * gib * price("lambda_arm_gib_second") + price("lambda_request")
             lines.append(
-                Line(
+                CostLine(
                     f"function {function['FunctionName']}",
                     f"{runs:.0f} runs of {SECONDS_A_RUN} s at {function['MemorySize']} MiB",
                     runs * each,
                 )
             )
     units = READS_A_RUN * price("dynamodb_read_unit") + WRITES_A_RUN * price("dynamodb_write_unit")
-    lines.append(Line("ledger", f"{READS_A_RUN} reads and {WRITES_A_RUN} write a run", runs_in_all * units))
-    logged = runs_in_all * LOGGED_GIB_A_RUN
-    lines.append(Line("logs", f"{logged * 1024:.0f} MiB", logged * price("logs_ingested_gib")))
-    alarms = len(_of_type(template, "AWS::CloudWatch::Alarm"))
-    lines.append(Line("alarms", f"{alarms} of one metric each", alarms * price("alarm_metric_month")))
     lines.append(
-        Line("workflows, schedules, rules, topics, queue, stream, pages", "nothing while idle", Decimal(0))
+        CostLine("ledger", f"{READS_A_RUN} reads and {WRITES_A_RUN} write a run", runs_in_all * units)
+    )
+    logged = runs_in_all * LOGGED_GIB_A_RUN
+    lines.append(CostLine("logs", f"{logged * 1024:.0f} MiB", logged * price("logs_ingested_gib")))
+    alarms = len(_of_type(template, "AWS::CloudWatch::Alarm"))
+    lines.append(CostLine("alarms", f"{alarms} of one metric each", alarms * price("alarm_metric_month")))
+    lines.append(
+        CostLine(
+            "workflows, schedules, rules, topics, queue, stream, pages", "nothing while idle", Decimal(0)
+        )
     )
     return lines
 
 
-def cluster(template: Template, region: str) -> list[Line]:
+def cluster(template: Template, region: str) -> list[CostLine]:
     """The standing cost of a created cluster, GPU pools at zero."""
     gateways = len(_of_type(template, "AWS::EC2::NatGateway"))
     addresses = len(_of_type(template, "AWS::EC2::EIP"))
     lines = [
-        Line("EKS control plane", "1, in standard support", HOURS * _standing(region, "eks_cluster_hour")),
-        Line(
+        CostLine(
+            "EKS control plane", "1, in standard support", HOURS * _standing(region, "eks_cluster_hour")
+        ),
+        CostLine(
             "NAT gateway",
             f"{gateways}, traffic apart",
             gateways * HOURS * _standing(region, "nat_gateway_hour"),
         ),
-        Line("its public address", f"{addresses}", addresses * HOURS * _standing(region, "public_ipv4_hour")),
+        CostLine(
+            "its public address", f"{addresses}", addresses * HOURS * _standing(region, "public_ipv4_hour")
+        ),
     ]
     templates = _named(template, "AWS::EC2::LaunchTemplate")
     for group in _of_type(template, "AWS::EKS::Nodegroup"):
@@ -96,9 +104,9 @@ def cluster(template: Template, region: str) -> list[Line]:
         kind, disk = data["InstanceType"], data["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"]
         hourly = prices.on_demand(region, kind)
         if hourly is not None:
-            lines.append(Line("system nodes", f"{nodes} x {kind}", nodes * HOURS * hourly))
+            lines.append(CostLine("system nodes", f"{nodes} x {kind}", nodes * HOURS * hourly))
         lines.append(
-            Line(
+            CostLine(
                 "their disks", f"{nodes} x {disk} GiB gp3", nodes * disk * _standing(region, "gp3_gib_month")
             )
         )
@@ -110,7 +118,7 @@ def _standing(region: str, name: str) -> Decimal:
     return standing.price(region, name) or Decimal(0)
 
 
-def total(lines: Iterable[Line]) -> Decimal:
+def total(lines: Iterable[CostLine]) -> Decimal:
     """The sum of the amounts, unrounded."""
     return sum((line.amount for line in lines), Decimal(0))
 
@@ -150,7 +158,7 @@ aws pricing get-products --region us-east-1 --service-code AmazonEKS \\
 """
 
 
-def _table(lines: list[Line]) -> str:
+def _table(lines: list[CostLine]) -> str:
     rows = [f"| {line.what} | {line.counted} | {_shown(line.amount)} |" for line in lines]
     return "\n".join(
         ["| what | counted | USD |", "|---|---|---|", *rows, f"| **in all** | | **{_shown(total(lines))}** |"]

@@ -1,4 +1,4 @@
-"""Slack's side of a lab: one address that Slack posts to, the door behind it, and the board that answers.
+"""Slack's side of a lab: one address that Slack posts to, the function behind it, and the board that answers.
 
 Deployed after the controller, and only where the lab has a `slack` key; a lab lives without it. What words
 and buttons mean is the functions' business.
@@ -20,7 +20,7 @@ from stacks.constructs.http.pages import on_pages
 from stacks.names import Names
 
 PATH = "/slack"
-# Slack waits 3 seconds, also for a cold start: memory is processor, and the door is rarely asked.
+# Slack waits 3 seconds, also for a cold start: memory is processor, and the function is rarely called.
 DOOR_MIB = 1024
 DOOR_TIMEOUT = Duration.seconds(10)
 BOARD_MIB = 512

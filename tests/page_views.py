@@ -174,8 +174,8 @@ PROGRESS = {
 }
 
 
-def beside(trail: tuple[Entry, ...] = TRAIL) -> receipt_view.Beside:
-    return receipt_view.Beside("g5.xlarge", None, PROGRESS, trail, ())
+def beside(trail: tuple[Entry, ...] = TRAIL) -> receipt_view.ReceiptExtras:
+    return receipt_view.ReceiptExtras("g5.xlarge", None, PROGRESS, trail, ())
 
 
 def evening() -> ReceiptView:
@@ -220,7 +220,7 @@ def unleased() -> ReceiptView:
         "cost": {"amount": "0.0100", "currency": "USD"},
         "proof_of_zero": {"at": "2026-12-01T13:26:07Z", "desired": 0, "instances": [], "kubernetes_nodes": []},
     }  # fmt: skip
-    return receipt_view.of(document, receipt_view.Beside("g5.xlarge"))
+    return receipt_view.of(document, receipt_view.ReceiptExtras("g5.xlarge"))
 
 
 def named(view: ReceiptView, name: str) -> ReceiptView:

@@ -19,8 +19,8 @@ from cli.options import AsJson, LabName
 from cli.printing import as_json as print_json
 from lamplighter import clock
 from lamplighter.domain.doctor.checks import examine
-from lamplighter.domain.doctor.facts import Caller
-from lamplighter.domain.doctor.line import Line, Outcome, Unread
+from lamplighter.domain.doctor.facts import AwsIdentity
+from lamplighter.domain.doctor.line import DoctorLine, LineOutcome, Unread
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.labfile import file as labfile
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 LAB = "lab.yaml"
-COLOURS = {Outcome.OK: "green", Outcome.NOT_OK: "bold red", Outcome.NOT_KNOWN: "yellow"}
+COLOURS = {LineOutcome.OK: "green", LineOutcome.NOT_OK: "bold red", LineOutcome.NOT_KNOWN: "yellow"}
 SLACK_SECRET = "SlackSecretArn"  # noqa: S105 -- an output of the Slack stack
 
 
@@ -72,7 +72,7 @@ def command(
         raise BadInput("--lab: names a file, and --deployed or --lab-name the deployed lab; give one of them")
     patient = _patient(lab, deployed or lab_name is not None, lab_name)
     facts = patient.examination.facts()
-    seen_at = facts.caller.at if isinstance(facts.caller, Caller) else None
+    seen_at = facts.caller.at if isinstance(facts.caller, AwsIdentity) else None
     lines = examine(facts, patient.lab, patient.now or seen_at or clock.now())
     if as_json:
         print_json([line.to_json() for line in lines])
@@ -80,7 +80,7 @@ def command(
         _show(patient.title, lines)
     if isinstance(facts.caller, Unread):
         raise OutsideFailed(facts.caller.why)
-    if any(line.outcome is Outcome.NOT_OK for line in lines):
+    if any(line.outcome is LineOutcome.NOT_OK for line in lines):
         raise typer.Exit(1)
 
 
@@ -127,7 +127,7 @@ def _after(lab_name: str | None) -> _Patient:
     )
 
 
-def _show(title: str, lines: Sequence[Line]) -> None:
+def _show(title: str, lines: Sequence[DoctorLine]) -> None:
     """A table; each line's advice stands under it. Colour and wrapping on a terminal only."""
     console = Console(highlight=False)
     if console.is_terminal:
@@ -138,7 +138,7 @@ def _show(title: str, lines: Sequence[Line]) -> None:
     sys.stdout.write(f"\n{counted_aloud(lines)}\n")
 
 
-def _draw(console: Console, title: str, lines: Sequence[Line]) -> None:
+def _draw(console: Console, title: str, lines: Sequence[DoctorLine]) -> None:
     grid = Table.grid(padding=(0, 2))
     for wraps in (False, False, True):
         grid.add_column(no_wrap=not wraps)
@@ -153,12 +153,12 @@ def _draw(console: Console, title: str, lines: Sequence[Line]) -> None:
     sys.stdout.write(captured.get())
 
 
-def _plain(line: Line) -> str:
+def _plain(line: DoctorLine) -> str:
     said = f"{line.outcome.words:<9}  {line.check:<18}  {line.said}\n"
     return f"{said}{'':<31}→ {line.advice}\n" if line.advice else said
 
 
-def counted_aloud(lines: Sequence[Line]) -> str:
+def counted_aloud(lines: Sequence[DoctorLine]) -> str:
     """`18 ok, 1 not ok, 2 not known`: what nobody can tell is never taken for well."""
     count = Counter(line.outcome for line in lines)
-    return ", ".join(f"{count[outcome]} {outcome.words}" for outcome in Outcome)
+    return ", ".join(f"{count[outcome]} {outcome.words}" for outcome in LineOutcome)

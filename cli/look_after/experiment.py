@@ -11,7 +11,7 @@ from cli.options import AsJson, LabName, Yes
 from cli.use import agreed
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.experiments.report import conclusion, document, markdown
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.errors import Refused
 from lamplighter.values.instant import told_by
 
@@ -31,11 +31,11 @@ Pool = Annotated[
     ),
 ]
 PROGRESS = {
-    Phase.PREPARED: "prepared: what is there is kept, and what undoes it is armed",
-    Phase.CHANGED: "changed: {change}",
-    Phase.OBSERVED: "observed",
-    Phase.RESTORED: "undone: everything is as it was; the checks run again",
-    Phase.PROVEN: "{conclusion}",
+    ExperimentPhase.PREPARED: "prepared: what is there is kept, and what undoes it is armed",
+    ExperimentPhase.CHANGED: "changed: {change}",
+    ExperimentPhase.OBSERVED: "observed",
+    ExperimentPhase.RESTORED: "undone: everything is as it was; the checks run again",
+    ExperimentPhase.PROVEN: "{conclusion}",
 }
 
 

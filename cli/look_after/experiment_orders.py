@@ -11,8 +11,8 @@ from cli.use import orders
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.experiments.admission import affected, decide, ground
 from lamplighter.domain.experiments.catalogue import CATALOGUE, find
-from lamplighter.domain.experiments.plan import Plan
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.plan import ExperimentPlan
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.errors import BadInput, OutsideFailed
 
 LONGEST_SECONDS = 2 * 3600.0
@@ -27,13 +27,13 @@ class Begun:
     run: ExperimentRun | None
 
 
-def plans(found: Deployment, pool: str | None = None) -> list[Plan]:
+def plans(found: Deployment, pool: str | None = None) -> list[ExperimentPlan]:
     """Every experiment as it would run on the pool now."""
     name = found.pool(pool)
     return [plan(found, order(found, each, name)) for each in CATALOGUE]
 
 
-def plan(found: Deployment, command: Command) -> Plan:
+def plan(found: Deployment, command: Command) -> ExperimentPlan:
     """What a command to run an experiment would do, or why it would be refused."""
     leases = {pool: found.ledger.leases(pool) for pool in found.lab.pools}
     here = ground(found.lab, command.pool, leases, found.ledger.experiments())
@@ -43,7 +43,7 @@ def plan(found: Deployment, command: Command) -> Plan:
         (lease for lease in leases[command.pool] if answer.run and lease.id == answer.run.lease), None
     )
     felt = affected(experiment, inside, here, found.now) if inside else []
-    return Plan(experiment, answer, felt)
+    return ExperimentPlan(experiment, answer, felt)
 
 
 def order(
@@ -98,12 +98,12 @@ def restore(found: Deployment, name: str | None = None) -> ExperimentRun | None:
 
 def follow(found: Deployment, run_id: str, tell: Callable[[ExperimentRun], None]) -> ExperimentRun:
     """Watch a run to its report, telling of each phase as it comes. Raises OutsideFailed where none comes."""
-    told: Phase | None = None
+    told: ExperimentPhase | None = None
     for now in _looks(found, run_id, LONGEST_SECONDS):
         if now.phase is not told:
             told = now.phase
             tell(now)
-        if now.phase is Phase.PROVEN:
+        if now.phase is ExperimentPhase.PROVEN:
             return now
     raise OutsideFailed(
         f"the run {run_id} has no report after two hours; `lamplighter experiment restore` undoes it"

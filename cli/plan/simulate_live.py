@@ -7,7 +7,7 @@ from cli.deployment import Deployment
 from cli.plan.simulation_document import instant, write_document
 from lamplighter.domain.calendar.changes import clock_of, paused_at
 from lamplighter.domain.calendar.live import live
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.errors import BadInput
 
 A_WEEK = timedelta(days=7)
@@ -49,7 +49,7 @@ def _a_week_from(begin: datetime) -> datetime:
         return begin
 
 
-def _budget(found: Deployment, budget: Budget) -> dict[str, object]:
+def _budget(found: Deployment, budget: BudgetPeriod) -> dict[str, object]:
     return {
         "period": budget.period,
         "amount": str(found.lab.guard.budget.amount),

@@ -5,7 +5,7 @@ from typing import Any
 
 from cli import deployment, printing
 from cli.options import AsJson, LabName
-from cli.understand.cost_account import Account
+from cli.understand.cost_account import DeployedAccount
 from lamplighter.data import standing
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.unguarded import unguarded
@@ -23,7 +23,7 @@ def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
       lamplighter cost
       lamplighter cost --json | jq .forecast
     """
-    account = Account(deployment.find(lab_name))
+    account = DeployedAccount(deployment.find(lab_name))
     receipts = [
         receipt
         for name in account.found.lab.pools
@@ -38,7 +38,7 @@ def command(as_json: AsJson = False, lab_name: LabName = None) -> None:
     show(account, receipts)
 
 
-def document(account: Account, receipts: list[dict[str, Any]]) -> dict[str, object]:
+def document(account: DeployedAccount, receipts: list[dict[str, Any]]) -> dict[str, object]:
     """All of it, for programs."""
     period, coming = account.period, account.ahead
     return {

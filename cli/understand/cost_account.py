@@ -18,9 +18,9 @@ from lamplighter.domain.calendar import planner
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import statement
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.charge import counted_from, counted_to, grants
-from lamplighter.domain.money.metering import Run, meter, runs
+from lamplighter.domain.money.metering import NodeLife, meter, runs
 from lamplighter.domain.money.money import Money, Period, period_of
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.price import Price
@@ -28,7 +28,7 @@ from lamplighter.domain.money.statement import Ahead, Row
 
 
 @dataclass(frozen=True)
-class Account:
+class DeployedAccount:
     """The present budget period of a deployed lab."""
 
     found: Deployment
@@ -56,7 +56,7 @@ class Account:
         return period_of(self.now, self.found.lab.guard.budget.period, self.found.zone)
 
     @cached_property
-    def budget(self) -> Budget:
+    def budget(self) -> BudgetPeriod:
         return self.found.ledger.budget(self.period.key, self.currency)
 
     @property
@@ -114,11 +114,11 @@ class Account:
         return self.budget.used + self.ahead.cost(self.currency)
 
     @cached_property
-    def lives(self) -> Mapping[str, Sequence[Run]]:
+    def lives(self) -> Mapping[str, Sequence[NodeLife]]:
         """By pool, every node's life as AWS remembers it."""
         return {pool: self._lives(pool) for pool in self.terms}
 
-    def _lives(self, pool: str) -> tuple[Run, ...]:
+    def _lives(self, pool: str) -> tuple[NodeLife, ...]:
         lab = self.found.lab
         name = lab.nodegroup_name(pool)
         nodegroup = NodeGroups(lab.cluster_name).read(name)

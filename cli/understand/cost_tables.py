@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from cli import printing
-from cli.understand.cost_account import Account
+from cli.understand.cost_account import DeployedAccount
 from lamplighter.data import standing
 from lamplighter.domain.calendar.outlook import Refusal
 from lamplighter.domain.leases.lease import Lease
@@ -15,7 +15,7 @@ from lamplighter.domain.money.unguarded import CURRENCY, unguarded
 from lamplighter.values.counted import counted
 
 
-def show(account: Account, receipts: Sequence[dict[str, Any]]) -> None:
+def show(account: DeployedAccount, receipts: Sequence[dict[str, Any]]) -> None:
     """Prints it to stdout."""
     zone = account.found.zone
     printing.say(summary(account))
@@ -44,7 +44,7 @@ def show(account: Account, receipts: Sequence[dict[str, Any]]) -> None:
     _prices(account)
 
 
-def summary(account: Account) -> str:
+def summary(account: DeployedAccount) -> str:
     """The period in a line, as `cost` and `status` have it."""
     budget, ends = account.budget, printing.local(account.period.ends, account.found.zone)
     beyond = account.overrun + account.unleased
@@ -84,7 +84,7 @@ def _rows(what: str, rows: Sequence[Row]) -> None:
         )
 
 
-def _receipts(receipts: Sequence[dict[str, Any]], account: Account) -> None:
+def _receipts(receipts: Sequence[dict[str, Any]], account: DeployedAccount) -> None:
     if receipts:
         printing.table(
             ["lease", "owner", "closed", "node hours", "past or beside it", "cost"],
@@ -102,7 +102,7 @@ def _receipts(receipts: Sequence[dict[str, Any]], account: Account) -> None:
         )
 
 
-def _prices(account: Account) -> None:
+def _prices(account: DeployedAccount) -> None:
     for pool, price in account.prices.items():
         said = price.said(account.now) if price else "not known: nothing opens; state pools price_per_hour"
         printing.say(f"A node of pool {pool}: {said}.")

@@ -19,7 +19,7 @@ from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState, StageView
 from lamplighter.reasons.reason import Said, draw
 from lamplighter.values.counted import counted
@@ -43,10 +43,10 @@ STYLE = {
     StageState.FAILED: "red",
 }
 STANDING_STYLE = {
-    Standing.OPEN: "green",
-    Standing.OPENING: "cyan",
-    Standing.DEGRADED: "yellow",
-    Standing.CLOSING: "magenta",
+    LeaseStanding.OPEN: "green",
+    LeaseStanding.OPENING: "cyan",
+    LeaseStanding.DEGRADED: "yellow",
+    LeaseStanding.CLOSING: "magenta",
 }
 
 

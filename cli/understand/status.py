@@ -11,12 +11,12 @@ from cli.deployment import Deployment
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from cli.understand import status_watch
-from cli.understand.cost_account import Account
+from cli.understand.cost_account import DeployedAccount
 from cli.understand.cost_tables import summary
 from cli.understand.status_gpus import SAID, show
 from cli.use.leases import document
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
-from lamplighter.adapters.aws.view_reading import Reading
+from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.calendar.changes import clock_of, paused_at
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.pool.pool import Phase
@@ -62,7 +62,7 @@ def command(
         return
     views = views_of(found, pool)
     pause = paused_at(found.ledger.pauses(), found.now)
-    account = Account(found)
+    account = DeployedAccount(found)
     if as_json:
         printing.as_json(
             {
@@ -111,7 +111,7 @@ def command(
 
 def views_of(found: Deployment, pool: str | None) -> list[PoolView]:
     """What is said of each pool that was asked for, from the ledger and from EKS."""
-    reading = Reading(found.ledger, found.lab, found.now)
+    reading = ViewReading(found.ledger, found.lab, found.now)
     groups = NodeGroups(found.lab.cluster_name)
     views = []
     for name in found.pools(pool):
@@ -175,7 +175,7 @@ def _document(view: PoolView) -> dict[str, object]:
     }
 
 
-def _money(account: Account) -> dict[str, object]:
+def _money(account: DeployedAccount) -> dict[str, object]:
     return {
         "period": account.period.key,
         "amount": account.limit.to_json(),

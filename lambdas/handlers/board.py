@@ -7,7 +7,7 @@ batch comes again: what was done before is not done twice. No workflow ever wait
 from collections.abc import Mapping
 
 from handlers import at_init  # noqa: F401 -- every event needs it
-from lamplighter.application.board.desk import board
+from lamplighter.application.board.services import board
 from lamplighter.application.board.show import show
 
 

@@ -35,7 +35,7 @@ _CODES: Mapping[type[LamplighterError], int] = {
 
 
 @dataclass(frozen=True)
-class Office:
+class CommandServices:
     """What a command is held against, and what it starts."""
 
     lab: Lab
@@ -69,7 +69,7 @@ class Office:
 
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: 202 with the command's id, under which its decision will be; else why not, in one line."""
-    here = office()
+    here = command_services()
     try:
         command = here.command(event)
         here.start(command)
@@ -83,7 +83,7 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
 
 
 @cache
-def office() -> Office:
+def command_services() -> CommandServices:
     """The lab that this function belongs to."""
     arns = {
         "OpenLab": ENVIRONMENT.open_lab,
@@ -92,7 +92,7 @@ def office() -> Office:
         "Experiment": ENVIRONMENT.experiment_workflow,
         orders.CHANGES: ENVIRONMENT.change_lab,
     }
-    return Office(lab(), Ledger(ENVIRONMENT.ledger_table), Workflows(), arns)
+    return CommandServices(lab(), Ledger(ENVIRONMENT.ledger_table), Workflows(), arns)
 
 
 def _let_in(event: Mapping[str, object]) -> tuple[Caller, str]:

@@ -7,9 +7,9 @@ a one-line reason, which is what the person who deploys reads.
 import logging
 from collections.abc import Callable, Mapping
 
-from lamplighter.application.deploy.answer import Answer, answer
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.group_steps import desired_size, edit, group, node_role, sizes, version
+from lamplighter.application.deploy.response import CloudFormationResponse, answer
 from lamplighter.application.deploy.steps import (
     currency,
     emptied,
@@ -29,21 +29,21 @@ def handler(event: Event, _context: object) -> dict[str, object]:
     """Entry point: an event of CloudFormation, or `{"step": "Respond", "run"}` from the last close."""
     if "step" in event:
         return _respond(event)
-    found: Answer | None
+    found: CloudFormationResponse | None
     try:
         found = _kind(event)(event)
     except LamplighterError as error:
         _logger.warning("CloudFormation is refused: %s", error)
-        found = Answer(known_as(event), reason=str(error))
+        found = CloudFormationResponse(known_as(event), reason=str(error))
     except Exception as error:  # CloudFormation would wait an hour for an answer that never comes
         _logger.exception("CloudFormation is told of an error of ours")
-        found = Answer(known_as(event), reason=f"{type(error).__name__}: {error}")
+        found = CloudFormationResponse(known_as(event), reason=f"{type(error).__name__}: {error}")
     if found is not None:
         answer(event, found)
     return {}
 
 
-def _kind(event: Event) -> Callable[[Event], Answer | None]:
+def _kind(event: Event) -> Callable[[Event], CloudFormationResponse | None]:
     kind = properties_of(event).get("Kind", "")
     if kind not in KINDS:
         raise BadInput(f"Kind: there is no deploy step {kind!r}, there are {', '.join(KINDS)}")
@@ -65,11 +65,11 @@ def _respond(event: Event) -> dict[str, object]:
         reason = f"zero could not be proven: {error}"
     if reason is not None:
         may_be_resumed()
-    answer(asked, Answer(known_as(asked), reason=reason))
+    answer(asked, CloudFormationResponse(known_as(asked), reason=reason))
     return {"zero": reason is None, "reason": reason}
 
 
-KINDS: Mapping[str, Callable[[Event], Answer | None]] = {
+KINDS: Mapping[str, Callable[[Event], CloudFormationResponse | None]] = {
     "Edit": edit,
     "DesiredSize": desired_size,
     "Sizes": sizes,

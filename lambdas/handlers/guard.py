@@ -15,9 +15,9 @@ from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
+from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.application.guard.watch import Watch
-from lamplighter.application.leases.desk import desk
+from lamplighter.application.leases.services import lease_services
 from lamplighter.application.notices import telling
 from lamplighter.application.run import step_of
 
@@ -29,20 +29,20 @@ STEPS = {"ProveZero": prove_zero, "MarkLeaked": mark_leaked}
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """Entry point: a step of CloseLab (`{"step", "run"}`), or an event of any kind, which is a sweep."""
-    watch = _watch()
-    watch.kubernetes_silent = False
-    watch.invocation = str(getattr(context, "aws_request_id", None) or uuid4())
+    guard_services = _guard_services()
+    guard_services.kubernetes_silent = False
+    guard_services.invocation = str(getattr(context, "aws_request_id", None) or uuid4())
     if "step" not in event:
-        return sweep_all(watch)
+        return sweep_all(guard_services)
     step, run = step_of(event, STEPS)
-    return step(run, watch)
+    return step(run, guard_services)
 
 
 @cache
-def _watch() -> Watch:
+def _guard_services() -> GuardServices:
     """The guard of the lab that this function belongs to."""
-    return Watch(
-        desk=desk(),
+    return GuardServices(
+        lease_services=lease_services(),
         workflows=Workflows(),
         pages=telling.pages(),
         notices=telling.notices(),
@@ -68,7 +68,7 @@ def _connect() -> "Connection":
 
 def _connected() -> None:
     """Each sweep looks at instances."""
-    _watch().capacity.instances.connect()
+    _guard_services().capacity.instances.connect()
 
 
 at_init.make(_connected)

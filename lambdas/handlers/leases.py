@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from handlers import at_init
 from lamplighter.application.leases.changes import change
 from lamplighter.application.leases.closing import disarm, receipt, restore_experiments, settle
-from lamplighter.application.leases.desk import Desk, desk
 from lamplighter.application.leases.extending import extend
 from lamplighter.application.leases.granting import admit, arm_failsafe
 from lamplighter.application.leases.handing_on import hand_on
+from lamplighter.application.leases.services import LeaseServices, lease_services
 from lamplighter.application.logs import logger
 from lamplighter.application.run import step_of
 
-STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] = {
+STEPS: Mapping[str, Callable[[Mapping[str, object], LeaseServices], dict[str, object]]] = {
     "Admit": admit,
     "ArmFailsafe": arm_failsafe,
     "HandOn": hand_on,
@@ -28,7 +28,7 @@ STEPS: Mapping[str, Callable[[Mapping[str, object], Desk], dict[str, object]]] =
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: `{"step", "run"}` from the workflows, of ArmFailsafe and HandOn also `execution`, its ARN."""
     step, run = step_of(event, STEPS)
-    done = step({**run, "execution": event.get("execution")}, desk())
+    done = step({**run, "execution": event.get("execution")}, lease_services())
     logger().info(
         "step done",
         extra={"step": event["step"], "outcome": done.get("outcome"), "reason": done.get("reason")},
@@ -36,4 +36,4 @@ def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     return done
 
 
-at_init.make(desk)
+at_init.make(lease_services)

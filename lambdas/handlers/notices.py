@@ -12,8 +12,8 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment
 from lamplighter.application.logs import logger
 from lamplighter.application.notices import telling
+from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import announce, announce_change, announce_replacement, tell, warn
-from lamplighter.application.notices.voice import Voice
 from lamplighter.application.run import step_of
 
 CLUSTER_SECONDS = 30
@@ -23,20 +23,20 @@ CLUSTER_SECONDS = 30
 def handler(event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: `{"step", "run"}` from the workflows and from the schedules that warn."""
     step, run = step_of(event, STEPS)
-    done = step(run, _voice())
+    done = step(run, _notice_services())
     logger().info("step done", extra={"step": event["step"], **done})
     return done
 
 
-def warm(_run: Mapping[str, object], _voice: Voice) -> dict[str, object]:
+def warm(_run: Mapping[str, object], _notice_services: NoticeServices) -> dict[str, object]:
     """Step Warm: this worker has started, and waits for a run that comes to it soon. Says nothing."""
     return {}
 
 
 @cache
-def _voice() -> Voice:
+def _notice_services() -> NoticeServices:
     ledger = Ledger(environment.ENVIRONMENT.ledger_table)
-    return Voice(environment.lab(), ledger, telling.notices(), _ask_cluster)
+    return NoticeServices(environment.lab(), ledger, telling.notices(), _ask_cluster)
 
 
 def _ask_cluster(event: Mapping[str, object]) -> Mapping[str, object]:
@@ -55,4 +55,4 @@ STEPS = {
 }
 
 
-at_init.make(_voice)
+at_init.make(_notice_services)

@@ -13,18 +13,18 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.page_store import PageStore
 from lamplighter.application import environment
 from lamplighter.application.logs import logger
-from lamplighter.application.pages.drawing import Easel, draw
+from lamplighter.application.pages.drawing import PageServices, draw
 
 
 def handler(event: Mapping[str, Any], _context: object) -> dict[str, object]:
     """Lambda's entry point for the ledger's stream; an event without records draws everything."""
-    drawn = draw(event, _easel())
+    drawn = draw(event, _page_services())
     logger().info("pages drawn", extra={"pages": drawn})
     return {"drawn": drawn}
 
 
 @cache
-def _easel() -> Easel:
+def _page_services() -> PageServices:
     ledger = Ledger(environment.ENVIRONMENT.ledger_table)
     lab = environment.as_kept(environment.lab(), ledger)
-    return Easel(lab, ledger, PageStore(environment.ENVIRONMENT.pages_bucket))
+    return PageServices(lab, ledger, PageStore(environment.ENVIRONMENT.pages_bucket))

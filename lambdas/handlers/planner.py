@@ -10,19 +10,21 @@ from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.application.leases.desk import desk
+from lamplighter.application.leases.services import lease_services
 from lamplighter.application.logs import logger
 from lamplighter.application.notices import telling
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
     """Entry point: whatever wakes it, it plans."""
-    done = plan_all(_office())
+    done = plan_all(_planner_services())
     logger().info("planned", extra=done)
     return done
 
 
 @cache
-def _office() -> Office:
-    return Office(desk(), Workflows(), telling.notices(), ENVIRONMENT.extend_lease, PriceList())
+def _planner_services() -> PlannerServices:
+    return PlannerServices(
+        lease_services(), Workflows(), telling.notices(), ENVIRONMENT.extend_lease, PriceList()
+    )

@@ -1,4 +1,4 @@
-"""Slack's door: whoever knocks is checked first, and whoever Slack vouches for is answered within 3 seconds.
+"""Requests from Slack: the signature is checked first, and a signed request is answered within 3 seconds.
 
 Owns the codes: 413 over 16 KiB before anything is computed, 401 unsigned, stale or from the future, 400 what is
 not UTF-8, 404 and 405 what is no knock; signed, always 200. Nothing of an unsigned request is logged. What words
@@ -11,7 +11,7 @@ from functools import cache
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter.adapters.slack.secret import shared
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.application.slack.receiving import SECONDS, Door, Reply, behind
+from lamplighter.application.slack.receiving import SECONDS, Reply, RequestHandler, behind
 
 SPARED_SECONDS = 0.3
 
@@ -20,10 +20,10 @@ def handler(event: Mapping[str, object], context: object) -> Reply:
     """Entry point: one event of the HTTP API."""
     left = getattr(context, "get_remaining_time_in_millis", None)
     seconds = min(SECONDS, left() / 1000 - SPARED_SECONDS) if callable(left) else SECONDS
-    return door().knock(event, seconds)
+    return door().answer_event(event, seconds)
 
 
 @cache
-def door() -> Door:
-    """The door of the lab that this function belongs to."""
-    return Door(shared(ENVIRONMENT.slack_secret), behind)
+def door() -> RequestHandler:
+    """The request handler of the lab that this function belongs to."""
+    return RequestHandler(shared(ENVIRONMENT.slack_secret), behind)

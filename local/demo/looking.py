@@ -14,7 +14,7 @@ from local.demo.observations import Outside, Pool, Sample
 IDLE = frozenset({"WaitForCapacity"})
 
 
-class Look:
+class DayReading:
     """`since` is the instant from which on the trail is news."""
 
     def __init__(

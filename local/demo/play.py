@@ -19,16 +19,16 @@ from typing import Any
 import boto3
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.view_reading import Reading
+from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.reasons.document import read
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
-from local.demo.looking import Look
+from local.demo.looking import DayReading
 from local.demo.observations import NodeReader, Outside, Pool, Sample
-from local.demo.script import Act, Answers, Doors
-from local.demo.view import Line, Now, View
+from local.demo.script import Act, Answers, LabAccess
+from local.demo.view import DayEvent, Now, View
 from local.endpoints import Endpoints
 
 LOOK_EVERY = timedelta(seconds=30)
@@ -36,7 +36,7 @@ POOL = "gpu"
 
 
 @dataclass
-class Watch:
+class DayRecord:
     """What was seen so far, shared between the watching thread and the acting one."""
 
     samples: list[Sample] = field(default_factory=list)
@@ -51,8 +51,8 @@ class Stage:
     cloud: Cloud
     pool: Pool
     ledger: Ledger
-    doors: Doors
-    look: Look
+    doors: LabAccess
+    look: DayReading
     api: Callable[[str], Any]
 
 
@@ -64,7 +64,7 @@ class Play(ABC):
 
     def __init__(self, view: View, rate: float | None, begun: float, seed: int = 0) -> None:
         self._view, self._rate, self._begun, self._seed = view, rate, begun, seed
-        self.watch = Watch()
+        self.watch = DayRecord()
         self.answers = Answers()
         #: Whatever else an act looks at, at each look.
         self.observers: list[Callable[[datetime], None]] = []
@@ -102,10 +102,10 @@ class Play(ABC):
 
     def do(self, act: Act) -> None:
         """Somebody does something, and it is told."""
-        self.tell(Line(act.at, act.kind, act.who, act.what))
+        self.tell(DayEvent(act.at, act.kind, act.who, act.what))
         act.do()
 
-    def tell(self, line: Line) -> None:
+    def tell(self, line: DayEvent) -> None:
         self._view.line(line)
 
     def until(self, stage: Stage, seen: Callable[[], bool], end: datetime) -> bool:
@@ -160,7 +160,7 @@ class Play(ABC):
         pool = Pool(POOL, cloud.lab.cluster_name, cloud.lab.nodegroup_name(POOL), cloud.lab.name)
         ledger = Ledger(outputs["LedgerTable"], api("dynamodb"))
         outside = Outside(session, endpoints.endpoint, ledger, NodeReader(cloud.control_plane.admin()))
-        look = Look(
+        look = DayReading(
             cloud=cloud,
             outside=outside,
             ledger=ledger,
@@ -168,7 +168,7 @@ class Play(ABC):
             stepfunctions=api("stepfunctions"),
             since=self.start - timedelta(days=1),
         )
-        doors = Doors(cloud.played(), api("eks"), api("stepfunctions"), outputs["OpenLabArn"])
+        doors = LabAccess(cloud.played(), api("eks"), api("stepfunctions"), outputs["OpenLabArn"])
         return Stage(cloud, pool, ledger, doors, look, api)
 
     @contextmanager
@@ -206,14 +206,14 @@ class Play(ABC):
             observe(sample.at)
         for entry in stage.look.news():
             self.watch.entries.append(entry)
-            self.tell(Line(entry.at, entry.kind, entry.who, str(entry.what)))
+            self.tell(DayEvent(entry.at, entry.kind, entry.who, str(entry.what)))
         self._view.now(
             Now(
                 at=sample.at,
                 instances=len(sample.instances),
                 justified=sample.justified(),
                 steps=stage.look.steps(),
-                pool=lambda: Reading(stage.ledger, stage.cloud.lab, sample.at).pool(stage.pool.name),
+                pool=lambda: ViewReading(stage.ledger, stage.cloud.lab, sample.at).pool(stage.pool.name),
             )
         )
 

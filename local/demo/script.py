@@ -20,7 +20,7 @@ EXPIRED_FOR = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class LabAccess:
     """How a person reaches the lab: the environment of any AWS SDK program, and two API clients."""
 
     environment: Mapping[str, str]
@@ -49,7 +49,7 @@ class Act:
     do: Callable[[], None]
 
 
-def acts(opens: datetime, closes: datetime, pool: Pool, doors: Doors, answers: Answers) -> list[Act]:
+def acts(opens: datetime, closes: datetime, pool: Pool, doors: LabAccess, answers: Answers) -> list[Act]:
     """The day's acts in order, around one window [opens, closes)."""
     return [
         Act(
@@ -83,7 +83,7 @@ def acts(opens: datetime, closes: datetime, pool: Pool, doors: Doors, answers: A
     ]
 
 
-def command_line(doors: Doors, *words: str) -> subprocess.CompletedProcess[str]:
+def command_line(doors: LabAccess, *words: str) -> subprocess.CompletedProcess[str]:
     """`lamplighter` with these words, as a program of its own."""
     return subprocess.run(
         [sys.executable, "-m", "cli.main", *words],
@@ -95,13 +95,13 @@ def command_line(doors: Doors, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _extend(doors: Doors, pool: Pool, answers: Answers) -> None:
+def _extend(doors: LabAccess, pool: Pool, answers: Answers) -> None:
     done = command_line(doors, "extend", pool.name, "15m", "--json")
     if done.returncode != 0:
         answers.failures.append(f"the extension was not granted: {(done.stdout + done.stderr).strip()}")
 
 
-def ask_too_much(doors: Doors, pool: Pool, answers: Answers) -> None:
+def ask_too_much(doors: LabAccess, pool: Pool, answers: Answers) -> None:
     """More than the budget has left."""
     asked = ("open", pool.name, "2", "for", "3h", "because", "more is more", "--json")
     done = command_line(doors, *asked)
@@ -112,7 +112,7 @@ def ask_too_much(doors: Doors, pool: Pool, answers: Answers) -> None:
         answers.failures.append(f"an ask beyond the budget ended {done.returncode}: {reason}")
 
 
-def replay(doors: Doors, pool: Pool, opens: datetime, answers: Answers) -> None:
+def replay(doors: LabAccess, pool: Pool, opens: datetime, answers: Answers) -> None:
     """Deliver a command to open that was good until an hour before `opens`."""
     command = Command(
         id=f"stale-{uuid.uuid4().hex[:8]}",
@@ -135,7 +135,7 @@ def replay(doors: Doors, pool: Pool, opens: datetime, answers: Answers) -> None:
     answers.stale_execution = str(started["executionArn"])
 
 
-def _by_hand(doors: Doors, pool: Pool) -> None:
+def _by_hand(doors: LabAccess, pool: Pool) -> None:
     doors.eks.update_nodegroup_config(
         clusterName=pool.cluster, nodegroupName=pool.nodegroup, scalingConfig={"minSize": 0, "desiredSize": 1}
     )

@@ -36,7 +36,7 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DayEvent:
     """One event of the day."""
 
     at: datetime
@@ -54,7 +54,7 @@ class View(Protocol):
     def now(self, now: Now) -> None:
         """The state changed."""
 
-    def line(self, line: Line) -> None:
+    def line(self, line: DayEvent) -> None:
         """Something happened."""
 
 
@@ -77,7 +77,7 @@ class PlainView:
     def now(self, now: Now) -> None:
         pass
 
-    def line(self, line: Line) -> None:
+    def line(self, line: DayEvent) -> None:
         sys.stdout.write(
             f"{line.at.astimezone(self._zone):%a %H:%M:%S %Z}  {line.kind:<16} {line.actor:<16} {line.what}\n"
         )
@@ -91,7 +91,7 @@ class LiveView:
         self._zone = zone
         self._now: tuple[Now, PoolView] | None = None
         self._progress = ""
-        self._lines: list[Line] = []
+        self._lines: list[DayEvent] = []
         self._live = Live(console=console, refresh_per_second=8, get_renderable=self.picture)
 
     def __enter__(self) -> Self:
@@ -107,7 +107,7 @@ class LiveView:
     def now(self, now: Now) -> None:
         self._now = now, now.pool()
 
-    def line(self, line: Line) -> None:
+    def line(self, line: DayEvent) -> None:
         self._lines.append(line)
 
     def picture(self) -> Group:

@@ -13,7 +13,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 _DELAYED = 20
-"""Minutes looked back over: a queue that has slept for months tells of its first letter up to 15 minutes late, and an
+"""Minutes looked back over: a queue that has slept for months reports its first message up to 15 minutes late, and an
 alarm that looks no further back never sees it
 (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html,
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html)."""
@@ -61,7 +61,7 @@ class Alarms(Construct):
                 f"A failsafe or a curfew of {lab} could not bring a pool to zero, after all of its tries;"
                 f" the queue {lab}-failsafe-failed says which"
             ),
-            # Each letter as it comes, at once: those that lie there already say nothing.
+            # Each message as it comes, at once; messages that are there already say nothing.
             metric=failsafe_failed.metric_number_of_messages_sent(
                 period=Duration.minutes(1), statistic="Sum"
             ),

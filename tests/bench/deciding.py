@@ -13,7 +13,7 @@ from lamplighter.domain.calendar.occurrences import expand
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.standing import Standing, standings
+from lamplighter.domain.pool.explanation import PoolExplanation, standings
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import MINUTES_A_DAY
 from tests.bench.figure import Measurement, best_of
@@ -106,7 +106,7 @@ class Labs:
         """The windows, worked out once for a lab."""
         return Timetable(self._lab)
 
-    def decide(self) -> dict[str, Standing]:
+    def decide(self) -> dict[str, PoolExplanation]:
         """What each pool should have."""
         return standings(self._timetable, self._leases, self._most, self._at, self._skips)
 

@@ -32,8 +32,8 @@ _WANTED = 'desired = number(daemonset, "status", "desiredNumberScheduled") or {}
 _AROUND = 'return said.rfind("\\n", {}, first) + 1, len(said) if end == -1 else end'
 _BEFORE = "before = group.desired if group else nodegroup.desired if nodegroup else {}"
 _BOUND = "size = min(size, max(nodegroup.maximum if nodegroup else {}, before))"
-_LIVES = "lives = nodes_lives(desk.capacity, seen, until) if since {} until else ()"
-_COUNTING = "desk.ledger.begin_counting(pool, now.replace(microsecond={}))"
+_LIVES = "lives = nodes_lives(lease_services.capacity, seen, until) if since {} until else ()"
+_COUNTING = "lease_services.ledger.begin_counting(pool, now.replace(microsecond={}))"
 _END = "return instant.written(min(lease.closes, now.replace(microsecond={})))"
 _LATELY = "self._lately = [stay for stay in self._lately if stay.closing {} before - longest]"
 _HOLD = "hold=terms.hold(nodes, opens, closes) if closes {} opens else Money.zero(terms.budget.currency),"

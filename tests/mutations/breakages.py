@@ -40,7 +40,7 @@ BREAKAGES = (
         1,
         "nobody ends EKS's own wait for a drained node",
         f"{APPLICATION}/guard/proof.py",
-        "            watch.capacity.autoscaling.end_drain(group.name, member.instance)\n",
+        "            guard_services.capacity.autoscaling.end_drain(group.name, member.instance)\n",
         "",
     ),
     Breakage(
@@ -67,7 +67,7 @@ BREAKAGES = (
     Breakage(
         2,
         "the failsafe is not put",
-        f"{APPLICATION}/leases/desk.py",
+        f"{APPLICATION}/leases/services.py",
         "                self.failsafes.put_and_read_back(shot)\n",
         "                pass\n",
     ),
@@ -75,14 +75,14 @@ BREAKAGES = (
         2,
         "a lease is granted before the failsafe is moved",
         f"{APPLICATION}/leases/granting.py",
-        "    desk.arm(command.pool, also=lease, read=(pool, leases))\n",
+        "    lease_services.arm(command.pool, also=lease, read=(pool, leases))\n",
         "",
     ),
     Breakage(
         2,
         "a lease is extended before the failsafe is moved",
         f"{APPLICATION}/leases/extending.py",
-        "    desk.arm(command.pool, also=answer.after)\n",
+        "    lease_services.arm(command.pool, also=answer.after)\n",
         "",
     ),
     Breakage(
@@ -159,7 +159,7 @@ BREAKAGES = (
         3,
         "a lease is not ended by its close",
         f"{APPLICATION}/leases/closing.py",
-        "            desk.ledger.begin_closing(decided.leases, state, now, why)\n",
+        "            lease_services.ledger.begin_closing(decided.leases, state, now, why)\n",
         "            pass\n",
     ),
     Breakage(
@@ -173,7 +173,7 @@ BREAKAGES = (
         4,
         "the guard counts nothing",
         f"{APPLICATION}/guard/money.py",
-        '        count_beyond(pool, now, desk, "guard", seen)\n',
+        '        count_beyond(pool, now, lease_services, "guard", seen)\n',
         "        pass\n",
     ),
     Breakage(
@@ -216,13 +216,13 @@ BREAKAGES = (
         5,
         "nobody hands the nodes over to the lease that begins",
         f"{APPLICATION}/leases/closing.py",
-        "    _hand_over(pool, desk)\n",
+        "    _hand_over(pool, lease_services)\n",
         "",
     ),
     Breakage(
         5,
         "nothing waits for a shot of the failsafe that is in the air",
-        f"{APPLICATION}/leases/desk.py",
+        f"{APPLICATION}/leases/services.py",
         "        if shot is None:\n",
         "        if shot is None or True:\n",
     ),
@@ -250,7 +250,7 @@ BREAKAGES = (
     Breakage(
         5,
         "all sweeps write under one name",
-        f"{APPLICATION}/guard/watch.py",
+        f"{APPLICATION}/guard/services.py",
         'return f"guard {self.invocation}"',
         'return "guard"',
     ),
@@ -328,7 +328,7 @@ BREAKAGES = (
         3,
         "a yes is judged by what was had when it was asked for",
         f"{APPLICATION}/slack/asks.py",
-        "why = _why_not(visit, approved, lease, wants.word)",
+        "why = _why_not(context, approved, lease, wants.word)",
         "why = _why_not(visit, base, lease, wants.word)",
         more=(
             (
@@ -391,7 +391,7 @@ BREAKAGES = (
         4,
         "only the run that ended a lease gives its receipt",
         f"{APPLICATION}/leases/closing.py",
-        "    ended += _without_receipt(pool, {lease.id for lease in ended}, desk)\n",
+        "    ended += _without_receipt(pool, {lease.id for lease in ended}, lease_services)\n",
         "",
     ),
     Breakage(
@@ -405,7 +405,7 @@ BREAKAGES = (
         10,
         "an experiment is not undone as its lease is closed",
         f"{APPLICATION}/leases/closing.py",
-        "        restored += undone_before_the_end(decided.leases, command, restored, desk)\n",
+        "        restored += undone_before_the_end(decided.leases, command, restored, lease_services)\n",
         "",
     ),
     Breakage(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger import money as ledger_money
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 
 NOTHING = Money.zero("USD")
@@ -31,9 +31,9 @@ steps = st.lists(
 )
 
 
-def played(story: list[Step]) -> Budget:
+def played(story: list[Step]) -> BudgetPeriod:
     """The budget after it all; settling frees an earlier hold of the owner's and pays at most that."""
-    budget, holds = Budget("2026-11", NOTHING, NOTHING), dict[str, list[Money]]()
+    budget, holds = BudgetPeriod("2026-11", NOTHING, NOTHING), dict[str, list[Money]]()
     for step in story:
         match step.what:
             case "hold":

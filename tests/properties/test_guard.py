@@ -11,7 +11,7 @@ from lamplighter.domain.guard.guard import OF_LEASES, sweep
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import Group, Instance, Member, NodeGroup, Update
+from lamplighter.domain.pool.evidence import Instance, Member, NodeGroup, ScalingGroup, Update
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -87,7 +87,7 @@ def worlds(draw: st.DrawFn) -> PoolFacts:
         closing_since=draw(st.none() | st.integers(-30, 0).map(at)),
         nodegroup=draw(st.none() | st.just(nodegroup)),
         rolling=draw(st.none() | st.just(update)),
-        group=draw(st.none() | st.just(Group("g", draw(sizes), 6, draw(sizes), members))),
+        group=draw(st.none() | st.just(ScalingGroup("g", draw(sizes), 6, draw(sizes), members))),
         instances=(*listed, *strays),
         kubernetes_nodes=draw(st.none() | st.just(()) | st.just(("node",))),
         failsafe_wanted=failsafe_schedules("gpu", at(130), "lab", "gpu", "g") if draw(st.booleans()) else (),

@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.money.metering import Grant, Run, meter
+from lamplighter.domain.money.metering import Grant, NodeLife, meter
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
 minutes = st.integers(0, 300)
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> list[Run]:
+def lives(draw: st.DrawFn) -> list[NodeLife]:
     return [
-        Run(
+        NodeLife(
             f"i-{n}",
             START + timedelta(minutes=start),
             None if length is None else START + timedelta(minutes=start + length),
@@ -39,14 +39,14 @@ def grants(draw: st.DrawFn) -> list[Grant]:
     ]
 
 
-def ran(runs: list[Run], since: datetime, until: datetime) -> timedelta:
+def ran(runs: list[NodeLife], since: datetime, until: datetime) -> timedelta:
     spans = (min(run.ended or until, until) - max(run.started, since) for run in runs)
     return sum((max(span, timedelta()) for span in spans), timedelta())
 
 
 @given(lives(), grants(), minutes, minutes)
 def test_the_accounts_add_up_to_what_ran(
-    runs: list[Run], given_grants: list[Grant], one: int, other: int
+    runs: list[NodeLife], given_grants: list[Grant], one: int, other: int
 ) -> None:
     since, until = sorted((START + timedelta(minutes=one), START + timedelta(minutes=other)))
 
@@ -54,7 +54,9 @@ def test_the_accounts_add_up_to_what_ran(
 
 
 @given(lives(), grants())
-def test_no_lease_is_charged_more_than_it_was_granted(runs: list[Run], given_grants: list[Grant]) -> None:
+def test_no_lease_is_charged_more_than_it_was_granted(
+    runs: list[NodeLife], given_grants: list[Grant]
+) -> None:
     until = START + timedelta(days=1)
     metered = meter(runs, given_grants, START, until)
 
@@ -64,7 +66,7 @@ def test_no_lease_is_charged_more_than_it_was_granted(runs: list[Run], given_gra
 
 @given(lives(), grants(), minutes)
 def test_metering_in_two_parts_gives_the_same_as_in_one(
-    runs: list[Run], given_grants: list[Grant], cut: int
+    runs: list[NodeLife], given_grants: list[Grant], cut: int
 ) -> None:
     middle, until = START + timedelta(minutes=cut), START + timedelta(days=1)
     whole = meter(runs, given_grants, START, until)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import read_lab, read_lease
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.errors import OutsideFailed
 from tests.lengths import examples
 from tests.world.history import History, Play, Step, history
@@ -18,13 +18,18 @@ from tests.world.labs import FIRST_SWEEP
 from tests.world.world import World
 
 STANDINGS = {
-    LeaseState.PLANNED: {Standing.PLANNED},
-    LeaseState.ADMITTED: {Standing.PLANNED, Standing.OPENING, Standing.DEGRADED, Standing.CLOSING},
-    LeaseState.OPENING: {Standing.OPENING, Standing.DEGRADED, Standing.CLOSING},
-    LeaseState.OPEN: {Standing.OPEN, Standing.DEGRADED, Standing.CLOSING},
-    LeaseState.CLOSING: {Standing.CLOSING},
-    LeaseState.CLOSED: {Standing.CLOSED},
-    LeaseState.REFUSED: {Standing.REFUSED},
+    LeaseState.PLANNED: {LeaseStanding.PLANNED},
+    LeaseState.ADMITTED: {
+        LeaseStanding.PLANNED,
+        LeaseStanding.OPENING,
+        LeaseStanding.DEGRADED,
+        LeaseStanding.CLOSING,
+    },
+    LeaseState.OPENING: {LeaseStanding.OPENING, LeaseStanding.DEGRADED, LeaseStanding.CLOSING},
+    LeaseState.OPEN: {LeaseStanding.OPEN, LeaseStanding.DEGRADED, LeaseStanding.CLOSING},
+    LeaseState.CLOSING: {LeaseStanding.CLOSING},
+    LeaseState.CLOSED: {LeaseStanding.CLOSED},
+    LeaseState.REFUSED: {LeaseStanding.REFUSED},
 }
 
 

@@ -23,7 +23,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import period_of
-from local.beside import Beside
+from local.beside import BackgroundTask
 from local.cloud import Cloud
 from local.demo import laws
 from local.demo.observations import NodeReader, Outside, Pool, Sample
@@ -112,9 +112,9 @@ class LabDay:
         )
         return Said(done.returncode, done.stdout, done.stderr)
 
-    def beside(self, work: Callable[[], Done]) -> Beside[Done]:
+    def beside(self, work: Callable[[], Done]) -> BackgroundTask[Done]:
         """Something that goes on while people do something else."""
-        return Beside(self.clock, "beside", work)
+        return BackgroundTask(self.clock, "beside", work)
 
     def open(self, nodes: int, length: str, *more: str) -> Lease:
         """A lease by the command line; it must be granted."""

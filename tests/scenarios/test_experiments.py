@@ -17,8 +17,8 @@ from cli.look_after import experiment, experiment_orders
 from lamplighter.adapters.aws.capacity.security_groups import SecurityGroups
 from lamplighter.domain.experiments.catalogue import CATALOGUE
 from lamplighter.domain.experiments.policy import MANAGER
-from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.rules import TrafficRule, ephemeral, vpc_wide
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from local.cloud import Cloud
 
@@ -71,7 +71,7 @@ class Lesson:
         assert run.name == name
         return run
 
-    def until(self, run: ExperimentRun, *phases: Phase) -> ExperimentRun:
+    def until(self, run: ExperimentRun, *phases: ExperimentPhase) -> ExperimentRun:
         """Let time pass until the run has come so far."""
         deadline = self.cloud.clock.now() + WITHIN
         while (now := self.found.ledger.experiment(run.id)) is None or now.phase not in phases:
@@ -85,13 +85,13 @@ class Lesson:
         Once it is observed it may be gone any moment: to observe it takes the pods of a check, and ten seconds
         at the least.
         """
-        while self._phase(run) is Phase.PREPARED:
+        while self._phase(run) is ExperimentPhase.PREPARED:
             self.cloud.clock.sleep(0.2)
         pair, (_, borrowed) = self.has_pair(), self.settings()
-        assert self._phase(run) is Phase.CHANGED
+        assert self._phase(run) is ExperimentPhase.CHANGED
         return pair, borrowed
 
-    def _phase(self, run: ExperimentRun) -> Phase:
+    def _phase(self, run: ExperimentRun) -> ExperimentPhase:
         now = self.found.ledger.experiment(run.id)
         assert now is not None
         return now.phase
@@ -106,7 +106,7 @@ class Lesson:
         found = self.groups.named(name, names)
         return found[names[0]], found[names[1]]
 
-    def _rules(self) -> tuple[Rule, ...]:
+    def _rules(self) -> tuple[TrafficRule, ...]:
         return self.groups.rules(self._ids())
 
 
@@ -133,7 +133,7 @@ def test_what_is_expected_is_seen_and_everything_is_as_it_was(lesson: Lesson, na
     if CATALOGUE[name].changes_cluster:
         assert lesson.changed(begun) == ((False, False) if name == "nccl-blocked" else (True, True))
 
-    run = lesson.until(begun, Phase.PROVEN)
+    run = lesson.until(begun, ExperimentPhase.PROVEN)
 
     assert run.seen["as_expected"], run.seen
     assert run.proof["verdict"] == "passed", run.proof
@@ -149,7 +149,7 @@ def test_whatever_step_dies_everything_is_as_it_was_before_the_lease_ends(
     lesson.cloud.faults.kill_step(step, "gpu", times=TRIES)
     begun = lesson.begin(name)
 
-    run = lesson.until(begun, Phase.PROVEN)
+    run = lesson.until(begun, ExperimentPhase.PROVEN)
 
     lease = lesson.lease()
     assert lease is not None
@@ -166,7 +166,7 @@ def test_the_command_runs_reports_and_finds_nothing_left_to_undo(lesson: Lesson)
         return answer.output
 
     lesson.begin("driver-image-too-new")
-    run = lesson.until(lesson.found.ledger.experiments()[0], Phase.PROVEN)
+    run = lesson.until(lesson.found.ledger.experiments()[0], ExperimentPhase.PROVEN)
 
     listed = json.loads(said("list", "--json"))
     assert {each["experiment"] for each in listed} == set(CATALOGUE)

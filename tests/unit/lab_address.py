@@ -34,7 +34,7 @@ def function(monkeypatch: pytest.MonkeyPatch, made: LabOnMoto, lab: Lab | None =
         **dict.fromkeys(VARIABLES, made.close_lab),
     }.items():
         monkeypatch.setenv(name, value)
-    forget = (commands.office.cache_clear, environment.lab.cache_clear)
+    forget = (commands.command_services.cache_clear, environment.lab.cache_clear)
     for each in forget:
         each()
     yield

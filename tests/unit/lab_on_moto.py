@@ -25,13 +25,13 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.adapters.aws.workflows import Workflows
-from lamplighter.adapters.kubernetes.connection import Answer
+from lamplighter.adapters.kubernetes.connection import KubernetesResponse
 from lamplighter.application.capacity.capacity import Capacity
-from lamplighter.application.guard.watch import Watch
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.guard.services import GuardServices
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.schedules.schedule import Doors
+from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
@@ -60,16 +60,16 @@ class Cluster:
         node = query["fieldSelector"].removeprefix("spec.nodeName=")
         return [pod for pod in self.pods if pod["spec"]["nodeName"] == node]
 
-    def ask(self, method: str, path: str, **sent: Any) -> Answer:
+    def ask(self, method: str, path: str, **sent: Any) -> KubernetesResponse:
         if method == "PATCH":
             notes = sent["body"]["metadata"]["annotations"]
             node = next(node for node in self.nodes if path.endswith(node["metadata"]["name"]))
             node["metadata"].setdefault("annotations", {}).update(notes)
         if path.endswith("/eviction"):
             self.evicted.append(path.split("/")[-2])
-        return Answer(201, "{}", None)
+        return KubernetesResponse(201, "{}", None)
 
-    def expect(self, answer: Answer, _method: str, _path: str) -> Answer:
+    def expect(self, answer: KubernetesResponse, _method: str, _path: str) -> KubernetesResponse:
         return answer
 
     def add_node(self, instance: str) -> None:
@@ -112,14 +112,16 @@ class LabOnMoto:
         return Capacity(self.lab, Ledger(LEDGER), NodeGroups(LAB), AutoScaling(), Instances())
 
     @cached_property
-    def watch(self) -> Watch:
+    def guard_services(self) -> GuardServices:
         schedules = Schedules(LAB, ROLE, f"arn:aws:sqs:{REGION}:123456789012:dead")
-        desk = Desk(self.capacity, schedules, schedules, Doors(self.close_lab, self.close_lab, ROLE))
+        lease_services = LeaseServices(
+            self.capacity, schedules, schedules, WorkflowArns(self.close_lab, self.close_lab, ROLE)
+        )
         topic = boto3.client("sns").create_topic(Name="pages")["TopicArn"]
         connect: Callable[[], Any] = lambda: self.cluster  # noqa: E731
         said = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-        return Watch(
-            desk=desk,
+        return GuardServices(
+            lease_services=lease_services,
             workflows=Workflows(),
             pages=Notices(topic),
             notices=Notices(said),

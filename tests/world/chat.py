@@ -14,8 +14,8 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import lab
 from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.context import SlackServices
 from lamplighter.application.slack.patience import Patience
-from lamplighter.application.slack.visit import Office
 from lamplighter.domain.commands import orders
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.request import Press
@@ -90,9 +90,9 @@ class Chat:
         self.said += [str(answered["text"])] if answered else []
         return key
 
-    def _office(self) -> Office:
+    def _office(self) -> SlackServices:
         state_machine = f"stateMachine:{self._world.lab.name}"
         arns = {
             name: self._world.arn("states", f"{state_machine}-{each}") for name, each in _WORKFLOWS.items()
         }
-        return Office(lab(), Ledger(f"{self._world.lab.name}-ledger"), Workflows(), _Directory(), arns)
+        return SlackServices(lab(), Ledger(f"{self._world.lab.name}-ledger"), Workflows(), _Directory(), arns)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger
-    from lamplighter.domain.schedules.schedule import Doors
+    from lamplighter.domain.schedules.schedule import WorkflowArns
     from lamplighter.lab.model import Lab
 
 
@@ -129,11 +129,11 @@ class Environment:
         return _of("SLACK_SECRET_ARN")
 
     @property
-    def doors(self) -> "Doors":
+    def workflow_arns(self) -> "WorkflowArns":
         """The ARNs that window schedules lead to, and how long before an end the lab warns."""
-        from lamplighter.domain.schedules.schedule import Doors  # noqa: PLC0415 -- only two functions need it
+        from lamplighter.domain.schedules.schedule import WorkflowArns  # noqa: PLC0415 -- only two functions need it
 
-        return Doors(self.open_lab, self.close_lab, self.notices_function, tuple(lab().guard.warnings))
+        return WorkflowArns(self.open_lab, self.close_lab, self.notices_function, tuple(lab().guard.warnings))
 
 
 ENVIRONMENT = Environment()

@@ -69,7 +69,7 @@ KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("watch", "Somebody let the guard only watch.", routed=False),
     NoticeKind("ack", "Somebody silenced the pages of a pool for a while.", routed=False),
     NoticeKind("keep", "Somebody keeps an idle lease.", routed=False),
-    NoticeKind("doctor", "What the monthly visit of the doctor found, or that all is well.", routed=False),
+    NoticeKind("doctor", "What the doctor's monthly run found, or that all is well.", routed=False),
     NoticeKind("leaked", "A pool should be at zero and is not.", Ping.ALWAYS, page=True),
     NoticeKind("guard", "The guard found a breach, or could not look.", page=True),
 )

@@ -6,7 +6,7 @@ from fractions import Fraction
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Row
 from lamplighter.domain.views.lab_view import BudgetView
-from lamplighter.pages.drawing import Paper, bar, drawn_for_all, words_at
+from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, words_at
 from lamplighter.pages.frame import badge, figures, section
 from lamplighter.pages.html import Child, Html, el
 from lamplighter.pages.tables import body, cell, name, row, table
@@ -48,7 +48,7 @@ def _parts(view: BudgetView, words: Wording) -> list[tuple[str, str, Money]]:
     ]
 
 
-def _bar(view: BudgetView, words: Wording, paper: Paper) -> tuple[float, Child]:
+def _bar(view: BudgetView, words: Wording, paper: Canvas) -> tuple[float, Child]:
     width = paper.width - 2 * MARGIN
     most = max(view.limit.amount, view.forecast.amount, Fraction(1, 100))
     top = 26.0

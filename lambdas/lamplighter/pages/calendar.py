@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from lamplighter.domain.views.lab_view import LabView, PastLease, WindowView
-from lamplighter.pages.drawing import Paper, bar, drawn_for_all, shortened, words_at
+from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, shortened, words_at
 from lamplighter.pages.frame import badge, section
 from lamplighter.pages.html import Child, Html, el
 from lamplighter.pages.tables import body, cell, row, table
@@ -96,7 +96,7 @@ def _desc(view: LabView, slots: Sequence[Slot], words: Wording) -> str:
     )
 
 
-def _drawn(view: LabView, slots: Sequence[Slot], words: Wording, paper: Paper) -> tuple[float, Child]:
+def _drawn(view: LabView, slots: Sequence[Slot], words: Wording, paper: Canvas) -> tuple[float, Child]:
     left, today = GUTTER[paper.name], view.now.astimezone(words.zone).date()
     width = paper.width - left - 4
     days = [today - BEHIND + timedelta(days=number) for number in range((BEHIND + AHEAD).days)]
@@ -121,7 +121,7 @@ def _drawn(view: LabView, slots: Sequence[Slot], words: Wording, paper: Paper) -
     return y + 2, [_clock(left, width, y, paper), drawn]
 
 
-def _clock(left: float, width: float, bottom: float, paper: Paper) -> list[Html]:
+def _clock(left: float, width: float, bottom: float, paper: Canvas) -> list[Html]:
     """The hours across, with a line down from each."""
     hours = range(0, 25, EVERY[paper.name])
     places = [(hour, left + width * hour / DAY) for hour in hours]
@@ -131,7 +131,7 @@ def _clock(left: float, width: float, bottom: float, paper: Paper) -> list[Html]
     ]
 
 
-def _day(day: date, y: float, words: Wording, paper: Paper) -> Html:
+def _day(day: date, y: float, words: Wording, paper: Canvas) -> Html:
     noon = datetime.combine(day, time(12), words.zone)
     said = _short(noon, words) if paper.narrow else words.short_day(noon)
     weekend = " weekend" if day.isoweekday() > 5 else ""  # noqa: PLR2004 -- Saturday and Sunday

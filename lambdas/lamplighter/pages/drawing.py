@@ -16,7 +16,7 @@ BASELINE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Canvas:
     """What is drawn on."""
 
     name: str
@@ -31,12 +31,12 @@ class Paper:
         return not self.gutter
 
 
-WIDE = Paper("wide", 940, 144)
-MIDDLE = Paper("middle", 640, 144)
-NARROW = Paper("narrow", 340, 0)
+WIDE = Canvas("wide", 940, 144)
+MIDDLE = Canvas("middle", 640, 144)
+NARROW = Canvas("narrow", 340, 0)
 
 
-def drawn_for_all(name: str, title: str, desc: str, draw: Callable[[Paper], tuple[float, Child]]) -> Html:
+def drawn_for_all(name: str, title: str, desc: str, draw: Callable[[Canvas], tuple[float, Child]]) -> Html:
     """The drawing for every paper; the style sheet shows the one that fits."""
     return el(
         "div",
@@ -45,7 +45,7 @@ def drawn_for_all(name: str, title: str, desc: str, draw: Callable[[Paper], tupl
     )
 
 
-def _svg(called: tuple[str, str, str], paper: Paper, height: float, drawn: Child) -> Html:
+def _svg(called: tuple[str, str, str], paper: Canvas, height: float, drawn: Child) -> Html:
     name, title, desc = called
     about = f"{name}-{paper.name}"
     return el(

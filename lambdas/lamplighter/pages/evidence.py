@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from lamplighter.domain.views.receipt_view import Bandwidth, ReceiptView
 from lamplighter.domain.views.told import Finding, VerdictRow
-from lamplighter.pages.drawing import Paper, bar, drawn_for_all, shortened, words_at
+from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, shortened, words_at
 from lamplighter.pages.frame import badge, section
 from lamplighter.pages.html import Child, Html, el
 from lamplighter.pages.tables import body, cell, group, name, row, table
@@ -59,7 +59,7 @@ def _said(each: Bandwidth, words: Wording) -> str:
     return words(key, check=each.check, node=each.node, measured=each.measured, floor=each.floor)
 
 
-def _bars(found: Sequence[Bandwidth], words: Wording, paper: Paper) -> tuple[float, Child]:
+def _bars(found: Sequence[Bandwidth], words: Wording, paper: Canvas) -> tuple[float, Child]:
     figures = [each.measured for each in found] + [each.floor for each in found if each.floor is not None]
     most = max(max(figures) * ROOM, Decimal("0.1"))
     width = paper.width - 10

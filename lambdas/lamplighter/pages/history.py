@@ -5,7 +5,7 @@ from datetime import datetime
 
 from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.views.lab_view import LabView, PastLease
-from lamplighter.pages.drawing import Paper, drawn_for_all, words_at
+from lamplighter.pages.drawing import Canvas, drawn_for_all, words_at
 from lamplighter.pages.frame import badge, section
 from lamplighter.pages.html import Child, Html, el
 from lamplighter.pages.tables import body, cell, row, table
@@ -79,7 +79,7 @@ def _course(
 
 
 def _drawn(
-    points: Sequence[Point], said: Callable[[float], str], words: Wording, paper: Paper
+    points: Sequence[Point], said: Callable[[float], str], words: Wording, paper: Canvas
 ) -> tuple[float, Child]:
     most = max(max(number for _, number, _ in points) * 1.15, 0.1)
     right = paper.width / 2 if len(points) < LEAST else paper.width - 14

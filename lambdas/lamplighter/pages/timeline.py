@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from lamplighter.domain.views.receipt_view import Bar, ReceiptView
 from lamplighter.pages.axis import Axis
-from lamplighter.pages.drawing import Paper, bar, drawn_for_all, ruled, shortened, words_at
+from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, ruled, shortened, words_at
 from lamplighter.pages.html import Child, Html, el
 from lamplighter.pages.moments import Moment
 from lamplighter.pages.wording import Wording
@@ -52,7 +52,7 @@ def warm_up(view: ReceiptView, words: Wording) -> Html | None:
     )
 
 
-def _whole(view: ReceiptView, found: Sequence[Moment], words: Wording, paper: Paper) -> tuple[float, Child]:
+def _whole(view: ReceiptView, found: Sequence[Moment], words: Wording, paper: Canvas) -> tuple[float, Child]:
     axis = _axis(view.begins, view.ends, paper)
     nodes, row = _nodes(view), _row_height(paper)
     drawn: list[Child] = []
@@ -100,7 +100,7 @@ def _node_rows(nodes: Sequence[Bar], words: Wording) -> list[tuple[str, list[tup
     ]
 
 
-def _row(name: str, bars: Sequence[tuple[Bar, str, str]], y: float, axis: Axis, paper: Paper) -> Html:
+def _row(name: str, bars: Sequence[tuple[Bar, str, str]], y: float, axis: Axis, paper: Canvas) -> Html:
     top = y + (ABOVE if paper.narrow else 0)
     drawn = [
         bar(axis.x(each.begins), top, (axis.x(each.ends) - axis.x(each.begins), THICK), class_, tip)
@@ -109,7 +109,7 @@ def _row(name: str, bars: Sequence[tuple[Bar, str, str]], y: float, axis: Axis, 
     return el("g", _name(name, y, paper), drawn)
 
 
-def _name(name: str, y: float, paper: Paper) -> Html:
+def _name(name: str, y: float, paper: Canvas) -> Html:
     most = 44 if paper.narrow else 20
     return words_at(0, y + (6 if paper.narrow else THICK / 2), shortened(name, most), "name")
 
@@ -156,7 +156,7 @@ def _came_to(view: ReceiptView, nodes: Sequence[Bar], axis: Axis, y: float, tota
     )
 
 
-def _total(view: ReceiptView, words: Wording, paper: Paper) -> Html:
+def _total(view: ReceiptView, words: Wording, paper: Canvas) -> Html:
     """The sum, where the drawing has room for it."""
     cost = words.money(view.cost)
     minutes = view.gpu_minutes
@@ -170,7 +170,7 @@ def _total(view: ReceiptView, words: Wording, paper: Paper) -> Html:
     return words_at(4, 2, said, "total", "start")
 
 
-def _warm_up(view: ReceiptView, stages: Sequence[Bar], words: Wording, paper: Paper) -> tuple[float, Child]:
+def _warm_up(view: ReceiptView, stages: Sequence[Bar], words: Wording, paper: Canvas) -> tuple[float, Child]:
     begins = min([*(each.begins for each in stages), *([view.opened] if view.opened else [])])
     ends = max(each.ends for each in stages)
     # Room at the right for how long the last one took.
@@ -188,11 +188,11 @@ def _warm_up(view: ReceiptView, stages: Sequence[Bar], words: Wording, paper: Pa
     return y, [ruled(axis, words, TOP - 8, y), drawn]
 
 
-def _row_height(paper: Paper) -> int:
+def _row_height(paper: Canvas) -> int:
     return ROW_NARROW if paper.narrow else ROW
 
 
-def _axis(begins: datetime, ends: datetime, paper: Paper, room: float = 0) -> Axis:
+def _axis(begins: datetime, ends: datetime, paper: Canvas, room: float = 0) -> Axis:
     left = paper.gutter + (0 if paper.narrow else MARGIN)
     return Axis(begins, ends, left, paper.width - paper.gutter - MARGIN - room)
 

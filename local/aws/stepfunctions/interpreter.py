@@ -15,7 +15,7 @@ from local.aws.stepfunctions.events import TaskEvents, compact
 from local.aws.stepfunctions.execution import Execution, Scope, instant
 from local.aws.stepfunctions.paths import expression, fill, put, read
 from local.aws.stepfunctions.tasks import Tasks
-from local.beside import Beside
+from local.beside import BackgroundTask
 
 Json = Any
 
@@ -199,7 +199,7 @@ class Run:
         )
         self._event(*events.scheduled())
         self._event(*events.started())
-        call = Beside(
+        call = BackgroundTask(
             self._clock,
             f"task-{self._execution.name}",
             lambda: self._tasks.run(state["Resource"], parameters, self._execution, self._scope),
@@ -255,10 +255,10 @@ class Run:
                 scopes.stop()
                 return None, error
 
-        runs: list[Beside[tuple[Json, BaseException | None]]] = []
+        runs: list[BackgroundTask[tuple[Json, BaseException | None]]] = []
         for work in works:
             self._clock.wait_until(None, lambda: sum(not run.ended for run in runs) < most)
-            runs.append(Beside(self._clock, f"branch-{self._execution.name}", partial(guarded, work)))
+            runs.append(BackgroundTask(self._clock, f"branch-{self._execution.name}", partial(guarded, work)))
         outcomes = [run.result() for run in runs]
         self._scope.check()
         failures = [error for _, error in outcomes if error is not None]

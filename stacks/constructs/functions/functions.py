@@ -17,7 +17,7 @@ from constructs import Construct
 from lamplighter.lab.model import Lab
 from stacks import built_folder, layer
 from stacks.constructs.functions.accepted import accept
-from stacks.constructs.functions.permissions import Leave, give
+from stacks.constructs.functions.permissions import Grants, give
 from stacks.function_code import stage
 from stacks.names import Names
 
@@ -65,7 +65,7 @@ class Function(Construct):
         names: Names,
         code: FunctionCode,
         environment: Mapping[str, str],
-        permissions: Sequence[Leave],
+        permissions: Sequence[Grants],
         description: str,
         memory_mib: int,
         timeout: Duration,
@@ -87,7 +87,7 @@ class Function(Construct):
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
             description=f"What the function {names.function(name)} may do",
         )
-        writing = Leave(
+        writing = Grants(
             ["logs:CreateLogStream", "logs:PutLogEvents"],
             [log_group.log_group_arn],
             wide="The streams of the function's own log group; Lambda names them.",

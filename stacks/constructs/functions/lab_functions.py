@@ -13,7 +13,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from stacks.constructs.functions.functions import Function, FunctionCode
-from stacks.constructs.functions.permissions import Leave, Permissions
+from stacks.constructs.functions.permissions import Grants, Permissions
 from stacks.constructs.functions.schedules import FAILSAFE, RESTORES, WINDOWS
 from stacks.constructs.http.channels import Channels
 from stacks.constructs.http.pages import on_pages
@@ -43,8 +43,8 @@ class LabFunctions(Construct):
         self._names = names
         self._code = code
         notices = {"NOTICES_TOPIC_ARN": channels.notices.topic_arn}
-        telling = Leave(["sns:Publish"], [channels.notices.topic_arn])
-        paging = Leave(["sns:Publish"], [channels.pages.topic_arn])
+        telling = Grants(["sns:Publish"], [channels.notices.topic_arn])
+        paging = Grants(["sns:Publish"], [channels.pages.topic_arn])
         doors = {
             "OPEN_LAB_ARN": names.workflow_arn("open"),
             "CLOSE_LAB_ARN": names.workflow_arn("close"),
@@ -140,7 +140,7 @@ class LabFunctions(Construct):
                 p.reading_claims(),
                 paging,
                 telling,
-                Leave(["sns:Publish"], [channels.swept.topic_arn]),
+                Grants(["sns:Publish"], [channels.swept.topic_arn]),
             ],
             timeout=Duration.minutes(4),
             dead_letters=channels.dead_letters,
@@ -223,13 +223,13 @@ class LabFunctions(Construct):
                 *p.seeing_capacity(),
                 p.starting("last-close"),
                 p.invoking("guard", "planner"),
-                Leave(
+                Grants(
                     ["cloudwatch:GetMetricStatistics"],
                     ["*"],
                     wide="CloudWatch takes no resource for reading a metric.",
                 ),
                 # The bucket is emptied before it goes.
-                Leave(["s3:ListBucket"], [pages.bucket_arn]),
+                Grants(["s3:ListBucket"], [pages.bucket_arn]),
                 on_pages(pages.bucket_arn, "DeleteObject"),
             ],
             # A first deploy waits for a first sweep.
@@ -257,7 +257,7 @@ class LabFunctions(Construct):
         name: str,
         description: str,
         environment: Mapping[str, str],
-        leaves: Sequence[Leave],
+        leaves: Sequence[Grants],
         *,
         memory_mib: int = IN_THE_BACKGROUND,
         timeout: Duration | None = None,

@@ -34,7 +34,7 @@ SEEING_CAPACITY = (
 
 
 @dataclass(frozen=True)
-class Leave:
+class Grants:
     """Leave to do these actions on these resources; `wide` says why a resource has a `*` in it."""
 
     actions: Sequence[str]
@@ -43,7 +43,7 @@ class Leave:
     wide: str = ""
 
 
-def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Leave]) -> iam.Policy:
+def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Grants]) -> iam.Policy:
     """Give a role these leaves, as one inline policy."""
     leaves = list(leaves)
     policy = iam.Policy(
@@ -78,23 +78,23 @@ class Permissions:
         ]
         self._nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
 
-    def reading_system_nodes(self) -> Leave:
+    def reading_system_nodes(self) -> Grants:
         """What the node group of the system nodes is."""
         system = self._names.nodegroup_arn(self._names.system_nodegroup)
         wide = "An ARN of a node group ends in an id that EKS gives; cluster and group are named."
-        return Leave(["eks:DescribeNodegroup"], [system], wide=wide)
+        return Grants(["eks:DescribeNodegroup"], [system], wide=wide)
 
-    def on_nodegroups(self, *actions: str) -> Leave:
+    def on_nodegroups(self, *actions: str) -> Grants:
         """On the pools' own node groups."""
-        return Leave(
+        return Grants(
             [f"eks:{action}" for action in actions],
             self._nodegroups,
             wide="An ARN of a node group ends in an id that EKS gives; cluster and group are named.",
         )
 
-    def on_groups(self, *actions: str) -> Leave:
+    def on_groups(self, *actions: str) -> Grants:
         """On the Auto Scaling groups of the pools: by their names or EKS's prefix for them, and by its tags."""
-        return Leave(
+        return Grants(
             [f"autoscaling:{action}" for action in actions],
             [self._names.autoscaling_group_arn(name) for name in self._group_names],
             {
@@ -106,116 +106,118 @@ class Permissions:
             wide="An ARN of a group has an id of its own; the condition on EKS's tags names the pool.",
         )
 
-    def reading_the_ledger(self) -> Leave:
-        return Leave(LEDGER_READS, [self._names.ledger_arn])
+    def reading_the_ledger(self) -> Grants:
+        return Grants(LEDGER_READS, [self._names.ledger_arn])
 
-    def keeping_the_ledger(self) -> Leave:
-        return Leave([*LEDGER_READS, *LEDGER_WRITES], [self._names.ledger_arn])
+    def keeping_the_ledger(self) -> Grants:
+        return Grants([*LEDGER_READS, *LEDGER_WRITES], [self._names.ledger_arn])
 
-    def keeping_rows(self, *also: str) -> Leave:
+    def keeping_rows(self, *also: str) -> Grants:
         """Many items in one write: what was said of each node, and those of the partitions `also`."""
-        return Leave(
+        return Grants(
             ["dynamodb:BatchWriteItem"],
             [self._names.ledger_arn],
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["ROWS#*", *also]}},
         )
 
-    def marking_deploys(self) -> Leave:
+    def marking_deploys(self) -> Grants:
         """The marks of deploys that are about to write a node group, and nothing else of the ledger."""
-        return Leave(
+        return Grants(
             ["dynamodb:DeleteItem", "dynamodb:PutItem"],
             [self._names.ledger_arn],
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["DEPLOY#*"]}},
         )
 
-    def keeping_loans(self) -> Leave:
+    def keeping_loans(self) -> Grants:
         """What leases changed of the cluster's settings and what stood there before, and nothing else."""
-        return Leave(
+        return Grants(
             ["dynamodb:PutItem", "dynamodb:UpdateItem"],
             [self._names.ledger_arn],
             {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["LOAN"]}},
         )
 
-    def keeping_progress(self) -> Leave:
+    def keeping_progress(self) -> Grants:
         """How far warm-ups have come, and nothing else."""
-        return Leave(
+        return Grants(
             ["dynamodb:UpdateItem"],
             [self._names.ledger_arn],
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["PROGRESS#*"]}},
         )
 
-    def keeping_the_conversation(self) -> Leave:
+    def keeping_the_conversation(self) -> Grants:
         """What the lab remembers of its conversation in Slack, and nothing else."""
-        return Leave(
+        return Grants(
             LEDGER_WRITES,
             [self._names.ledger_arn],
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["SLACK", "SLACK#*"]}},
         )
 
-    def listening(self, stream_arn: str) -> list[Leave]:
+    def listening(self, stream_arn: str) -> list[Grants]:
         """Being told of the ledger's changes, and leaving in the queue what could not be dealt with."""
         return [
-            Leave(STREAM_READS, [stream_arn]),
-            Leave(["dynamodb:ListStreams"], ["*"], wide="Listing streams takes no resource."),
-            Leave(["sqs:SendMessage"], [self._names.dead_letters_arn]),
+            Grants(STREAM_READS, [stream_arn]),
+            Grants(["dynamodb:ListStreams"], ["*"], wide="Listing streams takes no resource."),
+            Grants(["sqs:SendMessage"], [self._names.dead_letters_arn]),
         ]
 
-    def reading_secret(self, arn: str) -> Leave:
+    def reading_secret(self, arn: str) -> Grants:
         """One secret; of one of ours the ARN ends in six characters that nobody knows before."""
-        return Leave(["secretsmanager:GetSecretValue"], [arn])
+        return Grants(["secretsmanager:GetSecretValue"], [arn])
 
-    def keeping_schedules(self, *roles: str) -> list[Leave]:
+    def keeping_schedules(self, *roles: str) -> list[Grants]:
         """Schedules of the lab's group, acting with one of these roles and no other."""
         return [
-            Leave(
+            Grants(
                 [f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")],
                 [self._names.schedules_arn],
                 wide="The schedules of the lab's own group; which ones there are changes by the hour.",
             ),
-            Leave(["scheduler:ListSchedules"], ["*"], wide="Listing schedules takes no resource."),
-            Leave(
+            Grants(["scheduler:ListSchedules"], ["*"], wide="Listing schedules takes no resource."),
+            Grants(
                 ["iam:PassRole"],
                 [self._names.role_arn(role) for role in roles],
                 {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}},
             ),
         ]
 
-    def seeing_capacity(self) -> list[Leave]:
+    def seeing_capacity(self) -> list[Grants]:
         """Node groups, the Auto Scaling groups behind them, and instances."""
         return [
             self.on_nodegroups("DescribeNodegroup", "DescribeUpdate", "ListUpdates"),
-            Leave(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
-            Leave(SEEING_CAPACITY, ["*"], wide="EC2 and Auto Scaling take no resource for reading."),
+            Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
+            Grants(SEEING_CAPACITY, ["*"], wide="EC2 and Auto Scaling take no resource for reading."),
         ]
 
-    def reading_templates(self) -> Leave:
+    def reading_templates(self) -> Grants:
         """The launch template of an adopted node group, where that names the instance type."""
-        return Leave(["ec2:DescribeLaunchTemplateVersions"], ["*"], wide="EC2 takes no resource for reading.")
+        return Grants(
+            ["ec2:DescribeLaunchTemplateVersions"], ["*"], wide="EC2 takes no resource for reading."
+        )
 
-    def reading_prices(self) -> Leave:
+    def reading_prices(self) -> Grants:
         """What a node costs, from AWS's price list."""
-        return Leave(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")
+        return Grants(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")
 
-    def sizing(self) -> list[Leave]:
+    def sizing(self) -> list[Grants]:
         """Writing a size through EKS, and through the group itself where EKS is stuck."""
         return [
             self.on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate", "ListUpdates"),
-            Leave(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
+            Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
             self.on_groups(
                 "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
             ),
         ]
 
-    def bounding(self) -> list[Leave]:
+    def bounding(self) -> list[Grants]:
         """Reading the pools' node groups, and writing their bounds through EKS alone."""
         return [
             self.on_nodegroups("DescribeNodegroup", "DescribeUpdate", "UpdateNodegroupConfig"),
-            Leave(["eks:DescribeUpdate"], [self._names.cluster_arn]),
+            Grants(["eks:DescribeUpdate"], [self._names.cluster_arn]),
         ]
 
-    def ending_strays(self) -> Leave:
+    def ending_strays(self) -> Grants:
         """Instances with a pool's tags that no group holds any more."""
-        return Leave(
+        return Grants(
             ["ec2:TerminateInstances"],
             [self._names.arn("ec2", "instance/*")],
             {
@@ -227,39 +229,39 @@ class Permissions:
             wide="Instances come and go; the condition on EKS's tags names the pool they belong to.",
         )
 
-    def reaching_the_cluster(self) -> Leave:
+    def reaching_the_cluster(self) -> Grants:
         """Where its API is; what may be done there is RBAC's (data/rbac.yaml)."""
-        return Leave(["eks:DescribeCluster"], [self._names.cluster_arn])
+        return Grants(["eks:DescribeCluster"], [self._names.cluster_arn])
 
-    def seeing_groups(self) -> Leave:
+    def seeing_groups(self) -> Grants:
         """Which instances are members of the pools' groups."""
-        return Leave(
+        return Grants(
             ["autoscaling:DescribeAutoScalingGroups"],
             ["*"],
             wide="Auto Scaling takes no resource for reading.",
         )
 
-    def seeing_runs(self, *workflows: str) -> Leave:
+    def seeing_runs(self, *workflows: str) -> Grants:
         """How runs of these workflows ended."""
-        return Leave(
+        return Grants(
             ["states:DescribeExecution"],
             [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
             wide="Runs are named by the command that started them; the workflow is named.",
         )
 
-    def counting_events(self, *workflows: str) -> Leave:
+    def counting_events(self, *workflows: str) -> Grants:
         """How long the histories of runs of these workflows are."""
-        return Leave(
+        return Grants(
             ["states:GetExecutionHistory"],
             [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
             wide="Runs are named by the command that started them; the workflow is named.",
         )
 
-    def diagnosing(self) -> list[Leave]:
+    def diagnosing(self) -> list[Grants]:
         """What a snapshot is made of: node groups, launches, instances, their networks, and the vCPU quota."""
         return [
             self.on_nodegroups("DescribeNodegroup"),
-            Leave(
+            Grants(
                 [
                     "autoscaling:DescribeScalingActivities",
                     "ec2:DescribeInstances",
@@ -269,22 +271,22 @@ class Permissions:
                 ["*"],
                 wide="EC2 and Auto Scaling take no resource for reading.",
             ),
-            Leave(
+            Grants(
                 ["servicequotas:GetServiceQuota"],
                 [self._names.arn("servicequotas", f"ec2/{code}") for code in QUOTA_CODES.values()],
             ),
         ]
 
-    def examining(self, slack_secret: str | None = None) -> list[Leave]:
+    def examining(self, slack_secret: str | None = None) -> list[Grants]:
         """What the doctor asks of AWS; that the Slack secret is filled in only its value shows."""
         codes = [*(f"ec2/{code}" for code in QUOTA_CODES.values()), f"lambda/{CONCURRENCY}"]
         quotas = [self._names.arn("servicequotas", code) for code in codes]
         leaves = [
-            Leave(["ssm:GetParameter"], [self._names.arn("ssm", f"parameter{bootstrap.VERSION}")]),
-            Leave(["servicequotas:GetServiceQuota"], quotas),
+            Grants(["ssm:GetParameter"], [self._names.arn("ssm", f"parameter{bootstrap.VERSION}")]),
+            Grants(["servicequotas:GetServiceQuota"], quotas),
             self.reaching_the_cluster(),
             self.on_nodegroups("DescribeNodegroup"),
-            Leave(
+            Grants(
                 [
                     "autoscaling:DescribeAutoScalingGroups",
                     "ec2:DescribeInstanceTypeOfferings",
@@ -294,7 +296,7 @@ class Permissions:
                 ["*"],
                 wide="EC2 and Auto Scaling take no resource for reading.",
             ),
-            Leave(
+            Grants(
                 ["cloudtrail:DescribeTrails", "cloudtrail:GetEventSelectors", "cloudtrail:GetTrailStatus"],
                 ["*"],
                 wide="Which trails there are is what is asked; one may be in another region or account.",
@@ -302,33 +304,33 @@ class Permissions:
             self.reading_claims(),
         ]
         if slack_secret is not None:
-            leaves.append(Leave(["secretsmanager:GetSecretValue"], [slack_secret]))
+            leaves.append(Grants(["secretsmanager:GetSecretValue"], [slack_secret]))
         return leaves
 
-    def keeping_the_labs_trail(self) -> Leave:
+    def keeping_the_labs_trail(self) -> Grants:
         """Audit entries about the whole lab, which stand in its own partition."""
-        return Leave(
+        return Grants(
             ["dynamodb:PutItem"],
             [self._names.ledger_arn],
             {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["LAB"]}},
         )
 
-    def seeing_rules(self) -> list[Leave]:
+    def seeing_rules(self) -> list[Grants]:
         """Which rules the security groups have."""
         return [
-            Leave(
+            Grants(
                 ["ec2:DescribeSecurityGroupRules", "ec2:DescribeSecurityGroups"],
                 ["*"],
                 wide="EC2 takes no resource for reading.",
             )
         ]
 
-    def changing_rules(self, *actions: str) -> list[Leave]:
+    def changing_rules(self, *actions: str) -> list[Grants]:
         """Taking and giving back rules of the two groups of the lab's nodes; none of a cluster that is not ours."""
         if self._adopted:
             return []
         return [
-            Leave(
+            Grants(
                 [f"ec2:{action}" for action in actions],
                 [self._names.arn("ec2", "security-group/*")],
                 {
@@ -341,12 +343,12 @@ class Permissions:
             )
         ]
 
-    def reading_claims(self) -> Leave:
+    def reading_claims(self) -> Grants:
         """Which lab guards the pools' node groups."""
-        return Leave(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self.nodegroup_names])
+        return Grants(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self.nodegroup_names])
 
-    def starting(self, *workflows: str) -> Leave:
-        return Leave(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])
+    def starting(self, *workflows: str) -> Grants:
+        return Grants(["states:StartExecution"], [self._names.workflow_arn(name) for name in workflows])
 
-    def invoking(self, *functions: str) -> Leave:
-        return Leave(["lambda:InvokeFunction"], [self._names.function_arn(name) for name in functions])
+    def invoking(self, *functions: str) -> Grants:
+        return Grants(["lambda:InvokeFunction"], [self._names.function_arn(name) for name in functions])

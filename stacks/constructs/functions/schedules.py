@@ -11,7 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from stacks.constructs.functions.permissions import Leave, Permissions, give
+from stacks.constructs.functions.permissions import Grants, Permissions, give
 from stacks.names import Names
 
 FAILSAFE = "failsafe"
@@ -34,7 +34,7 @@ class Schedules(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.group = scheduler.CfnScheduleGroup(self, "Group", name=names.schedule_group)
-        undelivered = Leave(["sqs:SendMessage"], [dead_letters_arn])
+        undelivered = Grants(["sqs:SendMessage"], [dead_letters_arn])
         self.failsafe_role = self._role(
             "FailsafeRole",
             names,
@@ -43,7 +43,7 @@ class Schedules(Construct):
                 permissions.on_nodegroups("UpdateNodegroupConfig"),
                 permissions.on_groups("UpdateAutoScalingGroup"),
                 # The other queue is that of schedules which an earlier release made.
-                Leave(["sqs:SendMessage"], [failsafe_failed_arn, dead_letters_arn]),
+                Grants(["sqs:SendMessage"], [failsafe_failed_arn, dead_letters_arn]),
             ],
         )
         self.window_role = self._role(
@@ -68,7 +68,7 @@ class Schedules(Construct):
             ],
         )
 
-    def _role(self, construct_id: str, names: Names, purpose: str, leaves: list[Leave]) -> iam.Role:
+    def _role(self, construct_id: str, names: Names, purpose: str, leaves: list[Grants]) -> iam.Role:
         role = iam.Role(
             self,
             construct_id,

@@ -12,7 +12,7 @@ from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions.accepted import accept
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LAB, POOLS, LedgerListener
-from stacks.constructs.functions.permissions import Leave, Permissions
+from stacks.constructs.functions.permissions import Grants, Permissions
 from stacks.names import Names
 
 # As long as the ledger keeps its audit.
@@ -98,9 +98,9 @@ class Pages(Construct):
         listener.node.add_dependency(emptied)
 
 
-def on_pages(bucket_arn: str, *actions: str) -> Leave:
+def on_pages(bucket_arn: str, *actions: str) -> Grants:
     """On the pages themselves, not on the bucket's settings."""
-    return Leave(
+    return Grants(
         [f"s3:{action}" for action in actions],
         [f"{bucket_arn}/*"],
         wide="The pages of the lab's own bucket; there is one for each receipt.",

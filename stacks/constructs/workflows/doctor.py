@@ -1,4 +1,4 @@
-"""The doctor's visit: a function that looks the lab over every month and says what it found as a notice.
+"""The doctor's monthly run: a function that examines the lab and sends what it found as a notice.
 
 What is looked at, and what is wrong with it, is lamplighter/domain/doctor's business. It changes nothing.
 """
@@ -10,12 +10,12 @@ from constructs import Construct
 
 from lamplighter.lab.model import Lab
 from stacks.constructs.functions.functions import Function, FunctionCode
-from stacks.constructs.functions.permissions import Leave, Permissions
+from stacks.constructs.functions.permissions import Grants, Permissions
 from stacks.constructs.http.channels import Channels
 from stacks.names import Names
 
 VISIT = Duration.days(30)
-# The next visit is a month away: a day late is better than not at all.
+# The next run is a month away: a day late is better than not at all.
 GOOD_FOR = Duration.hours(6)
 
 
@@ -54,7 +54,7 @@ class Doctor(Construct):
                 permissions.reading_the_ledger(),
                 permissions.keeping_the_labs_trail(),
                 *permissions.examining(secret),
-                Leave(["sns:Publish"], [channels.notices.topic_arn]),
+                Grants(["sns:Publish"], [channels.notices.topic_arn]),
                 permissions.invoking("notices"),
             ],
             description="Doctor: looks the lab over every month and says what it found",

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.aws.api.surroundings import STRAND_HEADER
-from local.beside import Beside
+from local.beside import BackgroundTask
 from stacks.constructs.http.throttle import COMMANDS, ROOM, SLACK
 from tests.local.aws.test_http_api import ask
 from tests.local.cloudformation.test_cloudformation import Stacks
@@ -103,7 +103,7 @@ def test_one_more_than_the_account_runs_is_refused_and_its_code_never_runs(aws):
     worker(aws)
     aws.runtime.concurrency = 1
     aws.hold()
-    first = Beside(aws.clock, "caller", partial(aws.invoke, "worker"))
+    first = BackgroundTask(aws.clock, "caller", partial(aws.invoke, "worker"))
     aws.clock.sleep(2)
 
     with pytest.raises(ClientError) as refusal:
@@ -122,7 +122,7 @@ def test_functions_share_the_accounts_limit(aws):
     worker(aws, "other")
     aws.runtime.concurrency = 1
     aws.hold()
-    first = Beside(aws.clock, "caller", partial(aws.invoke, "worker"))
+    first = BackgroundTask(aws.clock, "caller", partial(aws.invoke, "worker"))
     aws.clock.sleep(2)
     with pytest.raises(ClientError, match="TooManyRequestsException"):
         aws.invoke("other")
@@ -159,7 +159,7 @@ def test_an_http_api_answers_503_before_any_code_runs(aws):
     url = address(aws, worker(aws))
     aws.runtime.concurrency = 1
     aws.hold()
-    first = Beside(aws.clock, "caller", partial(post, aws, url))
+    first = BackgroundTask(aws.clock, "caller", partial(post, aws, url))
     aws.clock.sleep(2)
     status, _, body = ask(url, "POST", b"{}")
     assert (status, json.loads(body)) == (503, {"message": "Service Unavailable"})
@@ -178,7 +178,7 @@ def test_a_workflow_sees_by_name_that_its_step_was_throttled(aws):
 def test_what_is_above_an_apis_throttle_gets_429_and_reaches_no_function(aws):
     url = address(aws, worker(aws, seconds=0), ThrottlingRateLimit=2, ThrottlingBurstLimit=3)
     aws.hold()
-    callers = [Beside(aws.clock, "caller", partial(post, aws, url)) for _ in range(8)]
+    callers = [BackgroundTask(aws.clock, "caller", partial(post, aws, url)) for _ in range(8)]
     assert sorted(caller.result() for caller in callers) == [200] * 3 + [429] * 5
     assert served(aws) == 3
     aws.clock.sleep(1)
@@ -199,9 +199,11 @@ def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_
     aws.hold()
     typed = []
     for tenth in range(60):
-        typed += [Beside(aws.clock, "person", partial(post, aws, url)) for url in urls for _ in range(3)]
+        typed += [
+            BackgroundTask(aws.clock, "person", partial(post, aws, url)) for url in urls for _ in range(3)
+        ]
         if tenth % 10 == 5:
-            ours = [Beside(aws.clock, "ours", partial(aws.invoke, f"ours-{n}")) for n in range(ROOM)]
+            ours = [BackgroundTask(aws.clock, "ours", partial(aws.invoke, f"ours-{n}")) for n in range(ROOM)]
         aws.clock.sleep(0.1)
         if tenth % 10 == 5:
             answers = [each.result() for each in ours]

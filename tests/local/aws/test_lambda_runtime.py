@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.functions import assets
 from local.aws.functions.durations import ANSWER_SECONDS, INIT_SECONDS, Measured
-from local.beside import Beside
+from local.beside import BackgroundTask
 from tests.local.conftest import embedded
 
 COUNT = """
@@ -327,7 +327,7 @@ def test_workers_that_start_at_once_have_a_folder_each_whatever_chance_says(aws,
     monkeypatch.setattr("uuid.uuid4", lambda: same)
     aws.clock.hurry(True)
     with aws.clock.busy():
-        callers = [Beside(aws.clock, "caller", partial(aws.invoke, "f")) for _ in range(4)]
+        callers = [BackgroundTask(aws.clock, "caller", partial(aws.invoke, "f")) for _ in range(4)]
         answers = [caller.result()[0] for caller in callers]
     assert len({home for home, _ in answers}) == len({pid for _, pid in answers}) == 4
 

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from lamplighter.adapters.aws.capacity.security_groups import SecurityGroups
-from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide
+from lamplighter.domain.experiments.rules import TrafficRule, ephemeral, vpc_wide
 from local.aws.ec2.security_group_rules import install
 
 REGION = "ap-northeast-2"
@@ -54,7 +54,7 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
         yield node, auxiliary
 
 
-def pair_of(groups: tuple[str, str]) -> list[Rule]:
+def pair_of(groups: tuple[str, str]) -> list[TrafficRule]:
     rules = SecurityGroups().rules(groups)
     found = [ephemeral(rules, groups[0]), vpc_wide(rules, groups[1], CIDR)]
     return [rule for rule in found if rule is not None]

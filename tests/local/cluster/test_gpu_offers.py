@@ -226,7 +226,7 @@ def test_a_window_s_change_of_the_operator_holds_while_it_is_open(lab, connectio
     assert back["after"] == {"dcgmExporter.enabled": True}
     assert lab.kubernetes.get(POLICY)["spec"] == before
     assert poll(give_back_settings, over(run), LAB, connection)["state"] == "given-back"
-    loan = ledger.loan("cluster-policy")
+    loan = ledger.override("cluster-policy")
     assert loan is not None
     assert loan.ended is not None
 

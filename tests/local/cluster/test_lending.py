@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from lamplighter.adapters.kubernetes import lending
+from lamplighter.adapters.kubernetes import overrides
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.gpu.overrides import Before
 from lamplighter.errors import TryLater
@@ -46,7 +46,7 @@ def borrow(connection: Connection, fields=CHANGE, kept: list[Before] | None = No
         kept.append(before)
         return kept[0]
 
-    return lending.borrow(connection, POLICY, fields, keep=keep)
+    return overrides.borrow(connection, POLICY, fields, keep=keep)
 
 
 def give_back(connection: Connection, before: Before) -> Before | None:
@@ -54,7 +54,7 @@ def give_back(connection: Connection, before: Before) -> Before | None:
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            return lending.give_back(connection, POLICY, before)
+            return overrides.give_back(connection, POLICY, before)
         except TryLater:
             assert time.monotonic() < deadline, "the policy never stood still"
 
@@ -129,7 +129,7 @@ def test_what_somebody_else_manages_is_not_taken(lab, connection, policy):
     theirs = {**MINE, "spec": {"dcgm": {"hostPort": 5555}}}
     lab.kubernetes.apply(POLICY, theirs, "argocd-controller")
     try:
-        with pytest.raises(lending.OwnedElsewhere, match=r"dcgm\.hostPort belongs to argocd-controller"):
+        with pytest.raises(overrides.OwnedElsewhere, match=r"dcgm\.hostPort belongs to argocd-controller"):
             borrow(connection, {"spec": {"dcgm": {"hostPort": 5556}}})
         assert policy()["dcgm"]["hostPort"] == 5555
     finally:
@@ -155,11 +155,11 @@ def test_what_helm_took_back_by_force_is_left_to_it(connection, policy, helm, la
 
 
 def test_what_is_not_there_is_not_made(connection):
-    with pytest.raises(lending.Absent):
-        lending.borrow(
+    with pytest.raises(overrides.Absent):
+        overrides.borrow(
             connection, POLICY.replace("cluster-policy", "other"), CHANGE, keep=lambda before: before
         )
-    assert lending.give_back(connection, POLICY.replace("cluster-policy", "other"), Before(())) is None
+    assert overrides.give_back(connection, POLICY.replace("cluster-policy", "other"), Before(())) is None
 
 
 def test_an_upgrade_at_the_same_moment_is_not_set_back(connection, policy, monkeypatch, lab):
@@ -174,6 +174,6 @@ def test_an_upgrade_at_the_same_moment_is_not_set_back(connection, policy, monke
 
     monkeypatch.setattr(connection, "ask", meanwhile)
     with pytest.raises(TryLater, match="changed by somebody else"):
-        lending.give_back(connection, POLICY, before)
+        overrides.give_back(connection, POLICY, before)
     give_back(connection, before)
     assert policy()["mig"] == {"strategy": "single"}

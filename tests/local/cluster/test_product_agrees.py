@@ -5,18 +5,18 @@ import pytest
 from lamplighter.adapters.kubernetes.nodes import node_facts
 from lamplighter.adapters.kubernetes.pods import pod_facts
 from lamplighter.domain.checks import ladder as checks
-from lamplighter.domain.checks.manifests import Errand, pod
+from lamplighter.domain.checks.manifests import CheckOrigin, pod
 from lamplighter.domain.gpu.instance_types import gpu_type
-from lamplighter.domain.gpu.readiness import VALIDATOR_LABEL, Stack, not_ready_because
+from lamplighter.domain.gpu.readiness import VALIDATOR_LABEL, GpuSignals, not_ready_because
 from tests.local.cluster.lab import await_true
 
-ERRAND = Errand("lease-1", "gpu", "2026-11-20T10:00:00Z")
+ERRAND = CheckOrigin("lease-1", "gpu", "2026-11-20T10:00:00Z")
 
 
 def test_a_node_is_ready_by_the_products_rule(lab):
     pods = lab.kubernetes.get(f"/api/v1/pods?labelSelector={VALIDATOR_LABEL}")["items"]
     node = node_facts(lab.node(lab.gpu))
-    assert not_ready_because(node, 1, Stack(validators=[pod_facts(item) for item in pods])) == []
+    assert not_ready_because(node, 1, GpuSignals(validators=[pod_facts(item) for item in pods])) == []
 
 
 @pytest.mark.parametrize(

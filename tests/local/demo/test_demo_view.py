@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.views.lease_view import Known
-from local.demo.view import Line, LiveView, Now
+from local.demo.view import DayEvent, LiveView, Now
 from tests.unit.views.test_views import EIGHT, EVENING, POOL, noted, pool, shown
 
 
@@ -19,7 +19,7 @@ def test_the_picture_shows_stages_nodes_the_end_and_the_cost() -> None:
     drawn = replace(pool(None, EVENING), leases=(shown(EVENING, 1, known),))
 
     view.now(Now(EIGHT + timedelta(minutes=1), 1, 2, "open: AwaitNodes", lambda: drawn))
-    view.line(Line(EIGHT, "lease-granted", "window evening", "granted the evening lease"))
+    view.line(DayEvent(EIGHT, "lease-granted", "window evening", "granted the evening lease"))
     console.print(view.picture())
 
     said = console.export_text()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import CourseText, read
-from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.errors import BadInput
 from tests.unit.calendar.courses.test_calendar import AUTUMN, CUSTOM, SEOUL, calendar
 
@@ -95,7 +95,7 @@ def test_a_spoilt_calendar_is_read_or_refused_in_one_line(content: bytes) -> Non
     assert "cannot be worked out" not in said
 
 
-def _sound(found: CourseText, events: Sequence[Event]) -> None:
+def _sound(found: CourseText, events: Sequence[CourseEvent]) -> None:
     assert all("\n" not in fault for fault in found.faults)
     assert len({(event.date, event.id) for event in events}) == len(events)
     assert all(event.closing >= BEGINS and event.opening < ENDS for event in events)

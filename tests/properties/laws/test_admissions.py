@@ -12,7 +12,7 @@ from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases import extension, grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import target_at
 from lamplighter.domain.schedules.failsafe import AFTER_END, failsafe_instant
@@ -41,17 +41,17 @@ class Books:
     leases: list[Lease] = field(default_factory=list)
     held: dict[str, Money] = field(default_factory=dict)
 
-    def budget(self, period: str) -> Budget:
+    def budget(self, period: str) -> BudgetPeriod:
         nothing = Money.zero("USD")
         owners = {each.owner for each in self.leases}
         accounts = {owner: Account(self.held_by(owner, period), nothing) for owner in owners}
-        return Budget(period, self.held.get(period, nothing), nothing, accounts=accounts)
+        return BudgetPeriod(period, self.held.get(period, nothing), nothing, accounts=accounts)
 
     def held_by(self, owner: str, period: str) -> Money:
         theirs = [each.hold for each in self.leases if each.owner == owner and each.period == period]
         return sum(theirs, Money.zero("USD"))
 
-    def budgets(self, at: datetime) -> dict[str, Budget]:
+    def budgets(self, at: datetime) -> dict[str, BudgetPeriod]:
         this = TERMS.period(at)
         return {key: self.budget(key) for key in (this.key, TERMS.period(this.ends).key)}
 

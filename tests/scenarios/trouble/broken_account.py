@@ -15,7 +15,7 @@ from lamplighter.adapters.doctor.bootstrap import VERSION
 from lamplighter.adapters.doctor.collect import Examination
 from lamplighter.adapters.kubernetes.connection import connect
 from lamplighter.domain.doctor.checks import examine
-from lamplighter.domain.doctor.line import Line, Outcome
+from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from local.cloud import Cloud
@@ -43,7 +43,7 @@ class Account:
 
     def look(
         self, lab: Lab | None = None, region: str = "ap-northeast-2", now: datetime | None = None
-    ) -> dict[str, Line]:
+    ) -> dict[str, DoctorLine]:
         """The line of each check: of the deployed lab, or of one that is not deployed yet."""
         examination = Examination(
             lab or self.day.lab,
@@ -223,9 +223,9 @@ def deaf(account: Account) -> Iterator[None]:
 
 Break = Callable[[Account], AbstractContextManager[None]]
 AUTOSCALER = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.35.0"
-NOT_OK, NOT_KNOWN = Outcome.NOT_OK, Outcome.NOT_KNOWN
+NOT_OK, NOT_KNOWN = LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 #: What is broken, what changes by it, and words of the line that says so.
-BROKEN: dict[str, tuple[Break, Mapping[str, Outcome], str]] = {
+BROKEN: dict[str, tuple[Break, Mapping[str, LineOutcome], str]] = {
     "no bootstrap": (no_bootstrap, {"bootstrap": NOT_OK}, "CDK is not bootstrapped"),
     "small quota": (small_quota, {"quota-g-vt": NOT_OK}, "need 8 vCPUs, and the quota of G and VT"),
     "failed cluster": (failed, {"cluster": NOT_OK}, "cluster gpu-lab is FAILED"),

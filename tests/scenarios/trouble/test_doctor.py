@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from moto.sns.models import sns_backends
 
-from lamplighter.domain.doctor.line import Line, Outcome
+from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
 from lamplighter.lab.model import Lab
 from local.cloud import Cloud
 from tests.scenarios.lab_day import LabDay, Said
@@ -59,14 +59,14 @@ def fresh(**more: object) -> Lab:
     return Lab.model_validate({"name": "fresh", **more})
 
 
-def differing(before: Mapping[str, Line], after: Mapping[str, Line]) -> dict[str, Outcome]:
+def differing(before: Mapping[str, DoctorLine], after: Mapping[str, DoctorLine]) -> dict[str, LineOutcome]:
     return {check: line.outcome for check, line in after.items() if line.outcome is not before[check].outcome}
 
 
 def test_an_account_in_order_is_all_ok(account: Account) -> None:
     found = account.look()
 
-    assert {line.check: line for line in found.values() if line.outcome is not Outcome.OK} == {}
+    assert {line.check: line for line in found.values() if line.outcome is not LineOutcome.OK} == {}
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -111,7 +111,7 @@ def test_a_lab_that_is_not_deployed_yet_is_examined_as_well(
 ) -> None:
     before, found = account.look(fresh()), account.look(lab)
 
-    assert not [line for line in before.values() if line.outcome is not Outcome.OK]
+    assert not [line for line in before.values() if line.outcome is not LineOutcome.OK]
     assert differing(before, found) == {check: NOT_OK}
     assert words in found[check].said
 

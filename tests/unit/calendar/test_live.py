@@ -9,7 +9,7 @@ from lamplighter.domain.calendar.live import Deployed, live
 from lamplighter.domain.calendar.simulation import Simulation, simulate
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
 
@@ -44,7 +44,7 @@ def played(
     *leases: Lease, skips: tuple[Skip, ...] = (), pauses: tuple[Pause, ...] = (), spent: str = "0"
 ) -> Simulation:
     deployed = Deployed(LAB, {"gpu": terms(LAB, "gpu")}, leases, skips, pauses)
-    budget = Budget("2026-11", Money.of(0, "USD"), Money.of(Decimal(spent), "USD"))
+    budget = BudgetPeriod("2026-11", Money.of(0, "USD"), Money.of(Decimal(spent), "USD"))
     return live(deployed, {"2026-11": budget}, EIGHT, EIGHT + 48 * HOUR, EIGHT)
 
 

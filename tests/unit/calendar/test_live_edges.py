@@ -11,7 +11,7 @@ from lamplighter.domain.calendar.live import Deployed, live
 from lamplighter.domain.calendar.simulation import Simulation
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
 from tests.unit.calendar.test_live import ALICES, EIGHT, HOUR, LAB
@@ -48,7 +48,7 @@ def played(
     **more: Any,
 ) -> Simulation:
     deployed = Deployed(lab, {"gpu": terms(lab, "gpu")}, leases, **more)
-    budget = Budget("2026-11", Money.of(0, "USD"), Money.of(0, "USD"))
+    budget = BudgetPeriod("2026-11", Money.of(0, "USD"), Money.of(0, "USD"))
     return live(deployed, {"2026-11": budget}, begins, ends, now)
 
 

@@ -9,18 +9,18 @@ import pytest
 
 from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.planner import Beside, Calendar, Plan, calendar, plan
+from lamplighter.domain.calendar.planner import Calendar, CalendarInputs, Plan, calendar, plan
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.price import Price, Source
-from lamplighter.domain.schedules.schedule import Doors, Start, closing, open_command, opening
+from lamplighter.domain.schedules.schedule import Start, WorkflowArns, closing, open_command, opening
 from lamplighter.lab.model import Lab
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-DOORS = Doors("open-arn", "close-arn", "notices-arn")
+DOORS = WorkflowArns("open-arn", "close-arn", "notices-arn")
 LEASE = Lease(
     id="evening-2026-11-20",
     pool="gpu",
@@ -235,7 +235,7 @@ def test_a_window_that_must_be_ready_by_its_start_keeps_that_instant() -> None:
 def test_a_measured_warm_up_takes_the_place_of_the_stated_one() -> None:
     lab = Lab.model_validate({"name": "lab", "time_zone": "UTC", "windows": [{**EVENING, "ready": "by"}]})
     own = {"gpu": terms(lab, "gpu", Price(Decimal(1), "USD", Source.LAB))}
-    beside = Beside(warm_ups={"gpu": 6 * MINUTE})
+    beside = CalendarInputs(warm_ups={"gpu": 6 * MINUTE})
 
     (lease,) = calendar(lab, own, (), OPENS - HOUR, OPENS + HOUR, beside=beside).leases
 

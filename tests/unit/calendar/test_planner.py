@@ -10,7 +10,7 @@ import pytest
 
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import open_command
@@ -29,12 +29,17 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto
         yield made
 
 
-def deployed(world: LabOnMoto, *windows: dict[str, Any], **more: Any) -> Office:
+def deployed(world: LabOnMoto, *windows: dict[str, Any], **more: Any) -> PlannerServices:
     """The lab as a deploy with these windows leaves it."""
     document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), **more}
     world.capacity.lab = Lab.model_validate(document)
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    return Office(world.watch.desk, world.watch.workflows, Notices(topic), extend_lease=world.close_lab)
+    return PlannerServices(
+        world.guard_services.lease_services,
+        world.guard_services.workflows,
+        Notices(topic),
+        extend_lease=world.close_lab,
+    )
 
 
 def schedules() -> dict[str, str]:
@@ -93,7 +98,7 @@ def test_a_warning_that_is_about_to_fire_is_left_alone(world: LabOnMoto) -> None
     first = world.capacity.ledger.lease("gpu", "evening-2026-11-20")
     assert first is not None
     run = {"command": open_command(first).to_json(), "results": {}}
-    assert STEPS["Admit"](run, office.desk)["outcome"] == "granted"
+    assert STEPS["Admit"](run, office.lease_services)["outcome"] == "granted"
 
     world.at(165.5)
     plan_all(office)
@@ -114,7 +119,9 @@ def test_an_opening_and_an_end_that_are_about_to_fire_are_left_alone(world: LabO
 
     lease = world.capacity.ledger.lease("gpu", "evening-2026-11-20")
     assert lease is not None
-    assert STEPS["Admit"]({"command": open_command(lease).to_json(), "results": {}}, office.desk)["lease"]
+    assert STEPS["Admit"]({"command": open_command(lease).to_json(), "results": {}}, office.lease_services)[
+        "lease"
+    ]
     world.at(180)
     plan_all(office)
     assert "close-evening-2026-11-20" in schedules()
@@ -150,7 +157,7 @@ def test_a_window_taken_out_of_the_lab_is_taken_back_and_a_running_one_is_not(wo
     first = world.capacity.ledger.lease("gpu", "evening-2026-11-20")
     assert first is not None
     run = {"command": open_command(first).to_json(), "results": {}}
-    assert STEPS["Admit"](run, office.desk)["outcome"] == "granted"
+    assert STEPS["Admit"](run, office.lease_services)["outcome"] == "granted"
 
     world.at(62)
     plan_all(deployed(world))
@@ -175,7 +182,7 @@ def test_a_skipped_date_is_not_planned_and_said_once(world: LabOnMoto) -> None:
     office = deployed(world, EVENING)
     plan_all(office)
     asked = {**world.command("skip", lease=None), "pool": "*", "window": "evening", "because": "holiday"}
-    assert STEPS["Change"]({"command": asked}, office.desk)["outcome"] == "skipped"
+    assert STEPS["Change"]({"command": asked}, office.lease_services)["outcome"] == "skipped"
 
     plan_all(office)
     plan_all(office)
@@ -272,13 +279,13 @@ def test_a_lease_that_is_granted_while_the_planner_runs_keeps_its_schedules(
     office = deployed(world)
     opens = instant.written(EIGHT + timedelta(hours=1))
     asked = {**world.command(lease=None), "opens": opens, "for_seconds": 3600, "nodes": 1}
-    listed = office.desk.windows.listed
+    listed = office.lease_services.windows.listed
 
     def while_it_lists() -> list[Listed]:
-        STEPS["Admit"]({"command": asked, "results": {}}, office.desk)
+        STEPS["Admit"]({"command": asked, "results": {}}, office.lease_services)
         return listed()
 
-    monkeypatch.setattr(office.desk.windows, "listed", while_it_lists)
+    monkeypatch.setattr(office.lease_services.windows, "listed", while_it_lists)
     plan_all(office)
 
     [lease] = world.capacity.ledger.leases("gpu")

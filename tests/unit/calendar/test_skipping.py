@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.calendar.changes import Skip, clock_of
-from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.skipping import Skipping, skip, unskip
 from lamplighter.domain.commands.command import Command, Verb
@@ -247,7 +247,7 @@ def test_of_two_events_on_one_date_the_first_is_meant() -> None:
     follows = lab({"name": "evening", "calendar": "https://example.org/c.ics"})
     begins, day = int(OPENS.timestamp()), OPENS.date()
     events = tuple(
-        Event(name, "Lecture", day, begins + ahead, begins + ahead + 600, 600)
+        CourseEvent(name, "Lecture", day, begins + ahead, begins + ahead + 600, 600)
         for name, ahead in (("bb22", 900), ("aa11", 0), ("cc33", 1800))
     )
     course = {"evening": Lectures(events, "UTC")}

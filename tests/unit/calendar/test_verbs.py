@@ -14,7 +14,7 @@ from cli.deployment import Deployment
 from cli.look_after import arm
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
 from tests.programs import lamplighter
@@ -39,12 +39,19 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto
 
 def plan(world: LabOnMoto) -> None:
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    plan_all(Office(world.watch.desk, world.watch.workflows, Notices(topic), extend_lease=world.close_lab))
+    plan_all(
+        PlannerServices(
+            world.guard_services.lease_services,
+            world.guard_services.workflows,
+            Notices(topic),
+            extend_lease=world.close_lab,
+        )
+    )
 
 
 def change(world: LabOnMoto, verb: str, **more: object) -> None:
     command = {**world.command(verb, lease=None), "pool": "*", "id": verb, **more}
-    STEPS["Change"]({"command": command}, world.watch.desk)
+    STEPS["Change"]({"command": command}, world.guard_services.lease_services)
     plan(world)
 
 
@@ -91,7 +98,8 @@ def test_a_lease_granted_ahead_stands_among_the_windows(world: LabOnMoto) -> Non
     opens = instant.written(EIGHT + timedelta(hours=8))
     asked = {"opens": opens, "closes": None, "lease": None, "for_seconds": 3600, "nodes": 1, "id": "o"}
     STEPS["Admit"](
-        {"command": {**world.command(), **asked, "because": "of the exam"}, "results": {}}, world.watch.desk
+        {"command": {**world.command(), **asked, "because": "of the exam"}, "results": {}},
+        world.guard_services.lease_services,
     )
 
     ahead = next(row for row in rows("windows") if row["window"] is None)

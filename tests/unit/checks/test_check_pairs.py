@@ -5,25 +5,25 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.checks.course import Course, Moves
+from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, DCGM_3, NVIDIA_SMI, VECTOR_ADD, Check
-from lamplighter.domain.checks.placement import GpuNode, Seat, seats
-from lamplighter.domain.checks.room import room
+from lamplighter.domain.checks.ladder_progress import LadderMoves, LadderProgress
+from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.pool.nodes import PodFacts
 from tests.unit.checks.test_course import ASKED, LEASE, READY, done, look, node, of, pod, started, why
 
 PAIR = [node("a"), node("b")]
 
 
-def rank(seat: Seat, on: str, phase: str = "Running") -> PodFacts:
-    found = pod(seat, on, phase)
+def rank(placement: Placement, on: str, phase: str = "Running") -> PodFacts:
+    found = pod(placement, on, phase)
     return replace(found, began=None) if phase == "Pending" else found
 
 
-def met(*ranks: tuple[str, str], after: float = 10) -> Moves:
+def met(*ranks: tuple[str, str], after: float = 10) -> LadderMoves:
     """The course of an all_reduce of which these ranks are there, by node and phase."""
-    seat = of([ALL_REDUCE], PAIR)["all_reduce", ("a", "b")]
-    return look([ALL_REDUCE], PAIR, {seat.name: [rank(seat, *each) for each in ranks]}, after=after)
+    placement = of([ALL_REDUCE], PAIR)["all_reduce", ("a", "b")]
+    return look([ALL_REDUCE], PAIR, {placement.name: [rank(placement, *each) for each in ranks]}, after=after)
 
 
 def test_a_pair_has_ended_once_both_its_ranks_have() -> None:
@@ -57,8 +57,8 @@ def test_what_comes_later_or_runs_elsewhere_does_not_queue_for_a_check_s_gpu(
     ladder: list[Check], nodes: str
 ) -> None:
     beside = [node(name) for name in nodes]
-    seat = of(ladder, beside)["nvidia-smi", ("a",)]
-    pods = {seat.name: [pod(seat)]}
+    placement = of(ladder, beside)["nvidia-smi", ("a",)]
+    pods = {placement.name: [pod(placement)]}
 
     assert look(ladder, beside, pods, after=51).endings == []
     assert why(look(ladder, beside, pods, after=52), "nvidia-smi") == (
@@ -67,22 +67,22 @@ def test_what_comes_later_or_runs_elsewhere_does_not_queue_for_a_check_s_gpu(
 
 
 def test_a_check_that_runs_for_longer_than_an_image_may_come_is_not_stuck() -> None:
-    seat = of([DCGM_3], [node()])["dcgm-3", ("a",)]
-    assert look([DCGM_3], [node()], {seat.name: [pod(seat)]}, after=700, budget=1800).endings == []
+    placement = of([DCGM_3], [node()])["dcgm-3", ("a",)]
+    assert look([DCGM_3], [node()], {placement.name: [pod(placement)]}, after=700, budget=1800).endings == []
 
 
 def test_a_ladder_with_level_4_is_told_by_its_165_minutes() -> None:
-    seat = of([DCGM_1], [node()])["dcgm-1", ("a",)]
-    waits = replace(pod(seat, phase="Pending"), began=None, scheduled=None, node="")
+    placement = of([DCGM_1], [node()])["dcgm-1", ("a",)]
+    waits = replace(pod(placement, phase="Pending"), began=None, scheduled=None, node="")
 
-    over = look([DCGM_1], [node()], {seat.name: [waits]}, after=9900, budget=9900)
+    over = look([DCGM_1], [node()], {placement.name: [waits]}, after=9900, budget=9900)
     assert why(over, "dcgm-1") == "the ladder's 165 minutes from the node's Ready were over while it waited"
 
 
 def test_a_pair_waits_for_its_image_on_the_node_that_does_not_have_it_yet() -> None:
-    alone = Seat(VECTOR_ADD, ("a",), ("a",), "vectoradd-1")
-    pair = Seat(replace(ALL_REDUCE, image=VECTOR_ADD.image), ("a", "b"), ("a", "b"), "all-reduce-1")
-    course = Course(
+    alone = Placement(VECTOR_ADD, ("a",), ("a",), "vectoradd-1")
+    pair = Placement(replace(ALL_REDUCE, image=VECTOR_ADD.image), ("a", "b"), ("a", "b"), "all-reduce-1")
+    course = LadderProgress(
         due=[alone, pair],
         nodes={each.name: each for each in PAIR},
         pods={alone.name: done(alone)},
@@ -99,7 +99,7 @@ def test_a_pair_waits_for_its_image_on_the_node_that_does_not_have_it_yet() -> N
 
 
 def test_a_pair_of_two_other_nodes_has_its_turn_at_once_and_one_that_is_left_over_later() -> None:
-    first, second, left = seats([ALL_REDUCE], [node(name) for name in "abcde"], LEASE)[0]
+    first, second, left = placements([ALL_REDUCE], [node(name) for name in "abcde"], LEASE)[0]
 
     assert (first.turn, second.turn, left.turn) == (0, 0, 1)
     assert first.before(left)
@@ -109,7 +109,7 @@ def test_a_pair_of_two_other_nodes_has_its_turn_at_once_and_one_that_is_left_ove
 
 def test_unless_more_is_said_gpus_are_whole_everybody_s_turn_is_the_first_and_a_node_has_room() -> None:
     plain = GpuNode(node().facts, node().kind)
-    assert (plain.slices, plain.replicas, Seat(DCGM_1, ("a",), ("a",), "x").turn) == (1, 1, 0)
+    assert (plain.slices, plain.replicas, Placement(DCGM_1, ("a",), ("a",), "x").turn) == (1, 1, 0)
 
     free = room(VECTOR_ADD, plain, [], READY)
     assert (free.why, free.taken, free.used) == (None, False, False)

@@ -9,14 +9,14 @@ import pytest
 
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
-from lamplighter.domain.checks.manifests import Errand
+from lamplighter.domain.checks.manifests import CheckOrigin
 from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.receipt import receipt
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.drain import emptying
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 NODE = NodeFacts(
@@ -24,7 +24,7 @@ NODE = NodeFacts(
     instance="i-1",
     created=NOW,
     ready=True,
-    taints=(Taint("nvidia.com/gpu", "true", "NoSchedule"),),
+    taints=(NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),),
     allocatable={"nvidia.com/gpu": 4},
 )
 
@@ -35,7 +35,7 @@ def known(name: str) -> GpuType:
     return found
 
 
-ERRAND = Errand("evening-2026-11-20", "gpu", "2026-11-20T11:00:00Z")
+ERRAND = CheckOrigin("evening-2026-11-20", "gpu", "2026-11-20T11:00:00Z")
 OTHER = replace(NODE, name="ip-192-168-12-11.ap-northeast-2.compute.internal", instance="i-2")
 
 
@@ -53,7 +53,7 @@ def nodes_of(spec: Any) -> list[str]:
 
 def test_a_check_is_pinned_to_its_node_and_tolerates_exactly_its_taints() -> None:
     cordoned = replace(
-        NODE, taints=(*NODE.taints, Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"))
+        NODE, taints=(*NODE.taints, NodeTaint("node.kubernetes.io/unschedulable", "", "NoSchedule"))
     )
     spec = manifest(checks.NVIDIA_SMI, cordoned)["spec"]
     assert nodes_of(spec) == [NODE.name]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.checks import ladder as checks
-from lamplighter.domain.checks.course import Course, Moves
+from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, DCGM_2, NVIDIA_SMI, VECTOR_ADD, Check
-from lamplighter.domain.checks.placement import GpuNode, Seat, fetches, seats
-from lamplighter.domain.checks.room import room
+from lamplighter.domain.checks.ladder_progress import LadderMoves, LadderProgress
+from lamplighter.domain.checks.placement import GpuNode, Placement, fetches, placements
 from lamplighter.domain.checks.time_limit import pulled_in, spent
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
@@ -39,7 +39,7 @@ def node(name: str = "a", **labels: str) -> GpuNode:
     return GpuNode(facts, kind)
 
 
-def pod(seat: Seat, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
+def pod(placement: Placement, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
     """A pod that was asked for a minute after the node's Ready, and placed and started a second later."""
     begun: dict[str, Any] = {"scheduled": ASKED, "began": ASKED + timedelta(seconds=1), "gpus": 1}
     ended: dict[str, Any] = {
@@ -48,18 +48,18 @@ def pod(seat: Seat, on: str = "a", phase: str = "Running", **more: Any) -> PodFa
     }
     found = PodFacts(
         namespace="lamplighter",
-        name=f"{seat.name}-{on}",
+        name=f"{placement.name}-{on}",
         node=on,
         phase=phase,
         created=ASKED,
         annotations={"lamplighter/asked": written(ASKED)},
-        labels={"lamplighter/seat": seat.name},
+        labels={"lamplighter/seat": placement.name},
     )
     return replace(found, **{**begun, **(ended if found.finished else {}), **more})
 
 
-def done(seat: Seat) -> list[PodFacts]:
-    return [pod(seat, on, "Succeeded") for on in seat.nodes]
+def done(placement: Placement) -> list[PodFacts]:
+    return [pod(placement, on, "Succeeded") for on in placement.nodes]
 
 
 def look(
@@ -70,9 +70,9 @@ def look(
     after: float = 10,
     budget: float = 480,
     pulled: dict[str, float] | None = None,
-) -> Moves:
-    due, _ = seats(ladder, nodes, LEASE)
-    return Course(
+) -> LadderMoves:
+    due, _ = placements(ladder, nodes, LEASE)
+    return LadderProgress(
         due=due,
         nodes={each.name: each for each in nodes},
         pods=pods,
@@ -83,16 +83,19 @@ def look(
     ).moves()
 
 
-def started(moves: Moves) -> list[tuple[str, tuple[str, ...]]]:
-    return [(seat.check.name, seat.nodes) for seat in moves.start]
+def started(moves: LadderMoves) -> list[tuple[str, tuple[str, ...]]]:
+    return [(placement.check.name, placement.nodes) for placement in moves.start]
 
 
-def why(moves: Moves, check: str) -> str:
-    return next(ending.why or "" for ending in moves.endings if ending.seat.check.name == check)
+def why(moves: LadderMoves, check: str) -> str:
+    return next(ending.why or "" for ending in moves.endings if ending.placement.check.name == check)
 
 
-def of(ladder: Sequence[Check], nodes: Sequence[GpuNode]) -> dict[tuple[str, tuple[str, ...]], Seat]:
-    return {(seat.check.name, seat.nodes): seat for seat in seats(ladder, nodes, LEASE)[0]}
+def of(ladder: Sequence[Check], nodes: Sequence[GpuNode]) -> dict[tuple[str, tuple[str, ...]], Placement]:
+    return {
+        (placement.check.name, placement.nodes): placement
+        for placement in placements(ladder, nodes, LEASE)[0]
+    }
 
 
 class TestLadders:
@@ -123,16 +126,16 @@ class TestLadders:
 
 class TestSeats:
     def test_nodes_meet_in_pairs_side_by_side_and_one_left_over_meets_the_first(self) -> None:
-        due, left_out = seats([ALL_REDUCE], [node(name) for name in "abc"], LEASE)
-        assert [(seat.nodes, seat.judged, seat.turn) for seat in due] == [
+        due, left_out = placements([ALL_REDUCE], [node(name) for name in "abc"], LEASE)
+        assert [(placement.nodes, placement.judged, placement.turn) for placement in due] == [
             (("a", "b"), ("a", "b"), 0),
             (("c", "a"), ("c",), 1),
         ]
         assert left_out == []
 
     def test_one_node_is_not_judged_by_two_aloud(self) -> None:
-        due, left_out = seats([VECTOR_ADD, ALL_REDUCE], [node()], LEASE)
-        assert [seat.check.name for seat in due] == ["vectoradd"]
+        due, left_out = placements([VECTOR_ADD, ALL_REDUCE], [node()], LEASE)
+        assert [placement.check.name for placement in due] == ["vectoradd"]
         assert [(each.check, each.why) for each in left_out] == [
             ("all_reduce", "it takes two nodes, and only one node is ready")
         ]
@@ -147,18 +150,18 @@ class TestSeats:
     def test_whole_gpus_are_not_tested_where_they_are_handed_out_in_parts(
         self, labels: dict[str, str], parts: str
     ) -> None:
-        due, left_out = seats(
+        due, left_out = placements(
             [VECTOR_ADD, DCGM_1, DCGM_2, ALL_REDUCE], [node(**labels), node("b", **labels)], LEASE
         )
-        assert {seat.check.name for seat in due} == {"vectoradd", "dcgm-1"}
+        assert {placement.check.name for placement in due} == {"vectoradd", "dcgm-1"}
         assert {(each.check, each.why) for each in left_out} == {
             (check, f"the GPUs are handed out in {parts}") for check in ("dcgm-2", "all_reduce")
         }
 
     def test_time_slices_are_tested_as_the_gpu_that_they_are(self) -> None:
         labels = {"nvidia.com_gpu.sharing-strategy": "time-slicing", "nvidia.com_gpu.replicas": "4"}
-        due, left_out = seats([DCGM_2], [node(**labels)], LEASE)
-        assert ([seat.check.name for seat in due], left_out) == (["dcgm-2"], [])
+        due, left_out = placements([DCGM_2], [node(**labels)], LEASE)
+        assert ([placement.check.name for placement in due], left_out) == (["dcgm-2"], [])
 
 
 class TestCourse:
@@ -170,7 +173,7 @@ class TestCourse:
     def test_a_later_check_waits_for_all_before_it_on_its_node_only(self) -> None:
         ladder, nodes = [NVIDIA_SMI, DCGM_1], [node("a"), node("b")]
         known = of(ladder, nodes)
-        pods = {seat.name: done(seat) for seat in (known["nvidia-smi", ("a",)],)}
+        pods = {placement.name: done(placement) for placement in (known["nvidia-smi", ("a",)],)}
         for name in fetches(known.values(), LEASE).values():
             pods[name] = [pod(replace(known["dcgm-1", ("a",)], name=name), phase="Succeeded")]
         running = known["nvidia-smi", ("b",)]
@@ -218,14 +221,16 @@ class TestCourse:
 
     def test_one_rank_that_fails_ends_its_pair(self) -> None:
         nodes = [node("a"), node("b")]
-        seat = of([ALL_REDUCE], nodes)["all_reduce", ("a", "b")]
+        placement = of([ALL_REDUCE], nodes)["all_reduce", ("a", "b")]
         # The Job takes the other rank away.
-        moves = look([ALL_REDUCE], nodes, {seat.name: [pod(seat, "b", "Failed")]})
+        moves = look([ALL_REDUCE], nodes, {placement.name: [pod(placement, "b", "Failed")]})
         assert [(ending.why, len(ending.pods)) for ending in moves.endings] == [(None, 1)]
 
     def test_a_pod_that_is_being_removed_is_waited_for(self) -> None:
-        seat = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
-        moves = look([VECTOR_ADD], [node()], {seat.name: [pod(seat, phase="Succeeded", leaving=True)]})
+        placement = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
+        moves = look(
+            [VECTOR_ADD], [node()], {placement.name: [pod(placement, phase="Succeeded", leaving=True)]}
+        )
         assert (moves.start, moves.endings) == ([], [])
         assert moves.waiting
 
@@ -243,31 +248,36 @@ class TestCourse:
         ],
     )
     def test_what_was_ended_from_outside_proves_nothing(self, changes: dict[str, Any], said: str) -> None:
-        seat = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
-        moves = look([VECTOR_ADD], [node()], {seat.name: [pod(seat, **changes)]})
+        placement = of([VECTOR_ADD], [node()])["vectoradd", ("a",)]
+        moves = look([VECTOR_ADD], [node()], {placement.name: [pod(placement, **changes)]})
         assert said in why(moves, "vectoradd")
 
     def test_a_check_that_runs_for_too_long_is_ended(self) -> None:
-        seat = of([DCGM_1], [node()])["dcgm-1", ("a",)]
-        assert look([DCGM_1], [node()], {seat.name: [pod(seat)]}, after=130).endings == []
+        placement = of([DCGM_1], [node()])["dcgm-1", ("a",)]
+        assert look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=130).endings == []
         assert "more than its 120 seconds" in why(
-            look([DCGM_1], [node()], {seat.name: [pod(seat)]}, after=150), "dcgm-1"
+            look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=150), "dcgm-1"
         )
         # A slow pull is not a slow check.
-        pulled = {f"{seat.name}-a": 138.0}
-        slow = look([DCGM_1], [node()], {seat.name: [pod(seat)]}, after=250, pulled=pulled)
+        pulled = {f"{placement.name}-a": 138.0}
+        slow = look([DCGM_1], [node()], {placement.name: [pod(placement)]}, after=250, pulled=pulled)
         assert slow.endings == []
 
     def test_what_does_not_end_in_the_budget_is_told_so(self) -> None:
         ladder = [NVIDIA_SMI, DCGM_1]
-        seat = of(ladder, [node()])["nvidia-smi", ("a",)]
+        placement = of(ladder, [node()])["nvidia-smi", ("a",)]
         waits = pod(
-            seat, phase="Pending", began=None, scheduled=None, node="", waiting="Unschedulable: Insufficient"
+            placement,
+            phase="Pending",
+            began=None,
+            scheduled=None,
+            node="",
+            waiting="Unschedulable: Insufficient",
         )
-        moves = look(ladder, [node()], {seat.name: [waits]}, budget=120, after=61)
+        moves = look(ladder, [node()], {placement.name: [waits]}, budget=120, after=61)
         assert why(moves, "nvidia-smi").endswith("were over while it waited (Unschedulable: Insufficient)")
         assert why(moves, "dcgm-1").endswith("2 minutes from the node's Ready were over before its turn came")
-        assert not look(ladder, [node()], {seat.name: [waits]}, budget=120, after=59).endings
+        assert not look(ladder, [node()], {placement.name: [waits]}, budget=120, after=59).endings
 
 
 class TestBudget:
@@ -276,29 +286,29 @@ class TestBudget:
         by_name = {name.replace("_", "-"): took for name, took in pulled.items()}
         return spent(facts, pods, by_name, ASKED + timedelta(seconds=after)).total_seconds()
 
-    def seat(self) -> Seat:
-        return Seat(VECTOR_ADD, ("a",), ("a",), "seat")
+    def placement(self) -> Placement:
+        return Placement(VECTOR_ADD, ("a",), ("a",), "seat")
 
     def test_it_counts_from_the_node_s_ready(self) -> None:
-        running = pod(self.seat(), scheduled=ASKED, began=ASKED)
+        running = pod(self.placement(), scheduled=ASKED, began=ASKED)
         assert self.seconds(running, after=30) == 90
 
     def test_a_node_that_was_there_before_is_no_later(self) -> None:
-        running = pod(self.seat(), began=ASKED)
+        running = pod(self.placement(), began=ASKED)
         assert self.seconds(running, after=30, ready=READY - timedelta(minutes=2)) == 90 + 30
         # By then its GPUs were set up long ago, for somebody else.
         assert self.seconds(running, after=30, ready=READY - timedelta(hours=3)) == 30
         assert self.seconds(after=30) == 0
 
     def test_waiting_for_an_image_is_not_counted(self) -> None:
-        pulling = pod(self.seat(), phase="Pending", began=None)
+        pulling = pod(self.placement(), phase="Pending", began=None)
         assert self.seconds(pulling, after=300) == 60
-        pulled = pod(self.seat(), began=ASKED + timedelta(seconds=140))
+        pulled = pod(self.placement(), began=ASKED + timedelta(seconds=140))
         assert self.seconds(pulled, after=150, seat_a=138.0) == 60 + 12
 
     def test_an_image_that_came_while_another_check_ran_is_no_excuse(self) -> None:
-        ran = pod(self.seat(), phase="Succeeded", began=ASKED, ended=ASKED + timedelta(seconds=100))
-        fetched = replace(pod(self.seat()), name="fetch", gpus=0)
+        ran = pod(self.placement(), phase="Succeeded", began=ASKED, ended=ASKED + timedelta(seconds=100))
+        fetched = replace(pod(self.placement()), name="fetch", gpus=0)
         assert self.seconds(ran, fetched, after=110, seat_a=0.0, fetch=100.0) == 60 + 100
 
     @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.checks.course import Course, Ending, Moves
 from lamplighter.domain.checks.ladder import DCGM_1, NVIDIA_SMI, VECTOR_ADD, Check
-from lamplighter.domain.checks.placement import GpuNode, Seat, fetches, seats
+from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderMoves, LadderProgress
+from lamplighter.domain.checks.placement import GpuNode, Placement, fetches, placements
 from lamplighter.domain.checks.time_limit import asked, pull_of, pulled_in, ran_for, spent
 from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
@@ -42,8 +42,8 @@ def at(seconds: float) -> datetime:
     return ASKED + timedelta(seconds=seconds)
 
 
-def pod(seat: Seat | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
-    name = seat if isinstance(seat, str) else seat.name
+def pod(placement: Placement | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
+    name = placement if isinstance(placement, str) else placement.name
     found = PodFacts(
         "lamplighter",
         f"{name}-{on}",
@@ -60,14 +60,14 @@ def pod(seat: Seat | str, on: str = "a", phase: str = "Running", **more: Any) ->
 
 def look(
     ladder: Sequence[Check], pods: dict[str, list[PodFacts]], after: float, *, budget: float = 480
-) -> Moves:
-    due, _ = seats(ladder, [node()], "cli-1")
-    return Course(due, {"a": node()}, pods, {}, timedelta(seconds=budget), "cli-1", at(after)).moves()
+) -> LadderMoves:
+    due, _ = placements(ladder, [node()], "cli-1")
+    return LadderProgress(due, {"a": node()}, pods, {}, timedelta(seconds=budget), "cli-1", at(after)).moves()
 
 
-def only(check: Check) -> Seat:
-    ((seat,), _) = seats([check], [node()], "cli-1")
-    return seat
+def only(check: Check) -> Placement:
+    ((placement,), _) = placements([check], [node()], "cli-1")
+    return placement
 
 
 @pytest.mark.parametrize(
@@ -145,28 +145,30 @@ def test_a_container_ran_from_its_start_to_its_end_and_not_at_all_before() -> No
 def test_a_check_may_run_for_its_seconds_and_those_of_what_queues_beside_it(
     ladder: list[Check], most: int
 ) -> None:
-    seat = only(ladder[0])
-    pods = {seat.name: [pod(seat)]}
+    placement = only(ladder[0])
+    pods = {placement.name: [pod(placement)]}
 
     assert look(ladder, pods, most).endings == []
     (ending,) = look(ladder, pods, most + 1).endings
-    assert ending.why == f"it ran for more than its {seat.check.seconds} seconds and was ended"
-    assert look(ladder, {seat.name: [pod(seat, ended=at(1))]}, most + 1).endings == []
-    assert look(ladder, {seat.name: [pod(seat, began=None)]}, most + 1).endings == []
+    assert ending.why == f"it ran for more than its {placement.check.seconds} seconds and was ended"
+    assert look(ladder, {placement.name: [pod(placement, ended=at(1))]}, most + 1).endings == []
+    assert look(ladder, {placement.name: [pod(placement, began=None)]}, most + 1).endings == []
 
 
 def test_an_image_may_take_ten_minutes() -> None:
-    seat = only(VECTOR_ADD)
-    pulls = pod(seat, phase="Pending", began=None)
+    placement = only(VECTOR_ADD)
+    pulls = pod(placement, phase="Pending", began=None)
 
-    assert look([VECTOR_ADD], {seat.name: [pulls]}, 600).endings == []
-    (ending,) = look([VECTOR_ADD], {seat.name: [pulls]}, 601).endings
+    assert look([VECTOR_ADD], {placement.name: [pulls]}, 600).endings == []
+    (ending,) = look([VECTOR_ADD], {placement.name: [pulls]}, 601).endings
     assert ending.why == "its image did not come: not there after 10 minutes (Pending)"
     waits = replace(pulls, waiting="ErrImagePull: gone")
-    (ending,) = look([VECTOR_ADD], {seat.name: [waits]}, 601).endings
+    (ending,) = look([VECTOR_ADD], {placement.name: [waits]}, 601).endings
     assert ending.why == "its image did not come: not there after 10 minutes (ErrImagePull: gone)"
     # On no node yet, nothing of it is pulled.
-    assert look([VECTOR_ADD], {seat.name: [replace(pulls, scheduled=None)]}, 601, budget=9999).endings == []
+    assert (
+        look([VECTOR_ADD], {placement.name: [replace(pulls, scheduled=None)]}, 601, budget=9999).endings == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,8 +184,8 @@ def test_an_image_may_take_ten_minutes() -> None:
     ],
 )
 def test_a_ladder_has_its_whole_budget_and_not_a_second_more(changes: dict[str, Any], doing: str) -> None:
-    seat = only(DCGM_1)
-    pods = {seat.name: [pod(seat, **changes)]}
+    placement = only(DCGM_1)
+    pods = {placement.name: [pod(placement, **changes)]}
 
     assert look([DCGM_1], pods, 60, budget=120).endings == []
     (ending,) = look([DCGM_1], pods, 61, budget=120).endings
@@ -214,16 +216,16 @@ def test_a_check_that_came_to_its_end_is_read_and_any_other_says_why_not(
 ) -> None:
     (ending,) = look([VECTOR_ADD], {only(VECTOR_ADD).name: pods}, 5).endings
 
-    assert ending == Ending(only(VECTOR_ADD), tuple(pods), why)
+    assert ending == CheckEnding(only(VECTOR_ADD), tuple(pods), why)
     assert ending.well is (why is None and pods[0].exit_code == 0)
 
 
 def test_what_a_check_waits_for_is_told_in_the_cluster_s_words() -> None:
-    seat = only(VECTOR_ADD)
+    placement = only(VECTOR_ADD)
 
-    assert look([VECTOR_ADD], {seat.name: [pod(seat)]}, 5).waiting == ["vectoradd on a: Running"]
-    waits = [pod(seat, phase="Pending", waiting="Unschedulable")]
-    assert look([VECTOR_ADD], {seat.name: waits}, 5).waiting == ["vectoradd on a: Unschedulable"]
+    assert look([VECTOR_ADD], {placement.name: [pod(placement)]}, 5).waiting == ["vectoradd on a: Running"]
+    waits = [pod(placement, phase="Pending", waiting="Unschedulable")]
+    assert look([VECTOR_ADD], {placement.name: waits}, 5).waiting == ["vectoradd on a: Unschedulable"]
     first = only(NVIDIA_SMI)
     later = look([NVIDIA_SMI, DCGM_1], {first.name: [pod(first)]}, 5)
     assert later.waiting == ["nvidia-smi on a: Running", "dcgm-1 on a has its turn later"]
@@ -242,12 +244,12 @@ def test_what_a_check_waits_for_is_told_in_the_cluster_s_words() -> None:
     ],
 )
 def test_a_check_whose_image_never_comes_is_not_started(fetched: list[PodFacts], why: str | None) -> None:
-    due, _ = seats([NVIDIA_SMI, DCGM_1], [node()], "cli-1")
+    due, _ = placements([NVIDIA_SMI, DCGM_1], [node()], "cli-1")
     (name,) = fetches(due, "cli-1").values()
     done = pod(due[0], phase="Succeeded", exit_code=0, ended=at(1))
 
     moves = look([NVIDIA_SMI, DCGM_1], {due[0].name: [done], name: fetched}, 5)
 
     assert [ending.why for ending in moves.endings] == [None, *([why] if why else [])]
-    assert [seat.check.name for seat in moves.start] == ([] if why else ["dcgm-1"])
+    assert [placement.check.name for placement in moves.start] == ([] if why else ["dcgm-1"])
     assert moves.fetch == []

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.checks import manifests as checks_manifests
+from lamplighter.domain.checks.free_resources import FreeResources, room
 from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
 from lamplighter.domain.checks.node import allocatable, labels, xid
-from lamplighter.domain.checks.placement import GpuNode, NotJudged, Seat, seats
-from lamplighter.domain.checks.room import Room, room
+from lamplighter.domain.checks.placement import GpuNode, NotJudged, Placement, placements
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 from lamplighter.values.instant import written
 
 READY = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
@@ -41,8 +41,8 @@ def node(name: str = "a", gpus: int = 1, **labelled: str) -> GpuNode:
     return GpuNode(facts, kind())
 
 
-def pod(seat: Seat | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
-    name = seat if isinstance(seat, str) else seat.name
+def pod(placement: Placement | str, on: str = "a", phase: str = "Running", **more: Any) -> PodFacts:
+    name = placement if isinstance(placement, str) else placement.name
     found = PodFacts(
         "lamplighter",
         f"{name}-{on}",
@@ -64,8 +64,8 @@ def test_the_operator_s_validation_hangs_after_five_minutes(seconds: int, *, han
 
     found = room(VECTOR_ADD, node(), [validator], READY + timedelta(seconds=seconds))
 
-    assert found == Room(f"{text}, after five minutes" if hangs else text, taken=hangs)
-    assert room(VECTOR_ADD, node(), [validator], None) == Room(text)
+    assert found == FreeResources(f"{text}, after five minutes" if hangs else text, taken=hangs)
+    assert room(VECTOR_ADD, node(), [validator], None) == FreeResources(text)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_people_s_work_leaves_room_for_what_it_does_not_hold(held: list[int], wh
 
     found = room(NVIDIA_SMI, two, [*work, PodFacts("class", "idle", "a", "Running", READY)], READY)
 
-    assert found == (Room() if why is None else Room(why, taken=True, used=True))
+    assert found == (FreeResources() if why is None else FreeResources(why, taken=True, used=True))
 
 
 def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
@@ -93,11 +93,11 @@ def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
     none = NotJudged("all_reduce", "it takes two nodes, and no node is ready")
     in_slices = NotJudged("all_reduce", "the GPUs are handed out in MIG slices")
 
-    assert seats([ALL_REDUCE], [], "l") == ([], [none])
-    assert seats([ALL_REDUCE], [node()], "l")[1] == [
+    assert placements([ALL_REDUCE], [], "l") == ([], [none])
+    assert placements([ALL_REDUCE], [node()], "l")[1] == [
         NotJudged("all_reduce", "it takes two nodes, and only one node is ready")
     ]
-    assert seats([ALL_REDUCE], [node(), sliced], "l") == ([], [in_slices])
+    assert placements([ALL_REDUCE], [node(), sliced], "l") == ([], [in_slices])
     assert in_slices.to_json() == {"check": "all_reduce", "why": "the GPUs are handed out in MIG slices"}
 
 
@@ -111,10 +111,10 @@ def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
     ],
 )
 def test_every_node_meets_one_neighbour(names: str, pairs: list[tuple[str, str, int]]) -> None:
-    due, _ = seats([ALL_REDUCE], [node(name) for name in names], "l")
+    due, _ = placements([ALL_REDUCE], [node(name) for name in names], "l")
 
-    assert [(*seat.nodes, seat.turn) for seat in due] == pairs
-    assert sorted(name for seat in due for name in seat.judged) == list(names)
+    assert [(*placement.nodes, placement.turn) for placement in due] == pairs
+    assert sorted(name for placement in due for name in placement.judged) == list(names)
     assert not due[0].before(due[0])
     if len(due) > 1:
         assert due[0].before(due[-1]) is (due[-1].turn == 1 and "a" in due[-1].nodes)
@@ -217,9 +217,9 @@ def test_who_was_asked_for_fatal_errors_is_told(
 
 
 def test_a_check_between_nodes_meets_at_its_port_and_gives_up_after_its_time() -> None:
-    errand = checks_manifests.Errand("cli-1", "gpu", written(ASKED))
-    found: Any = checks_manifests.job(ALL_REDUCE, errand, "seat", [node("a").facts, node("b").facts])
-    meeting: Any = checks_manifests.service(ALL_REDUCE, errand, "seat")
+    origin = checks_manifests.CheckOrigin("cli-1", "gpu", written(ASKED))
+    found: Any = checks_manifests.job(ALL_REDUCE, origin, "seat", [node("a").facts, node("b").facts])
+    meeting: Any = checks_manifests.service(ALL_REDUCE, origin, "seat")
     spec = found["spec"]
 
     assert (spec["completions"], spec["parallelism"], spec["backoffLimit"]) == (2, 2, 0)
@@ -237,16 +237,16 @@ def test_a_check_between_nodes_meets_at_its_port_and_gives_up_after_its_time() -
 
 def test_a_check_s_pod_tolerates_its_node_s_own_taints_and_takes_the_resource_that_is_offered() -> None:
     taints = (
-        Taint("nvidia.com/gpu", "true", "NoSchedule"),
-        Taint("lab", "", "NoExecute"),
-        Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),
+        NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),
+        NodeTaint("lab", "", "NoExecute"),
+        NodeTaint("node.kubernetes.io/not-ready", "", "NoSchedule"),
     )
     facts = replace(
         node().facts, taints=taints, allocatable={"nvidia.com/gpu": 0, "nvidia.com/gpu.shared": 4}
     )
-    errand = checks_manifests.Errand("cli-1", "gpu", written(ASKED))
+    origin = checks_manifests.CheckOrigin("cli-1", "gpu", written(ASKED))
 
-    found: Any = checks_manifests.pod(VECTOR_ADD, errand, "seat", facts, kind())
+    found: Any = checks_manifests.pod(VECTOR_ADD, origin, "seat", facts, kind())
     spec = found["spec"]
     (container,) = spec["containers"]
 
@@ -263,9 +263,9 @@ def test_a_check_s_pod_tolerates_its_node_s_own_taints_and_takes_the_resource_th
         "runAsUser": 65532,
         "seccompProfile": {"type": "RuntimeDefault"},
     }
-    fetched: Any = checks_manifests.fetch("dcgm", errand, "seat", facts)
+    fetched: Any = checks_manifests.fetch("dcgm", origin, "seat", facts)
     assert fetched["spec"]["activeDeadlineSeconds"] == 600
-    root: Any = checks_manifests.pod(DCGM_1, errand, "seat", facts, kind())
+    root: Any = checks_manifests.pod(DCGM_1, origin, "seat", facts, kind())
     assert "runAsUser" not in root["spec"]["containers"][0]["securityContext"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.checks.verdicts.tool_output import Line, decoded, lines
+from lamplighter.domain.checks.verdicts.tool_output import OutputLine, decoded, lines
 
 
 @pytest.mark.parametrize(
@@ -23,20 +23,23 @@ def test_a_file_is_text_whatever_shell_wrote_it(raw: bytes, text: str) -> None:
     ("text", "found"),
     [
         ("", []),
-        ("one\ntwo\n", [Line("one", True), Line("two", True)]),
-        ("one\ntwo", [Line("one", True), Line("two", False)]),
-        ("one\r\ntwo\r\n", [Line("one", True), Line("two", True)]),
-        ("one\r\ntwo\r", [Line("one", True), Line("two", True)]),
-        ("one\r\n\r", [Line("one", True)]),
-        ("\x1b[1;31mred\x1b[0m\n", [Line("red", True)]),
-        ("\ufeffone\n", [Line("one", True)]),
-        ("[1,0]<stdout>:one\n[1,12]<stderr>: two", [Line("one", True, 0), Line("two", False, 12)]),
-        ("[job-12345,3]<stdout>:  one\n", [Line(" one", True, 3)]),
+        ("one\ntwo\n", [OutputLine("one", True), OutputLine("two", True)]),
+        ("one\ntwo", [OutputLine("one", True), OutputLine("two", False)]),
+        ("one\r\ntwo\r\n", [OutputLine("one", True), OutputLine("two", True)]),
+        ("one\r\ntwo\r", [OutputLine("one", True), OutputLine("two", True)]),
+        ("one\r\n\r", [OutputLine("one", True)]),
+        ("\x1b[1;31mred\x1b[0m\n", [OutputLine("red", True)]),
+        ("\ufeffone\n", [OutputLine("one", True)]),
+        (
+            "[1,0]<stdout>:one\n[1,12]<stderr>: two",
+            [OutputLine("one", True, 0), OutputLine("two", False, 12)],
+        ),
+        ("[job-12345,3]<stdout>:  one\n", [OutputLine(" one", True, 3)]),
         (
             "[1,0]<stdout>:one\n[0] two\nthree\n",
-            [Line("one", True, 0), Line("[0] two", True), Line("three", True)],
+            [OutputLine("one", True, 0), OutputLine("[0] two", True), OutputLine("three", True)],
         ),
     ],
 )
-def test_lines_are_told_without_ends_colours_and_tags(text: str, found: list[Line]) -> None:
+def test_lines_are_told_without_ends_colours_and_tags(text: str, found: list[OutputLine]) -> None:
     assert list(lines(text)) == found

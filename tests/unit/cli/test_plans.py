@@ -14,7 +14,7 @@ from cli.deployment import Deployment
 from cli.look_after import arm
 from cli.use import agreed, orders
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
@@ -38,7 +38,14 @@ def given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Comm
     with lab_on_moto(monkeypatch, tmp_path) as made:
         made.capacity.lab = Lab.model_validate({"name": "lab", "time_zone": "UTC", "windows": [EVENING]})
         topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-        plan_all(Office(made.watch.desk, made.watch.workflows, Notices(topic), extend_lease=made.close_lab))
+        plan_all(
+            PlannerServices(
+                made.guard_services.lease_services,
+                made.guard_services.workflows,
+                Notices(topic),
+                extend_lease=made.close_lab,
+            )
+        )
         made.lease(nodes=1, opens=-10, closes=110)
         # An experiment runs in a lease whose GPUs are proven.
         made.capacity.ledger.advance("gpu", "cli-1", LeaseState.OPEN, EIGHT)

@@ -783,7 +783,7 @@ def test_after_a_destroy_that_failed_nothing_opens_until_somebody_resumes_the_la
 
     def resume(number: int) -> tuple[str, str]:
         command = {**lab.command("resume", lease=None), "pool": "*", "id": f"resume-{number}"}
-        answer = STEPS["Change"]({"command": command}, lab.watch.desk)
+        answer = STEPS["Change"]({"command": command}, lab.guard_services.lease_services)
         return str(answer["outcome"]), str(answer["reason"])
 
     assert resume(1) == ("refused", "the lab is being destroyed, and nothing opens any more")

@@ -6,8 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from lamplighter.domain.doctor.checks import examine
-from lamplighter.domain.doctor.facts import Caller, Facts, Group, Inside, SlackSecret, Trail
-from lamplighter.domain.doctor.line import Line, Outcome, Unread
+from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, PoolGroup, SlackSecret, Trail
+from lamplighter.domain.doctor.line import DoctorLine, LineOutcome, Unread
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
 from lamplighter.lab.model import Lab
@@ -39,7 +39,7 @@ GROUP = FoundGroup(
     release="1.35.4-20260714",
 )
 FACTS = Facts(
-    caller=Caller("123456789012", "arn:aws:iam::123456789012:user/alice"),
+    caller=AwsIdentity("123456789012", "arn:aws:iam::123456789012:user/alice"),
     region="ap-northeast-2",
     deployed=True,
     bootstrap=30,
@@ -47,8 +47,8 @@ FACTS = Facts(
     concurrency=10.0,
     offered={"g5.xlarge": frozenset({"ap-northeast-2a", "ap-northeast-2c"})},
     cluster=CLUSTER,
-    groups={"gpu": Group(GROUP, ("ap-northeast-2a",))},
-    inside=Inside(Autoscalers(asked=True), "v26.3.1"),
+    groups={"gpu": PoolGroup(GROUP, ("ap-northeast-2a",))},
+    inside=ClusterFacts(Autoscalers(asked=True), "v26.3.1"),
     claims={"lab-ng-gpu": "lab"},
     trails=(Trail("all", logging=True, changes=True),),
     slack=SlackSecret("lab-slack", ()),
@@ -72,15 +72,15 @@ def lab(**more: object) -> Lab:
     return Lab.model_validate({**DOCUMENT, **more})
 
 
-def said(facts: Facts = FACTS, the_lab: Lab | None = None, now: datetime = NOW) -> dict[str, Line]:
+def said(facts: Facts = FACTS, the_lab: Lab | None = None, now: datetime = NOW) -> dict[str, DoctorLine]:
     """The line of each check; of a check with several the worst."""
-    order = [Outcome.OK, Outcome.NOT_KNOWN, Outcome.NOT_OK]
+    order = [LineOutcome.OK, LineOutcome.NOT_KNOWN, LineOutcome.NOT_OK]
     lines = examine(facts, the_lab or lab(), now)
     return {line.check: line for line in sorted(lines, key=lambda line: order.index(line.outcome))}
 
 
-def group(**more: object) -> dict[str, Group]:
-    return {"gpu": Group(replace(GROUP, **more), ("ap-northeast-2a",))}  # type: ignore[arg-type]
+def group(**more: object) -> dict[str, PoolGroup]:
+    return {"gpu": PoolGroup(replace(GROUP, **more), ("ap-northeast-2a",))}  # type: ignore[arg-type]
 
 
 AUTOSCALER = Autoscalers(asked=True, found=("deployment kube-system/cluster-autoscaler",))
@@ -145,13 +145,13 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "guarded by lab rival", "out of lab rival"),
     (
         "autoscalers",
-        replace(FACTS, inside=Inside(AUTOSCALER, "v26.3.1")),
+        replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1")),
         "deployment kube-system/cluster-autoscaler may open node group lab-ng-gpu",
         "take the tag k8s.io/cluster-autoscaler/enabled off",
     ),
     (
         "autoscalers",
-        replace(FACTS, inside=Inside(KARPENTER, "v26.3.1")),
+        replace(FACTS, inside=ClusterFacts(KARPENTER, "v26.3.1")),
         "Karpenter's NodePool default may start GPU nodes",
         "instance-gpu-count with operator DoesNotExist",
     ),
@@ -203,13 +203,13 @@ WRONG: list[tuple[str, Facts, str, str]] = [
     ),
     (
         "operator",
-        replace(FACTS, inside=Inside(Autoscalers(asked=True), "v25.10.0")),
+        replace(FACTS, inside=ClusterFacts(Autoscalers(asked=True), "v25.10.0")),
         "GPU Operator v25.10.0 supports Kubernetes 1.29 to 1.34, and the cluster has 1.35",
         "take GPU Operator v26.3.x",
     ),
     (
         "operator",
-        replace(FACTS, inside=Inside(Autoscalers(asked=True), None)),
+        replace(FACTS, inside=ClusterFacts(Autoscalers(asked=True), None)),
         "no GPU Operator runs in cluster lab",
         "gpu_operator: {enabled: false}",
     ),
@@ -250,7 +250,7 @@ UNKNOWN: list[tuple[Facts, set[str]]] = [
     (replace(FACTS, cluster=replace(CLUSTER, version="1.99")), {"kubernetes-version", "operator"}),
     (replace(FACTS, groups=group(release="1.20.3-5d9ac849")), {"image"}),
     (
-        replace(FACTS, inside=Inside(Autoscalers(asked=False, why_not="403"), None)),
+        replace(FACTS, inside=ClusterFacts(Autoscalers(asked=False, why_not="403"), None)),
         {"autoscalers"},
     ),
 ]

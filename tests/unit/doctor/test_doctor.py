@@ -11,9 +11,9 @@ from cli.look_after import doctor as verb
 from lamplighter.data import lifecycle, prices
 from lamplighter.data.texts import Texts
 from lamplighter.domain.doctor.checks import CHECKS, examine
-from lamplighter.domain.doctor.facts import Facts, Inside, NotLetIn
-from lamplighter.domain.doctor.line import Line, Outcome
-from lamplighter.domain.doctor.told import of_visit
+from lamplighter.domain.doctor.facts import ClusterFacts, Facts, NoAccess
+from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
+from lamplighter.domain.doctor.told import of_examination
 from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.doctor.cases import (
     AUTOSCALER,
@@ -36,7 +36,7 @@ def test_an_account_in_order_is_all_ok(facts: Facts) -> None:
     found = said(facts)
 
     assert list(found) == [check.name for check in CHECKS], "each check has a line, in their order"
-    assert {line.outcome for line in found.values()} == {Outcome.OK}
+    assert {line.outcome for line in found.values()} == {LineOutcome.OK}
     assert not any(line.advice for line in found.values())
 
 
@@ -46,8 +46,8 @@ def test_what_is_wrong_is_said_by_its_own_line_alone_with_what_to_do(
 ) -> None:
     found = said(facts)
 
-    assert [line.check for line in found.values() if line.outcome is not Outcome.OK] == [check]
-    assert found[check].outcome is Outcome.NOT_OK
+    assert [line.check for line in found.values() if line.outcome is not LineOutcome.OK] == [check]
+    assert found[check].outcome is LineOutcome.NOT_OK
     assert words in found[check].said
     assert advice in found[check].advice
 
@@ -59,11 +59,11 @@ def test_no_check_is_without_a_case_in_which_it_is_not_ok() -> None:
 
 
 def test_credentials_that_aws_does_not_take_are_not_ok() -> None:
-    refused = NotLetIn("AWS does not take your credentials: ExpiredToken", "log in again")
+    refused = NoAccess("AWS does not take your credentials: ExpiredToken", "log in again")
 
     line = said(replace(FACTS, caller=refused))["credentials"]
 
-    assert line.outcome is Outcome.NOT_OK
+    assert line.outcome is LineOutcome.NOT_OK
     assert "ExpiredToken" in line.said
     assert line.advice == "log in again"
 
@@ -71,11 +71,13 @@ def test_credentials_that_aws_does_not_take_are_not_ok() -> None:
 @pytest.mark.parametrize(("facts", "checks"), UNKNOWN)
 def test_what_could_not_be_read_is_not_known_and_never_ok(facts: Facts, checks: set[str]) -> None:
     found = said(facts)
-    not_known = {line.check for line in found.values() if line.outcome is Outcome.NOT_KNOWN}
+    not_known = {line.check for line in found.values() if line.outcome is LineOutcome.NOT_KNOWN}
 
     if "operator" in checks and facts.cluster is not REFUSED:
         # An operator that is too old for a version that nobody knows is still too old.
-        not_known |= {"operator"} & {line.check for line in found.values() if line.outcome is Outcome.NOT_OK}
+        not_known |= {"operator"} & {
+            line.check for line in found.values() if line.outcome is LineOutcome.NOT_OK
+        }
     assert not_known == checks
     assert all(found[name].said for name in checks)
 
@@ -83,7 +85,7 @@ def test_what_could_not_be_read_is_not_known_and_never_ok(facts: Facts, checks: 
 def test_a_calendar_that_cannot_be_read_is_not_known() -> None:
     follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])
 
-    assert said(replace(FACTS, courses=REFUSED), follows)["last-window"].outcome is Outcome.NOT_KNOWN
+    assert said(replace(FACTS, courses=REFUSED), follows)["last-window"].outcome is LineOutcome.NOT_KNOWN
 
 
 def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:
@@ -91,22 +93,22 @@ def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:
 
     line = said(old)["endpoint"]
 
-    assert line.outcome is Outcome.OK
+    assert line.outcome is LineOutcome.OK
     assert "first created on Kubernetes 1.16 or older; the functions accept it" in line.said
 
 
 def test_a_cluster_that_does_not_answer_is_the_endpoints_line_and_the_autoscalers_are_not_known() -> None:
-    found = said(replace(FACTS, inside=Inside(SILENT)))
+    found = said(replace(FACTS, inside=ClusterFacts(SILENT)))
 
-    assert found["endpoint"].outcome is Outcome.NOT_OK
+    assert found["endpoint"].outcome is LineOutcome.NOT_OK
     assert "does not answer: no answer" in found["endpoint"].said
-    assert found["autoscalers"].outcome is Outcome.NOT_KNOWN
+    assert found["autoscalers"].outcome is LineOutcome.NOT_KNOWN
 
 
 def test_an_operator_that_was_seen_counts_though_nodepools_could_not_be_listed() -> None:
-    facts = replace(FACTS, inside=Inside(Autoscalers(asked=False, why_not="403"), "v25.10.0"))
+    facts = replace(FACTS, inside=ClusterFacts(Autoscalers(asked=False, why_not="403"), "v25.10.0"))
 
-    assert said(facts)["operator"].outcome is Outcome.NOT_OK
+    assert said(facts)["operator"].outcome is LineOutcome.NOT_OK
 
 
 def test_what_a_lab_adopts_must_be_there() -> None:
@@ -118,15 +120,15 @@ def test_what_a_lab_adopts_must_be_there() -> None:
 
     assert "there is no cluster theirs" in found["cluster"].said
     assert "node group gpus of pool gpu is not there" in found["minimum"].said
-    assert found["authentication"].outcome is Outcome.NOT_KNOWN
+    assert found["authentication"].outcome is LineOutcome.NOT_KNOWN
 
 
 def test_an_autoscaler_that_cannot_find_the_group_is_ok_and_said() -> None:
-    facts = replace(FACTS, inside=Inside(AUTOSCALER, "v26.3.1"), groups=group(group_tags={}))
+    facts = replace(FACTS, inside=ClusterFacts(AUTOSCALER, "v26.3.1"), groups=group(group_tags={}))
 
     line = said(facts)["autoscalers"]
 
-    assert line.outcome is Outcome.OK
+    assert line.outcome is LineOutcome.OK
     assert "has not the tag by which it finds groups" in line.said
 
 
@@ -144,7 +146,7 @@ def test_a_p_instance_counts_against_its_own_quota() -> None:
 
     found = said(facts, big)
 
-    assert found["quota-g-vt"].outcome is Outcome.OK
+    assert found["quota-g-vt"].outcome is LineOutcome.OK
     assert "need 192 vCPUs, and the quota of P instances in ap-northeast-2 is 0" in found["quota-p"].said
 
 
@@ -153,7 +155,7 @@ def test_a_price_that_nobody_knows_and_an_old_table_are_not_ok() -> None:
     later = datetime.combine(prices.read_on(), NOW.timetz()) + timedelta(days=181)
 
     assert "no price of g99.xlarge" in said(BEFORE, strange)["price"].said
-    assert said(BEFORE, now=later)["price"].outcome is Outcome.NOT_OK
+    assert said(BEFORE, now=later)["price"].outcome is LineOutcome.NOT_OK
 
 
 def test_the_runtime_is_said_half_a_year_before_lambda_deprecates_it() -> None:
@@ -161,25 +163,25 @@ def test_the_runtime_is_said_half_a_year_before_lambda_deprecates_it() -> None:
     assert ends is not None
     day = datetime.combine(ends, NOW.timetz())
 
-    assert said(now=day - timedelta(days=200))["runtime"].outcome is Outcome.OK
+    assert said(now=day - timedelta(days=200))["runtime"].outcome is LineOutcome.OK
     assert "Lambda deprecates python3.13" in said(now=day - timedelta(days=100))["runtime"].said
     assert "Lambda deprecated python3.13" in said(now=day + timedelta(days=1))["runtime"].said
 
 
 def test_the_end_of_the_calendar_is_said_before_it_comes() -> None:
-    def line(at: date) -> Line:
+    def line(at: date) -> DoctorLine:
         return said(now=datetime.combine(at, NOW.timetz()))["last-window"]
 
     assert line(date(2026, 12, 1)).said == "the last planned window, evening, ends on 2027-02-23"
     assert "and nothing is planned after it" in line(date(2027, 2, 1)).said
     assert line(date(2027, 3, 1)).said == "the last planned window is over"
     for_ever = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}]
-    assert said(the_lab=lab(windows=for_ever))["last-window"].outcome is Outcome.OK
+    assert said(the_lab=lab(windows=for_ever))["last-window"].outcome is LineOutcome.OK
 
 
 def test_a_visit_says_what_to_do_first_and_one_line_when_all_is_well() -> None:
-    found = of_visit(examine(replace(FACTS, bootstrap=None, claims=REFUSED), lab(), NOW))
-    well = of_visit(examine(FACTS, lab(), NOW))
+    found = of_examination(examine(replace(FACTS, bootstrap=None, claims=REFUSED), lab(), NOW))
+    well = of_examination(examine(FACTS, lab(), NOW))
 
     assert found.plain == "The monthly check found 1 thing to do"
     assert found.text.splitlines()[0].startswith("bootstrap: CDK is not bootstrapped in ap-northeast-2")
@@ -190,7 +192,7 @@ def test_a_visit_says_what_to_do_first_and_one_line_when_all_is_well() -> None:
 
 
 def test_a_visit_speaks_the_labs_language() -> None:
-    told = of_visit(examine(FACTS, lab(), NOW), Texts("ko"))
+    told = of_examination(examine(FACTS, lab(), NOW), Texts("ko"))
 
     assert told.plain == "The monthly check found nothing to do"
     assert told.subject == Texts("ko").say("notice.doctor.subject.well") != told.plain

@@ -12,15 +12,15 @@ from moto.sns.models import sns_backends
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.doctor import caller
 from lamplighter.application.doctor import examining
-from lamplighter.domain.doctor.line import Line, Outcome
+from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LEDGER, REGION, lab_on_moto
 
 LAB = Lab.model_validate({"name": "lab"})
-WELL = Line("trail", Outcome.OK, "trail all records changes", "")
-WRONG = Line("bootstrap", Outcome.NOT_OK, "CDK is not bootstrapped", "bootstrap it")
-UNKNOWN = Line("claim", Outcome.NOT_KNOWN, "ssm:GetParameters on /claims failed", "")
+WELL = DoctorLine("trail", LineOutcome.OK, "trail all records changes", "")
+WRONG = DoctorLine("bootstrap", LineOutcome.NOT_OK, "CDK is not bootstrapped", "bootstrap it")
+UNKNOWN = DoctorLine("claim", LineOutcome.NOT_KNOWN, "ssm:GetParameters on /claims failed", "")
 
 
 @pytest.fixture

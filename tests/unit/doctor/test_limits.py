@@ -9,9 +9,9 @@ import pytest
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import read
 from lamplighter.data import lifecycle
-from lamplighter.domain.doctor import account, cluster, house
-from lamplighter.domain.doctor.facts import Facts, Group, Inside
-from lamplighter.domain.doctor.line import Judgement, Outcome, Unread, unknown, unwell, well
+from lamplighter.domain.doctor import account, cluster, deployed_lab
+from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
+from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.calendar.courses.test_calendar import calendar
 from tests.unit.doctor.cases import (
@@ -28,7 +28,7 @@ from tests.unit.doctor.cases import (
     lab,
 )
 
-OK, NOT_OK, NOT_KNOWN = Outcome.OK, Outcome.NOT_OK, Outcome.NOT_KNOWN
+OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
 ADOPTS: dict[str, Any] = {
     "cluster": {"existing": "theirs"},
@@ -49,7 +49,9 @@ def on(day: date) -> datetime:
         (1, NOT_OK, "standard support of Kubernetes 1.34 ended on {}: since then the cluster costs {}"),
     ],
 )
-def test_the_end_of_standard_support_is_said_90_days_before(days: int, outcome: Outcome, said: str) -> None:
+def test_the_end_of_standard_support_is_said_90_days_before(
+    days: int, outcome: LineOutcome, said: str
+) -> None:
     support = lifecycle.kubernetes("1.34")
     assert support is not None
     facts = replace(FACTS, cluster=replace(CLUSTER, version="1.34"))
@@ -106,10 +108,10 @@ def test_a_version_that_is_not_in_the_table_says_how_to_ask() -> None:
         (1, NOT_OK, "Lambda deprecated python3.13, the functions' runtime, on {}"),
     ],
 )
-def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: Outcome, said: str) -> None:
+def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: LineOutcome, said: str) -> None:
     ends = lifecycle.runtime("python3.13")
     assert ends is not None
-    (found,) = house.runtime(FACTS, lab(), on(ends + timedelta(days=days)))
+    (found,) = deployed_lab.runtime(FACTS, lab(), on(ends + timedelta(days=days)))
     assert (found.outcome, found.said) == (outcome, said.format(ends))
 
 
@@ -126,7 +128,7 @@ def test_the_end_of_the_runtime_is_said_180_days_before(days: int, outcome: Outc
 def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str) -> None:
     days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
     once = {"name": "once", "days": days, "start": "20:00", "end": "23:00", "from": day, "until": day}
-    (found,) = house.last_window(FACTS, lab(windows=[once]), NOW)
+    (found,) = deployed_lab.last_window(FACTS, lab(windows=[once]), NOW)
     assert found.said == said
 
 
@@ -141,7 +143,7 @@ def test_the_last_window_is_found_however_far_ahead_it_lies(day: str, said: str)
 def test_the_last_event_of_a_course_is_found_however_far_ahead_it_lies(event: str, said: str) -> None:
     course = CourseCalendar(read(calendar(event)).text)
     follows = lab(windows=[{"name": "course", "calendar": "https://example.com/course.ics"}])
-    (found,) = house.last_window(replace(FACTS, courses={"course": course}), follows, NOW)
+    (found,) = deployed_lab.last_window(replace(FACTS, courses={"course": course}), follows, NOW)
     assert found.said == said
 
 
@@ -201,7 +203,7 @@ def test_an_endpoint_answers_unless_it_was_asked_and_did_not() -> None:
     assert list(cluster.endpoint(FACTS, lab(), NOW)) == [answers]
     assert list(cluster.endpoint(replace(FACTS, inside=None), lab(), NOW)) == [answers]
     assert list(cluster.endpoint(replace(FACTS, inside=REFUSED), lab(), NOW)) == [unknown(REFUSED)]
-    (silent,) = cluster.endpoint(replace(FACTS, inside=Inside(SILENT)), lab(), NOW)
+    (silent,) = cluster.endpoint(replace(FACTS, inside=ClusterFacts(SILENT)), lab(), NOW)
     assert silent == unwell(
         "the Kubernetes API of cluster lab does not answer: no answer",
         "see that nothing between here and it is in the way, and the cluster's health in the EKS console",
@@ -217,51 +219,53 @@ def test_autoscalers_are_judged_by_the_groups_that_they_could_open() -> None:
     assert judged() == [well("no autoscaler of cluster lab can fight over the pools")]
     assert judged(inside=None) == [unknown("cluster lab was not asked")]
     assert judged(inside=REFUSED) == [unknown(REFUSED)]
-    assert judged(inside=Inside(Autoscalers(asked=False, why_not="403"))) == [
+    assert judged(inside=ClusterFacts(Autoscalers(asked=False, why_not="403"))) == [
         unknown("403", "kubectl get deployments -A | grep -e autoscaler -e karpenter")
     ]
-    assert judged(inside=Inside(both), groups=unread) == [unknown(REFUSED)]
-    assert judged(inside=Inside(both), groups={**unread, "big": Unread("403")}) == [unknown(REFUSED)]
+    assert judged(inside=ClusterFacts(both), groups=unread) == [unknown(REFUSED)]
+    assert judged(inside=ClusterFacts(both), groups={**unread, "big": Unread("403")}) == [unknown(REFUSED)]
     assert judged(groups=unread) == [well("no autoscaler of cluster lab can fight over the pools")]
-    assert [one.outcome for one in judged(inside=Inside(both))] == [NOT_OK, NOT_OK]
-    assert [one.outcome for one in judged(inside=Inside(AUTOSCALER), groups=group(group_tags={}))] == [OK]
-    two = {name: Group(GROUP, ()) for name in ("gpu", "big")}
-    assert len(judged(inside=Inside(KARPENTER), groups=two)) == 1
+    assert [one.outcome for one in judged(inside=ClusterFacts(both))] == [NOT_OK, NOT_OK]
+    assert [one.outcome for one in judged(inside=ClusterFacts(AUTOSCALER), groups=group(group_tags={}))] == [
+        OK
+    ]
+    two = {name: PoolGroup(GROUP, ()) for name in ("gpu", "big")}
+    assert len(judged(inside=ClusterFacts(KARPENTER), groups=two)) == 1
 
 
 @pytest.mark.parametrize(
     ("inside", "more", "found"),
     [
         (
-            Inside(Autoscalers(asked=True), "v26.3.1"),
+            ClusterFacts(Autoscalers(asked=True), "v26.3.1"),
             {},
             "GPU Operator v26.3.1 supports Kubernetes",
         ),
-        (Inside(Autoscalers(asked=False), "v26.3.1"), {}, "GPU Operator v26.3.1 supports Kubernetes"),
+        (ClusterFacts(Autoscalers(asked=False), "v26.3.1"), {}, "GPU Operator v26.3.1 supports Kubernetes"),
         (
-            Inside(Autoscalers(asked=True)),
+            ClusterFacts(Autoscalers(asked=True)),
             {"gpu_operator": {"enabled": False}},
             "the lab has no GPU Operator",
         ),
-        (Inside(Autoscalers(asked=True)), {}, "no GPU Operator runs in cluster lab"),
+        (ClusterFacts(Autoscalers(asked=True)), {}, "no GPU Operator runs in cluster lab"),
         (None, {"gpu_operator": {"enabled": False}}, "the lab has no GPU Operator"),
         (
-            Inside(Autoscalers(asked=False)),
+            ClusterFacts(Autoscalers(asked=False)),
             {"gpu_operator": {"enabled": False}},
             "the lab has no GPU Operator",
         ),
         (
-            Inside(Autoscalers(asked=True), "v99.1.0"),
+            ClusterFacts(Autoscalers(asked=True), "v99.1.0"),
             {},
             "which Kubernetes GPU Operator v99.1.0 supports is not",
         ),
         (None, ADOPTS, "cluster was not asked"),
         (Unread("403"), ADOPTS, "403"),
-        (Inside(Autoscalers(asked=False, why_not="no answer")), ADOPTS, "no answer"),
+        (ClusterFacts(Autoscalers(asked=False, why_not="no answer")), ADOPTS, "no answer"),
     ],
 )
 def test_the_operator_that_runs_counts_before_the_one_that_the_lab_names(
-    inside: Inside | Unread | None, more: dict[str, Any], found: str
+    inside: ClusterFacts | Unread | None, more: dict[str, Any], found: str
 ) -> None:
     (line,) = cluster.operator(replace(FACTS, inside=inside), lab(**more), NOW)
     assert line.said.startswith(found)

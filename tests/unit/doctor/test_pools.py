@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lamplighter.data import prices
-from lamplighter.domain.doctor import account, capacity, cluster, house, pools
-from lamplighter.domain.doctor.facts import Facts, Group, Trail
-from lamplighter.domain.doctor.line import Judgement, Outcome, Unread, unknown, unwell, well
+from lamplighter.domain.doctor import account, cluster, deployed_lab, instance_capacity, pools
+from lamplighter.domain.doctor.facts import Facts, PoolGroup, Trail
+from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.pool.adoption import FoundCluster
 from lamplighter.lab.model import Lab
@@ -26,7 +26,7 @@ from tests.unit.doctor.cases import (
     lab,
 )
 
-OK, NOT_OK, NOT_KNOWN = Outcome.OK, Outcome.NOT_OK, Outcome.NOT_KNOWN
+OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
 STATED = "state it in the lab: pools.gpu.price_per_hour, in USD"
 
@@ -40,14 +40,14 @@ def on(day: date) -> datetime:
     return datetime.combine(day, datetime.min.time(), UTC)
 
 
-def outcomes(found: Iterator[Judgement]) -> list[Outcome]:
+def outcomes(found: Iterator[Judgement]) -> list[LineOutcome]:
     return [one.outcome for one in found]
 
 
 @pytest.mark.parametrize(
     ("days", "outcome", "age"), [(1, OK, "1 day"), (180, OK, "180 days"), (181, NOT_OK, "181 days")]
 )
-def test_an_image_is_old_after_180_days(days: int, outcome: Outcome, age: str) -> None:
+def test_an_image_is_old_after_180_days(days: int, outcome: LineOutcome, age: str) -> None:
     (found,) = pools.image(FACTS, lab(), on(date(2026, 7, 14) + timedelta(days=days)))
     assert (found.outcome, found.said) == (
         outcome,
@@ -64,13 +64,13 @@ def test_a_release_that_names_no_day_is_not_known(release: str) -> None:
 @pytest.mark.parametrize(
     ("seconds", "outcome"), [(0, OK), (7 * 86400, OK), (7 * 86400 + 1, NOT_OK), (8 * 86400, NOT_OK)]
 )
-def test_a_price_of_the_price_list_is_fresh_for_a_week(seconds: int, outcome: Outcome) -> None:
+def test_a_price_of_the_price_list_is_fresh_for_a_week(seconds: int, outcome: LineOutcome) -> None:
     price = Price(Decimal(2), "USD", Source.PRICE_LIST, NOW - timedelta(seconds=seconds))
     assert outcomes(pools.price(replace(FACTS, prices={"gpu": price}), lab(), NOW)) == [outcome]
 
 
 @pytest.mark.parametrize(("days", "outcome"), [(180, OK), (181, NOT_OK)])
-def test_the_table_of_prices_is_old_after_180_days(days: int, outcome: Outcome) -> None:
+def test_the_table_of_prices_is_old_after_180_days(days: int, outcome: LineOutcome) -> None:
     now = on(prices.read_on()) + timedelta(days=days)
     (found,) = pools.price(BEFORE, lab(), now)
     assert found.outcome is outcome
@@ -127,8 +127,8 @@ def test_a_pool_has_one_guard(claims: dict[str, str], found: Judgement) -> None:
 
 
 @pytest.mark.parametrize(("held", "outcome"), [(7.0, NOT_OK), (8.0, OK), (8.5, OK)])
-def test_a_quota_holds_every_node_to_the_last_vcpu(held: float, outcome: Outcome) -> None:
-    (found,) = capacity.quota_g_and_vt(replace(FACTS, quotas={"g_and_vt_vcpus": held}), lab(), NOW)
+def test_a_quota_holds_every_node_to_the_last_vcpu(held: float, outcome: LineOutcome) -> None:
+    (found,) = instance_capacity.quota_g_and_vt(replace(FACTS, quotas={"g_and_vt_vcpus": held}), lab(), NOW)
     said = (
         "2 nodes g5.xlarge of pool gpu need 8 vCPUs, and the quota of G and VT instances in"
         f" ap-northeast-2 is {held:g}"
@@ -147,16 +147,20 @@ def test_a_quota_is_counted_over_every_pool_of_its_family() -> None:
     )
     facts = replace(BEFORE, quotas={"g_and_vt_vcpus": 56.0, "p_vcpus": 192.0})
 
-    (small,) = capacity.quota_g_and_vt(facts, both, NOW)
-    (large,) = capacity.quota_p(facts, both, NOW)
+    (small,) = instance_capacity.quota_g_and_vt(facts, both, NOW)
+    (large,) = instance_capacity.quota_p(facts, both, NOW)
 
     assert small.said.startswith(
         "2 nodes g5.xlarge of pool gpu and 1 node g5.12xlarge of pool big need 56 vCPUs,"
     )
     assert large.said.startswith("1 node p5.48xlarge of pool huge need 192 vCPUs,")
     assert (small.outcome, large.outcome) == (OK, OK)
-    assert list(capacity.quota_p(facts, lab(), NOW)) == [well("no pool of the lab is of P instances")]
-    assert list(capacity.quota_p(replace(facts, quotas={}), both, NOW)) == [unknown("it was not asked for")]
+    assert list(instance_capacity.quota_p(facts, lab(), NOW)) == [
+        well("no pool of the lab is of P instances")
+    ]
+    assert list(instance_capacity.quota_p(replace(facts, quotas={}), both, NOW)) == [
+        unknown("it was not asked for")
+    ]
 
 
 def test_what_a_pool_is_made_of_is_read_from_its_group_where_the_lab_leaves_it_open() -> None:
@@ -174,7 +178,7 @@ def test_what_a_pool_is_made_of_is_read_from_its_group_where_the_lab_leaves_it_o
     assert (two.instance_type(adopts, "gpu"), two.most_nodes(adopts, "gpu")) == ("g6.xlarge", 7)
     refused = replace(FACTS, groups={"gpu": REFUSED})
     assert (refused.instance_type(adopts, "gpu"), refused.most_nodes(adopts, "gpu")) == (REFUSED, REFUSED)
-    assert list(capacity.quota_g_and_vt(refused, adopts, NOW)) == [unknown(REFUSED)]
+    assert list(instance_capacity.quota_g_and_vt(refused, adopts, NOW)) == [unknown(REFUSED)]
 
 
 @pytest.mark.parametrize(
@@ -213,21 +217,25 @@ def test_a_pool_that_is_to_be_made_looks_in_its_own_zone(
 ) -> None:
     zones = frozenset(f"ap-northeast-2{zone}" for zone in offered)
     here = lab(pools={"gpu": {"instance_type": "g5.xlarge", "zone_index": zone_index}})
-    assert list(capacity.offering(replace(BEFORE, offered={"g5.xlarge": zones}), here, NOW)) == [found]
+    assert list(instance_capacity.offering(replace(BEFORE, offered={"g5.xlarge": zones}), here, NOW)) == [
+        found
+    ]
 
 
 def test_a_pool_that_is_adopted_is_looked_for_in_its_group_s_zones() -> None:
     elsewhere = replace(FACTS, offered={"g5.xlarge": frozenset({"ap-northeast-2c"})})
-    (found,) = capacity.offering(elsewhere, lab(**ADOPTS), NOW)
+    (found,) = instance_capacity.offering(elsewhere, lab(**ADOPTS), NOW)
     assert found.advice == "name one of ap-northeast-2c in cluster.zones, or take another instance type"
-    (found,) = capacity.offering(replace(elsewhere, groups={"gpu": Group(GROUP, ())}), lab(), NOW)
+    (found,) = instance_capacity.offering(
+        replace(elsewhere, groups={"gpu": PoolGroup(GROUP, ())}), lab(), NOW
+    )
     assert found.said == "g5.xlarge of pool gpu is not offered in any zone of its node group"
-    (found,) = capacity.offering(BEFORE, lab(**ADOPTS), NOW)
+    (found,) = instance_capacity.offering(BEFORE, lab(**ADOPTS), NOW)
     assert found == unknown("in which zone pool gpu is nobody says: node group gpus is not there")
 
 
 @pytest.mark.parametrize(("version", "outcome"), [(5, NOT_OK), (6, OK), (7, OK)])
-def test_the_bootstrap_is_new_enough_from_version_6(version: int, outcome: Outcome) -> None:
+def test_the_bootstrap_is_new_enough_from_version_6(version: int, outcome: LineOutcome) -> None:
     assert outcomes(account.bootstrap(replace(FACTS, bootstrap=version), lab(), NOW)) == [outcome]
 
 
@@ -259,9 +267,9 @@ def windows(**more: object) -> Lab:
         (timedelta(seconds=1), NOT_OK),
     ],
 )
-def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, outcome: Outcome) -> None:
+def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, outcome: LineOutcome) -> None:
     closes = datetime(2027, 2, 23, 14, 0, tzinfo=UTC)
-    (found,) = house.last_window(FACTS, windows(until="2027-03-01"), closes - before)
+    (found,) = deployed_lab.last_window(FACTS, windows(until="2027-03-01"), closes - before)
     said = "the last planned window, evening, ends on 2027-02-23"
     assert (found.outcome, found.said) == (
         outcome,
@@ -272,9 +280,9 @@ def test_the_last_window_is_near_from_28_days_before_it_ends(before: timedelta, 
 def test_a_lab_without_windows_or_with_some_for_ever_has_no_last_one() -> None:
     refused = replace(FACTS, courses=REFUSED)
 
-    assert list(house.last_window(refused, lab(windows=[]), NOW)) == [well("the lab plans no windows")]
-    assert list(house.last_window(refused, windows(), NOW)) == [well("the lab's windows go on")]
-    assert list(house.last_window(refused, windows(until="2027-03-01"), NOW)) == [unknown(REFUSED)]
+    assert list(deployed_lab.last_window(refused, lab(windows=[]), NOW)) == [well("the lab plans no windows")]
+    assert list(deployed_lab.last_window(refused, windows(), NOW)) == [well("the lab's windows go on")]
+    assert list(deployed_lab.last_window(refused, windows(until="2027-03-01"), NOW)) == [unknown(REFUSED)]
 
 
 @pytest.mark.parametrize(
@@ -293,8 +301,8 @@ def test_the_secret_of_the_slack_app_is_there_once_its_stack_is(
     slack: Any, found: Judgement, *, deployed: bool
 ) -> None:
     facts = replace(FACTS, slack=slack, deployed=deployed)
-    assert list(house.slack(facts, lab(), NOW)) == [found]
-    assert list(house.slack(facts, lab(slack=None), NOW)) == [well("the lab has no Slack app")]
+    assert list(deployed_lab.slack(facts, lab(), NOW)) == [found]
+    assert list(deployed_lab.slack(facts, lab(slack=None), NOW)) == [well("the lab has no Slack app")]
 
 
 def test_a_cluster_that_upgrades_itself_costs_no_more() -> None:

@@ -10,11 +10,11 @@ from moto import mock_aws
 
 from lamplighter.adapters.doctor import caller
 from lamplighter.adapters.doctor.bootstrap import VERSION, Bootstrap
-from lamplighter.adapters.doctor.capacity import Quotas, Zones
 from lamplighter.adapters.doctor.inside import seen
+from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
-from lamplighter.domain.doctor.facts import Caller, NotLetIn, Trail
+from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess, Trail
 from lamplighter.errors import OutsideFailed
 
 REGION = "eu-central-1"
@@ -33,7 +33,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_who_asks_is_told_with_the_time_at_aws() -> None:
     found = caller.who()
 
-    assert isinstance(found, Caller)
+    assert isinstance(found, AwsIdentity)
     assert found.account == "123456789012"
     assert found.at is not None
 
@@ -57,7 +57,7 @@ def test_credentials_that_are_refused_are_an_answer_and_a_failure_is_not(
         with pytest.raises(OutsideFailed, match="sts:GetCallerIdentity on your credentials failed"):
             caller.who()
 
-    assert isinstance(found, NotLetIn)
+    assert isinstance(found, NoAccess)
     assert "The security token is expired" in found.why
     assert found.advice.startswith("log in again")
 
@@ -75,10 +75,10 @@ def test_a_quota_without_a_value_is_no_quota() -> None:
     quotas = boto3.client("service-quotas")
     with Stubber(quotas) as stub:
         stub.add_response("get_service_quota", {"Quota": {"Value": 8.0}})
-        assert Quotas(quotas).vcpus("L-DB2E81BA") == 8
+        assert AccountQuotas(quotas).vcpus("L-DB2E81BA") == 8
         stub.add_response("get_service_quota", {"Quota": {}})
         with pytest.raises(OutsideFailed, match="without a value"):
-            Quotas(quotas).vcpus("L-DB2E81BA")
+            AccountQuotas(quotas).vcpus("L-DB2E81BA")
 
 
 def test_zones_are_those_of_offerings_and_of_subnets() -> None:

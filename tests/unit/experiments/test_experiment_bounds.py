@@ -6,9 +6,17 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.experiments.admission import Answer, Ground, affected, busy, decide, ground, run_id
+from lamplighter.domain.experiments.admission import (
+    ExperimentDecision,
+    ExperimentFacts,
+    affected,
+    busy,
+    decide,
+    ground,
+    run_id,
+)
 from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
 from tests.unit.experiments.test_experiments import MINUTE, NOW, lease, order, running
@@ -18,7 +26,7 @@ SECOND = timedelta(seconds=1)
 NO_CHANGE = "driver-image-too-new"
 
 
-def refused(command: Any, where: Ground) -> str:
+def refused(command: Any, where: ExperimentFacts) -> str:
     answer = decide(command, where, NOW)
     assert (answer.outcome, answer.run) == ("refused", None)
     return answer.reason
@@ -32,7 +40,7 @@ def test_what_is_granted_is_this_run() -> None:
 
     assert decide(
         order(because="the course"), here(lease(), other), NOW + timedelta(microseconds=5)
-    ) == Answer(
+    ) == ExperimentDecision(
         "granted",
         "nccl-blocked runs on pool gpu until 20:12 UTC on 2026-11-20 at the latest, inside alice's lease",
         ExperimentRun(
@@ -118,9 +126,9 @@ def test_who_feels_it_is_named_with_the_last_end_and_what_was_only_planned_feels
 
 def test_one_experiment_at_a_time_and_ten_minutes_for_its_proof() -> None:
     run = running()
-    restored = run.moved_to(Phase.RESTORED, restored=NOW)
+    restored = run.moved_to(ExperimentPhase.RESTORED, restored=NOW)
 
-    assert busy([run.moved_to(Phase.PROVEN, restored=NOW), run], NOW) == (
+    assert busy([run.moved_to(ExperimentPhase.PROVEN, restored=NOW), run], NOW) == (
         "nccl-blocked is running on pool gpu until 20:12 UTC on 2026-11-20 at the latest, and a cluster has one "
         "experiment at a time; ask again then, or end it: lamplighter experiment restore nccl-blocked"
     )
@@ -135,8 +143,8 @@ def test_what_a_lab_has_of_a_pool_is_the_ground_of_its_experiments() -> None:
     lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "g4dn.xlarge"}}})
 
     known = ground(lab, "gpu", {"gpu": [lease()]}, ())
-    assert known == Ground(
+    assert known == ExperimentFacts(
         "lab", True, lab.gpu_stack("gpu"), tuple(map(str, lab.pools["gpu"].taints)), {"gpu": [lease()]}
     )
     assert known.taints
-    assert ground(lab, "big", {}, ()) == Ground("lab", True, "operator", (), {})
+    assert ground(lab, "big", {}, ()) == ExperimentFacts("lab", True, "operator", (), {})

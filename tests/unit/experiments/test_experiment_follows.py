@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.application.leases.desk import Desk
 from lamplighter.application.leases.experiments import experiment_follows, undone_before_the_end
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
@@ -17,7 +17,7 @@ from tests.unit.ledger.test_history import RUN
 from tests.unit.ledger.test_ledger import decision, entry
 
 
-def desk(lab: LabOnMoto, asked: list[dict[str, Any]], *broken: str) -> Desk:
+def lease_services(lab: LabOnMoto, asked: list[dict[str, Any]], *broken: str) -> LeaseServices:
     """The desk; the experiments function writes down what it is asked, and cannot undo what is broken."""
 
     def ask(event: Mapping[str, Any]) -> Mapping[str, object]:
@@ -27,7 +27,7 @@ def desk(lab: LabOnMoto, asked: list[dict[str, Any]], *broken: str) -> Desk:
             raise OutsideFailed("ec2:AuthorizeSecurityGroupIngress failed")
         return {}
 
-    return replace(lab.watch.desk, ask_experiments=ask)
+    return replace(lab.guard_services.lease_services, ask_experiments=ask)
 
 
 def close(lab: LabOnMoto) -> Command:
@@ -40,7 +40,7 @@ def ran(lab: LabOnMoto, *runs: ExperimentRun) -> None:
     for number, run in enumerate(runs, 1):
         ledger.begin_experiment(run, decision(run.id), entry("experiment"))
         if number < len(runs):
-            ledger.advance_experiment(run.moved_to(Phase.RESTORED), [Phase.PREPARED])
+            ledger.advance_experiment(run.moved_to(ExperimentPhase.RESTORED), [ExperimentPhase.PREPARED])
 
 
 def told(lab: LabOnMoto) -> list[tuple[str, str, dict[str, str]]]:
@@ -59,7 +59,7 @@ def test_every_experiment_of_a_lease_that_ends_is_undone_though_one_cannot_be(la
     lease = lab.lease(nodes=1)
     ran(lab, named("a"), named("b", "other"), named("c"), named("d"), named("e"))
 
-    undone = undone_before_the_end([lease], close(lab), ["d"], desk(lab, asked, "c"))
+    undone = undone_before_the_end([lease], close(lab), ["d"], lease_services(lab, asked, "c"))
 
     assert sorted(undone) == ["a", "e"]
     assert sorted(each["experiment"] for each in asked) == ["a", "c", "e"]
@@ -83,7 +83,7 @@ def test_where_no_lease_ends_no_experiment_is_asked_for(lab: LabOnMoto) -> None:
     asked: list[dict[str, Any]] = []
     ran(lab, named("a"))
 
-    assert undone_before_the_end([], close(lab), [], desk(lab, asked)) == []
+    assert undone_before_the_end([], close(lab), [], lease_services(lab, asked)) == []
     assert asked == []
 
 
@@ -96,7 +96,7 @@ def test_the_schedules_of_an_experiment_follow_its_own_lease(
     if lease:
         ran(lab, named("a", lease))
 
-    experiment_follows(ends, close(lab), desk(lab, asked))
+    experiment_follows(ends, close(lab), lease_services(lab, asked))
 
     because = "alice's lease ends at 22:00 UTC on 2026-11-20"
     assert [(each["step"], each["experiment"], each["because"]) for each in asked] == (
@@ -108,7 +108,7 @@ def test_the_schedules_of_an_experiment_follow_its_own_lease(
 def test_schedules_that_cannot_follow_are_said(lab: LabOnMoto) -> None:
     ran(lab, named("a"))
 
-    experiment_follows(lab.lease(nodes=1), close(lab), desk(lab, [], "a"))
+    experiment_follows(lab.lease(nodes=1), close(lab), lease_services(lab, [], "a"))
 
     [(_, why, _)] = told(lab)
     assert why.startswith("its schedules could not follow its lease: ec2:Authorize")

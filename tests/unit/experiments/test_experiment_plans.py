@@ -6,7 +6,7 @@ import pytest
 
 from lamplighter.domain.experiments.admission import decide
 from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED
-from lamplighter.domain.experiments.plan import Plan
+from lamplighter.domain.experiments.plan import ExperimentPlan
 from tests.unit.experiments.test_experiment_reports import CAUSE, clock
 from tests.unit.experiments.test_experiments import NOW, ground, lease, order
 
@@ -24,7 +24,7 @@ def test_each_experiment_takes_so_long_and_so_many_nodes(name: str, minutes: int
 
 def test_a_plan_is_read_line_for_line() -> None:
     others = [lease("bob", name="cli-2", pool="big"), lease("eve", name="cli-3", pool="big")]
-    plan = Plan(NCCL_BLOCKED, decide(order(), ground(lease()), NOW), others)
+    plan = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(lease()), NOW), others)
 
     assert plan.lines(clock) == [
         "nccl-blocked",
@@ -47,7 +47,7 @@ def test_a_plan_is_read_line_for_line() -> None:
 
 
 def test_a_plan_that_is_refused_says_why_by_the_readers_clock() -> None:
-    plan = Plan(NCCL_BLOCKED, decide(order(), ground(lease(minutes=21)), NOW))
+    plan = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(lease(minutes=21)), NOW))
 
     assert plan.lines(clock)[-1].endswith("ends at at 20:21: lamplighter extend gpu 1m")
     assert not [line for line in plan.lines(clock) if "felt by" in line or "undone by" in line]

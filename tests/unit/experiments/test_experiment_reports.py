@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
 from lamplighter.domain.experiments.report import LONGEST_EVIDENCE, conclusion, document, markdown
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, running
 
 CAUSE = NCCL_BLOCKED.cause
@@ -16,7 +16,7 @@ ROW = {"check": "all_reduce", "node": "a", "verdict": "failed", "reason": "the r
 SEEN = {"as_expected": True, "cause": CAUSE, "verdicts": [ROW], "findings": []}
 WHOLE = running(
     because="the course",
-    phase=Phase.PROVEN,
+    phase=ExperimentPhase.PROVEN,
     changed=NOW + MINUTE,
     change=("taken: a rule",),
     seen=SEEN,
@@ -102,7 +102,7 @@ def test_what_was_there_before_is_told(before: dict[str, Any], said: str) -> Non
         ({"seen": {"cause": CAUSE, "as_expected": "yes"}},
          f"not as expected: the diagnosis names {CAUSE} where {CAUSE} was expected",
          "everything is as it was, and the same checks pass again"),
-        ({"phase": Phase.RESTORED}, f"as expected: the diagnosis names {CAUSE}",
+        ({"phase": ExperimentPhase.RESTORED}, f"as expected: the diagnosis names {CAUSE}",
          "everything is as it was; the checks have still to say so"),
         ({"changed": None, "proof": {}}, "nothing was changed, so nothing was to be seen",
          "everything is as it was"),

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
-from lamplighter.domain.experiments.observation import Look, causes, proof, rows, seen
+from lamplighter.domain.experiments.observation import Observation, causes, proof, rows, seen
 from lamplighter.domain.experiments.rails import AFTER_END, rails, restore
-from lamplighter.domain.experiments.rules import Rule, ephemeral, vpc_wide
-from lamplighter.domain.experiments.run import Phase
+from lamplighter.domain.experiments.rules import TrafficRule, ephemeral, vpc_wide
+from lamplighter.domain.experiments.run import ExperimentPhase
 from lamplighter.domain.schedules.schedule import START_EXECUTION
 from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, WORKFLOW, lease, running
 
@@ -29,12 +29,12 @@ def test_a_run_is_due_at_its_end_or_ten_minutes_ahead_of_its_leases_end_as_that_
     assert run.overdue(lease(), NOW + 12 * MINUTE - SECOND) is None
     assert run.overdue(lease(), NOW + 12 * MINUTE) == "it was to be undone by 20:12 UTC on 2026-11-20"
     assert run.overdue(soon, NOW + 21 * MINUTE) == run.overdue(None, NOW) == "the lease cli-1 is over"
-    assert run.moved_to(Phase.RESTORED).overdue(None, NOW) is None
+    assert run.moved_to(ExperimentPhase.RESTORED).overdue(None, NOW) is None
 
 
-@pytest.mark.parametrize("phase", Phase)
-def test_a_run_is_undone_once_it_is_restored(phase: Phase) -> None:
-    assert running(phase=phase).undone is (phase in {Phase.RESTORED, Phase.PROVEN})
+@pytest.mark.parametrize("phase", ExperimentPhase)
+def test_a_run_is_undone_once_it_is_restored(phase: ExperimentPhase) -> None:
+    assert running(phase=phase).undone is (phase in {ExperimentPhase.RESTORED, ExperimentPhase.PROVEN})
 
 
 def test_each_rail_is_this_schedule() -> None:
@@ -84,7 +84,7 @@ def test_a_rule_is_written_in_ec2s_words_and_in_ours() -> None:
     }
     assert bare.permission() == {"IpProtocol": "-1", "IpRanges": [{"CidrIp": "192.168.0.0/16"}]}
     for rule in (NODE, VPC, bare):
-        assert Rule.from_json(rule.to_json()) == rule
+        assert TrafficRule.from_json(rule.to_json()) == rule
     assert [str(rule) for rule in (NODE, VPC, replace(NODE, source="sg-api"))] == [
         "sg-node lets in 1025-65535/tcp from itself",
         "sg-aux lets in everything from 192.168.0.0/16",
@@ -102,7 +102,7 @@ def test_a_rule_is_written_in_ec2s_words_and_in_ours() -> None:
         replace(NODE, to_port=65534),
     ],
 )
-def test_the_high_ports_of_the_nodes_are_exactly_these(other: Rule) -> None:
+def test_the_high_ports_of_the_nodes_are_exactly_these(other: TrafficRule) -> None:
     assert ephemeral([other], "sg-node") is None
 
 
@@ -127,7 +127,7 @@ def test_what_was_seen_is_kept_with_the_cause_that_was_expected_or_the_first() -
     other = seen(NCCL_BLOCKED, [], {"findings": [{"cause": "other"}]}, NOW)
     assert (other["as_expected"], other["cause"]) == (False, "other")
     assert seen(NCCL_BLOCKED, [], {}, NOW)["cause"] is None
-    assert (causes({"findings": "xid"}), rows(7), Look([]).waiting) == ([], [], ())
+    assert (causes({"findings": "xid"}), rows(7), Observation([]).waiting) == ([], [], ())
 
 
 @pytest.mark.parametrize(

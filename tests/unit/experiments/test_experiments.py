@@ -10,15 +10,15 @@ import pytest
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.domain.experiments import policy
-from lamplighter.domain.experiments.admission import PROOF, Ground, decide
+from lamplighter.domain.experiments.admission import PROOF, ExperimentFacts, decide
 from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED, Touches, find
 from lamplighter.domain.experiments.observation import proof, seen
-from lamplighter.domain.experiments.plan import Plan
+from lamplighter.domain.experiments.plan import ExperimentPlan
 from lamplighter.domain.experiments.rails import AFTER_END, AUTHORIZE, names, rails
 from lamplighter.domain.experiments.report import conclusion, document, markdown
-from lamplighter.domain.experiments.rules import Rule as Opening
+from lamplighter.domain.experiments.rules import TrafficRule as Opening
 from lamplighter.domain.experiments.rules import ephemeral, missing, vpc_wide
-from lamplighter.domain.experiments.run import MARGIN, ExperimentRun, Phase
+from lamplighter.domain.experiments.run import MARGIN, ExperimentPhase, ExperimentRun
 from lamplighter.domain.guard.breach import Action, Rule
 from lamplighter.domain.guard.experiments import PATIENCE
 from lamplighter.domain.guard.guard import sweep
@@ -50,11 +50,11 @@ def lease(owner: str = "alice", minutes: int = 60, name: str = "cli-1", pool: st
     )
 
 
-def ground(*leases: Lease, **more: object) -> Ground:
+def ground(*leases: Lease, **more: object) -> ExperimentFacts:
     by_pool: dict[str, list[Lease]] = {"gpu": [], "big": []}
     for each in leases:
         by_pool[each.pool].append(each)
-    made = Ground(
+    made = ExperimentFacts(
         lab="gpu-lab",
         ours=True,
         stack="operator",
@@ -124,7 +124,7 @@ def test_an_experiment_that_there_is_not_is_refused_with_those_there_are() -> No
     ],
 )
 def test_what_may_not_run_is_refused_with_what_would_be_right(
-    command: Command, here: Ground, because: str
+    command: Command, here: ExperimentFacts, because: str
 ) -> None:
     answer = decide(command, here, NOW)
     assert (answer.outcome, answer.run) == ("refused", None)
@@ -149,10 +149,10 @@ def test_what_changes_nothing_affects_nobody_and_runs_on_a_cluster_that_is_not_o
 def test_a_cluster_has_one_experiment_at_a_time_until_it_is_proven_undone() -> None:
     run = running()
     assert "one experiment at a time" in decide(order(), ground(lease(), runs=[run]), NOW).reason
-    undone = run.moved_to(Phase.RESTORED, restored=NOW)
+    undone = run.moved_to(ExperimentPhase.RESTORED, restored=NOW)
     assert "its checks still run" in decide(order(), ground(lease(), runs=[undone]), NOW + MINUTE).reason
     assert decide(order(), ground(lease(minutes=90), runs=[undone]), NOW + PROOF).outcome == "granted"
-    proven = run.moved_to(Phase.PROVEN, restored=NOW)
+    proven = run.moved_to(ExperimentPhase.PROVEN, restored=NOW)
     assert decide(order(), ground(lease(), runs=[proven]), NOW).outcome == "granted"
 
 
@@ -220,7 +220,9 @@ def replace_value(changed: object) -> str:
 
 
 def test_a_run_is_kept_and_read_again_whole() -> None:
-    run = running(phase=Phase.OBSERVED, changed=NOW, seen={"cause": "nccl-path-blocked", "as_expected": True})
+    run = running(
+        phase=ExperimentPhase.OBSERVED, changed=NOW, seen={"cause": "nccl-path-blocked", "as_expected": True}
+    )
     assert ExperimentRun.from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
@@ -228,7 +230,7 @@ def test_the_report_says_all_that_is_to_be_handed_in() -> None:
     finding = {"cause": "nccl-path-blocked", "evidence": ["no rule lets them through"]}
     row = {"check": "all_reduce", "node": "a", "verdict": "failed", "reason": "the ranks never met"}
     run = running(
-        phase=Phase.PROVEN,
+        phase=ExperimentPhase.PROVEN,
         changed=NOW + MINUTE,
         change=("taken: a rule",),
         seen=seen(NCCL_BLOCKED, [row], {"findings": [finding]}, NOW + 4 * MINUTE),
@@ -252,13 +254,13 @@ def test_the_report_says_all_that_is_to_be_handed_in() -> None:
     [
         ({}, "nothing was changed, so nothing was to be seen; it is not undone yet"),
         (
-            {"changed": NOW, "phase": Phase.CHANGED},
+            {"changed": NOW, "phase": ExperimentPhase.CHANGED},
             "it was undone before anything was seen; it is not undone yet",
         ),
         (
             {
                 "changed": NOW,
-                "phase": Phase.PROVEN,
+                "phase": ExperimentPhase.PROVEN,
                 "seen": seen(NCCL_BLOCKED, [], {}, NOW),
                 "proof": proof([], NOW, "the lease was over"),
             },
@@ -282,16 +284,16 @@ def test_checks_that_were_not_all_made_prove_nothing() -> None:
 def test_a_person_reads_the_plan_and_who_else_feels_it() -> None:
     other = lease("bob", name="cli-2", pool="big")
     answer = decide(order(by="boss", for_lab=True), ground(lease(), other), NOW)
-    text = "\n".join(Plan(NCCL_BLOCKED, answer, [other]).lines(lambda at: f"{at:%H:%M}"))
+    text = "\n".join(ExperimentPlan(NCCL_BLOCKED, answer, [other]).lines(lambda at: f"{at:%H:%M}"))
     assert "felt by     bob's lease on pool big" in text
     assert "undone by   20:12, inside lease cli-1" in text
-    refused = Plan(NCCL_BLOCKED, decide(order(), ground(), NOW))
+    refused = ExperimentPlan(NCCL_BLOCKED, decide(order(), ground(), NOW))
     assert refused.to_json()["possible"] is False
     assert "not now     an experiment runs only inside a lease" in "\n".join(refused.lines(str))
 
 
 def test_the_guard_undoes_what_is_overdue_and_pages_after_two_rails_have_failed() -> None:
-    run = running(phase=Phase.CHANGED)
+    run = running(phase=ExperimentPhase.CHANGED)
     facts = replace(pool_facts(lease(), running=["i-1", "i-2"]), now=NOW, experiment=run)
 
     def found(at: datetime, **more: object) -> list[Action]:
@@ -302,4 +304,4 @@ def test_the_guard_undoes_what_is_overdue_and_pages_after_two_rails_have_failed(
     assert found(run.ends + PATIENCE) == [Action.RESTORE]
     assert found(run.ends + PATIENCE, enforcing=False) == [Action.RESTORE]
     assert found(NOW, leases=()) == [Action.RESTORE]
-    assert found(run.ends + PATIENCE, experiment=run.moved_to(Phase.RESTORED)) == []
+    assert found(run.ends + PATIENCE, experiment=run.moved_to(ExperimentPhase.RESTORED)) == []

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 from lamplighter.lab.model import Lab
 
 NIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -165,7 +165,7 @@ def test_a_node_counts_every_unit_that_can_be_allocated_and_knows_its_slices() -
     ("value", "text"), [("", "nvidia.com/gpu:NoSchedule"), ("true", "nvidia.com/gpu=true:NoSchedule")]
 )
 def test_a_taint_is_written_as_kubectl_writes_it(value: str, text: str) -> None:
-    assert str(Taint("nvidia.com/gpu", value, "NoSchedule")) == text
+    assert str(NodeTaint("nvidia.com/gpu", value, "NoSchedule")) == text
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from lamplighter.application.guard import overrides as guard_loans
 from lamplighter.domain.audit.trail import of_opening as trail_of_opening
 from lamplighter.domain.gpu import offer as gpu_offer
 from lamplighter.domain.gpu.operator import Operator, standing
-from lamplighter.domain.gpu.overrides import Before, FieldBefore, Loan, Owner
+from lamplighter.domain.gpu.overrides import Before, FieldBefore, Override, Owner
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.nodes import PodFacts
@@ -117,28 +117,28 @@ def test_status_counts_seats_expected_at_first_then_as_the_nodes_showed_them(lab
     }
 
 
-def loan(lab: LabOnMoto, lease: str) -> Loan:
+def loan(lab: LabOnMoto, lease: str) -> Override:
     fields: dict[str, JsonValue] = {"spec": {"dcgm": {"enabled": True}}}
-    made = Loan("cluster-policy", "/policy", fields, BEFORE, {lease: "gpu"}, lab.capacity.now())
-    return lab.capacity.ledger.keep_loan(made)
+    made = Override("cluster-policy", "/policy", fields, BEFORE, {lease: "gpu"}, lab.capacity.now())
+    return lab.capacity.ledger.keep_override(made)
 
 
 def test_a_loan_is_kept_once_joined_and_ended(lab: LabOnMoto) -> None:
     ledger = lab.capacity.ledger
     first = loan(lab, "a")
-    assert loan(lab, "b") == first == ledger.loan("cluster-policy")
+    assert loan(lab, "b") == first == ledger.override("cluster-policy")
     both = first.held_by("b", "gpu")
     ledger.change_holders(first, both)
     with pytest.raises(Conflict):
-        ledger.end_loan(first, EIGHT)
-    ledger.end_loan(both, EIGHT)
-    (ended,) = ledger.loans()
+        ledger.end_override(first, EIGHT)
+    ledger.end_override(both, EIGHT)
+    (ended,) = ledger.overrides()
     assert ended == replace(both, ended=EIGHT)
     assert loan(lab, "c").holders == {"c": "gpu"}
 
 
 def test_the_guard_gives_back_what_no_running_lease_holds(lab: LabOnMoto) -> None:
-    watch, started = lab.watch, list[str]()
+    watch, started = lab.guard_services, list[str]()
     watch.give_back = started.append
     running = lab.lease(nodes=1)
     loan(lab, running.id)
@@ -153,9 +153,9 @@ def test_the_guard_gives_back_what_no_running_lease_holds(lab: LabOnMoto) -> Non
     # Of a pool that could not be read nobody knows.
     assert guard_loans.give_back_forgotten(watch, {}) == []
     # Given back, it is looked after until nothing can land any more.
-    lab.capacity.ledger.end_loan(found, lab.capacity.now())
+    lab.capacity.ledger.end_override(found, lab.capacity.now())
     assert len(guard_loans.give_back_forgotten(watch, {"gpu": [long_over]})) == 1
-    lab.capacity.ledger.end_loan(found, lab.capacity.now() - timedelta(minutes=30))
+    lab.capacity.ledger.end_override(found, lab.capacity.now() - timedelta(minutes=30))
     assert guard_loans.give_back_forgotten(watch, {"gpu": [long_over]}) == []
 
 

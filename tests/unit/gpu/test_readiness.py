@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.gpu.readiness import Stack, not_ready_because
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.gpu.readiness import GpuSignals, not_ready_because
+from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 
 NOW = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
 LABELS = {
@@ -19,7 +19,7 @@ NODE = NodeFacts(
     instance="i-1",
     created=NOW,
     ready=True,
-    taints=(Taint("nvidia.com/gpu", "true", "NoSchedule"),),
+    taints=(NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),),
     labels=LABELS,
     capacity={"nvidia.com/gpu": 1},
     allocatable={"nvidia.com/gpu": 1},
@@ -27,7 +27,7 @@ NODE = NodeFacts(
 VALIDATOR = PodFacts(
     "gpu-operator", "nvidia-operator-validator-x", "gpu-1", "Running", NOW + timedelta(minutes=2), ready=True
 )
-OPERATOR = Stack(validators=[VALIDATOR])
+OPERATOR = GpuSignals(validators=[VALIDATOR])
 AUTO_MODE = {"eks.amazonaws.com/compute-type": "auto"}
 
 
@@ -64,7 +64,7 @@ def test_slices_that_are_all_alike_are_counted_as_gpus() -> None:
             "its kubelet is not Ready: cni plugin not initialized",
         ),
         (
-            {"taints": (Taint("node.kubernetes.io/not-ready", "", "NoSchedule"),)},
+            {"taints": (NodeTaint("node.kubernetes.io/not-ready", "", "NoSchedule"),)},
             "it still has the startup taint node.kubernetes.io/not-ready:NoSchedule",
         ),
         ({"cordoned": True}, "it is cordoned"),
@@ -102,7 +102,7 @@ def test_each_missing_condition_is_a_sentence(changed: dict[str, object], becaus
     ],
 )
 def test_the_validator_must_have_got_through_on_this_very_node(pods: list[PodFacts], because: str) -> None:
-    assert not_ready_because(NODE, 1, Stack(validators=pods)) == [because]
+    assert not_ready_because(NODE, 1, GpuSignals(validators=pods)) == [because]
 
 
 def test_shared_gpus_count_as_seats() -> None:
@@ -120,7 +120,7 @@ def test_shared_gpus_count_as_seats() -> None:
 
 def test_where_no_operator_validates_what_can_be_allocated_decides() -> None:
     plain = replace(NODE, labels={}, capacity={"nvidia.com/gpu": 2})
-    built_in = Stack("built-in", discovery=False)
+    built_in = GpuSignals("built-in", discovery=False)
     assert not_ready_because(plain, 1, built_in) == []
     assert not_ready_because(replace(plain, allocatable={"nvidia.com/gpu": 0}), 1, built_in) == [
         "0 of 1 GPUs can be allocated on it"
@@ -133,7 +133,7 @@ def test_where_no_operator_validates_what_can_be_allocated_decides() -> None:
 
 
 def test_the_device_plugin_s_chart_validates_nothing_but_its_counts_must_agree() -> None:
-    plain, chart = replace(NODE, labels={}), Stack("device-plugin", discovery=False)
+    plain, chart = replace(NODE, labels={}), GpuSignals("device-plugin", discovery=False)
     assert not_ready_because(plain, 1, chart) == []
     assert not_ready_because(plain, 4, chart) == ["1 of 4 GPUs can be allocated on it"]
     assert not_ready_because(replace(plain, capacity={"nvidia.com/gpu": 2}), 1, chart) == [
@@ -145,7 +145,7 @@ def test_the_device_plugin_s_chart_validates_nothing_but_its_counts_must_agree()
 
 
 def test_with_feature_discovery_the_chart_s_nodes_must_have_its_labels() -> None:
-    chart = Stack("device-plugin", discovery=True)
+    chart = GpuSignals("device-plugin", discovery=True)
     assert not_ready_because(NODE, 1, chart) == []
     assert not_ready_because(replace(NODE, labels={}), 1, chart) == [
         "GPU feature discovery has not labelled it yet"
@@ -176,7 +176,7 @@ def test_of_a_type_that_nobody_knows_at_least_one_gpu_is_expected(
     labels: dict[str, str], offered: int, because: list[str]
 ) -> None:
     one = replace(NODE, labels=labels, allocatable={"nvidia.com/gpu": offered})
-    assert not_ready_because(one, None, Stack("built-in", discovery=False)) == because
+    assert not_ready_because(one, None, GpuSignals("built-in", discovery=False)) == because
 
 
 def test_a_count_of_replicas_that_cannot_be_read_is_one() -> None:
@@ -187,7 +187,7 @@ def test_a_count_of_replicas_that_cannot_be_read_is_one() -> None:
 
 def test_a_cordon_is_named_once_and_is_no_startup_taint() -> None:
     cordoned = replace(
-        NODE, cordoned=True, taints=(Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"),)
+        NODE, cordoned=True, taints=(NodeTaint("node.kubernetes.io/unschedulable", "", "NoSchedule"),)
     )
     assert not_ready_because(cordoned, 1, OPERATOR) == ["it is cordoned"]
 
@@ -202,12 +202,12 @@ def test_a_cordon_is_named_once_and_is_no_startup_taint() -> None:
     ],
 )
 def test_a_taint_of_the_start_is_known_by_how_it_begins_or_ends(key: str, starts: bool) -> None:
-    said = not_ready_because(replace(NODE, taints=(Taint(key, "", "NoSchedule"),)), 1, OPERATOR)
+    said = not_ready_because(replace(NODE, taints=(NodeTaint(key, "", "NoSchedule"),)), 1, OPERATOR)
     assert said == ([f"it still has the startup taint {key}:NoSchedule"] if starts else [])
 
 
 def test_what_can_be_allocated_is_announced_though_no_capacity_is_told_yet() -> None:
-    built_in = Stack("built-in", discovery=False)
+    built_in = GpuSignals("built-in", discovery=False)
     assert not_ready_because(replace(NODE, capacity={}), 1, built_in) == []
     assert not_ready_because(replace(NODE, allocatable={}), 1, built_in) == [
         "0 of 1 GPUs can be allocated on it"
@@ -222,8 +222,8 @@ def test_what_can_be_allocated_is_named_before_a_capacity_that_differs() -> None
 def test_a_validator_of_the_node_s_own_second_is_new_and_each_must_be_both_new_and_ready() -> None:
     old = replace(VALIDATOR, created=NOW - timedelta(seconds=1))
 
-    assert not_ready_because(NODE, 1, Stack(validators=[replace(VALIDATOR, created=NOW)])) == []
-    assert not_ready_because(NODE, 1, Stack(validators=[old, VALIDATOR])) == []
-    assert not_ready_because(NODE, 1, Stack(validators=[old, replace(VALIDATOR, ready=False)])) == [
+    assert not_ready_because(NODE, 1, GpuSignals(validators=[replace(VALIDATOR, created=NOW)])) == []
+    assert not_ready_because(NODE, 1, GpuSignals(validators=[old, VALIDATOR])) == []
+    assert not_ready_because(NODE, 1, GpuSignals(validators=[old, replace(VALIDATOR, ready=False)])) == [
         "the operator's validator on it is older than the node"
     ]

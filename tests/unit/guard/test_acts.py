@@ -10,7 +10,7 @@ from moto.sns.models import sns_backends
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.watch import gather_lab
+from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Action, Breach, Rule
@@ -28,11 +28,11 @@ def silent() -> Connection:
 
 
 def facts(lab: LabOnMoto) -> PoolFacts:
-    return gather(lab.watch, "gpu", gather_lab(lab.watch))
+    return gather(lab.guard_services, "gpu", gather_lab(lab.guard_services))
 
 
 def does(lab: LabOnMoto, rule: Rule, action: Action, **more: Any) -> bool:
-    return act(lab.watch, facts(lab), Breach(rule, "so it is", action, **more))
+    return act(lab.guard_services, facts(lab), Breach(rule, "so it is", action, **more))
 
 
 def trail(lab: LabOnMoto) -> list[Entry]:
@@ -120,9 +120,9 @@ def test_where_kubernetes_or_eks_cannot_be_asked_nothing_is_done_and_nothing_sai
     seen = facts(lab)
     lab.capacity.nodegroups = Busy(LAB)
 
-    assert act(lab.watch, seen, Breach(Rule.SIZES_CHANGED, "", Action.RESTORE_SIZES)) is False
-    watch = replace(lab.watch, connect=silent)
-    assert act(watch, seen, Breach(Rule.NODE_UNPROTECTED, "", Action.PROTECT)) is False
+    assert act(lab.guard_services, seen, Breach(Rule.SIZES_CHANGED, "", Action.RESTORE_SIZES)) is False
+    guard_services = replace(lab.guard_services, connect=silent)
+    assert act(guard_services, seen, Breach(Rule.NODE_UNPROTECTED, "", Action.PROTECT)) is False
     assert trail(lab) == []
 
 
@@ -140,7 +140,7 @@ def test_people_are_told_of_the_very_lease_that_ends_and_of_its_end(lab: LabOnMo
 
 
 def test_what_is_only_watched_is_said_again_after_a_day(lab: LabOnMoto) -> None:
-    change({"command": lab.command("watch", lease=None)}, lab.watch.desk)
+    change({"command": lab.command("watch", lease=None)}, lab.guard_services.lease_services)
     lab.scale(1)
     said = []
     for minutes in (0, 5, 24 * 60 - SECOND, 24 * 60, 24 * 60 + 5):
@@ -158,8 +158,8 @@ def test_a_shot_that_fires_within_ninety_seconds_is_not_looked_at(
     lab: LabOnMoto, seconds: int, *, done: bool
 ) -> None:
     lab.lease(nodes=1, opens=-60, closes=0)
-    lab.watch.desk.arm("gpu")
-    lab.watch.desk.failsafes.delete(["failsafe-gpu-10"])
+    lab.guard_services.lease_services.arm("gpu")
+    lab.guard_services.lease_services.failsafes.delete(["failsafe-gpu-10"])
     lab.at(10 - seconds * SECOND)
 
     assert does(lab, Rule.FAILSAFE_WRONG, Action.REARM) is done

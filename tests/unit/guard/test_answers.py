@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.guard.orders import ENFORCE, WATCH, Answer, acknowledge, keep, mode
+from lamplighter.domain.guard.orders import ENFORCE, WATCH, OrderOutcome, acknowledge, keep, mode
 from lamplighter.domain.pool.pool import PoolState
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
 
@@ -81,15 +81,15 @@ def test_pages_are_silenced_for_as_long_as_is_said_and_else_for_twelve_hours(
     ],
 )
 def test_pages_are_silenced_for_no_time_that_is_over_or_too_long(until: datetime, reason: str) -> None:
-    assert acknowledge(order(closes=until), LEAKED, EIGHT) == Answer("refused", reason)
+    assert acknowledge(order(closes=until), LEAKED, EIGHT) == OrderOutcome("refused", reason)
 
 
 def test_pages_of_a_pool_that_is_not_leaked_are_not_silenced() -> None:
     assert acknowledge(order(), POOL, EIGHT).reason == ("pool gpu is not leaked, so nobody is paged about it")
 
 
-def kept(one: Any, until: str) -> Answer:
-    return Answer(
+def kept(one: Any, until: str) -> OrderOutcome:
+    return OrderOutcome(
         "kept", f"{one.called()} is kept until {until} UTC on 2026-11-20, idle or not, by alice", lease=one
     )
 
@@ -114,12 +114,12 @@ def test_the_only_lease_in_force_is_kept_or_the_one_that_is_named() -> None:
 def test_what_is_kept_is_one_lease_in_force(
     leases: list[Any], named: str | None, after: timedelta, reason: str
 ) -> None:
-    assert keep(order(lease=named), leases, EIGHT + after) == Answer("refused", reason)
+    assert keep(order(lease=named), leases, EIGHT + after) == OrderOutcome("refused", reason)
 
 
 def test_a_lease_that_is_kept_already_stays_as_it_is() -> None:
     before = replace(ONE, kept="tom")
 
-    assert keep(order(), [before], EIGHT) == Answer(
+    assert keep(order(), [before], EIGHT) == OrderOutcome(
         "unchanged", "the one lease is kept already, by tom", lease=before
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.watch import LabFacts, gather_lab
+from lamplighter.application.guard.services import LabFacts, gather_lab
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.pool.pool import SeenGpus
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
@@ -14,7 +14,7 @@ from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
     """With `more`, what of the lab was read otherwise."""
-    return gather(lab.watch, "gpu", replace(gather_lab(lab.watch), **more))
+    return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
 @pytest.mark.parametrize("there", ["instance", "leak", "failsafe", None])
@@ -28,7 +28,7 @@ def test_kubernetes_is_asked_where_anything_is_there_leaked_or_armed(
         lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
     if there == "failsafe":
         lab.lease(nodes=1, closes=1)
-        lab.watch.desk.arm("gpu")
+        lab.guard_services.lease_services.arm("gpu")
 
     assert facts(lab).kubernetes_nodes == (("node-i-1",) if there else ())
 
@@ -115,11 +115,11 @@ def test_a_node_that_comes_later_is_idle_since_it_came(lab: LabOnMoto, *, answer
     lab.scale(0)
     if not answers:
         # With a failsafe armed Kubernetes is asked without an instance, too.
-        lab.watch.desk.arm("gpu")
-        lab.watch.kubernetes_silent = True
+        lab.guard_services.lease_services.arm("gpu")
+        lab.guard_services.kubernetes_silent = True
     facts(lab)
 
-    lab.watch.kubernetes_silent = False
+    lab.guard_services.kubernetes_silent = False
     came = lab.at(10)
     lab.scale(1)
     assert facts(lab).idle_since == came
@@ -143,7 +143,7 @@ def test_what_has_finished_holds_nothing_and_our_checks_are_nobody_s_use(lab: La
 
 
 def test_a_lab_of_which_nothing_was_read_is_judged_by_its_pools_alone(lab: LabOnMoto) -> None:
-    found = gather(lab.watch, "gpu", LabFacts())
+    found = gather(lab.guard_services, "gpu", LabFacts())
 
     assert (found.curfew, found.claimed_by, found.held_back, found.failsafe_found) == (
         {},

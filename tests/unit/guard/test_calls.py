@@ -37,10 +37,10 @@ def counted(lab: LabOnMoto) -> Iterator[Counter[str]]:
 
 
 def test_a_sweep_of_an_idle_lab_asks_what_it_must_and_writes_nothing(lab: LabOnMoto) -> None:
-    sweep_all(lab.watch)  # the very first one notes since when the pool is guarded
+    sweep_all(lab.guard_services)  # the very first one notes since when the pool is guarded
 
     with counted(lab) as calls:
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
 
     assert calls == {
         "Scheduler:ListSchedules": 1,
@@ -56,17 +56,17 @@ def test_a_sweep_of_an_idle_lab_asks_what_it_must_and_writes_nothing(lab: LabOnM
 
 def test_a_sweep_of_a_running_lease_looks_at_its_failsafe_and_its_pods_too(lab: LabOnMoto) -> None:
     lease = lab.lease(nodes=2, opens=-60)
-    lab.watch.desk.arm("gpu")
-    lab.watch.desk.schedule_end(lease)
+    lab.guard_services.lease_services.arm("gpu")
+    lab.guard_services.lease_services.schedule_end(lease)
     lab.scale(2)
     for instance in lab.members:
         lab.cluster.add_node(instance)
         lab.cluster.add_pod(f"work-{instance}", instance)
         lab.cluster.pods[-1]["spec"]["containers"] = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
-    sweep_all(lab.watch)  # protects the nodes
+    sweep_all(lab.guard_services)  # protects the nodes
 
     with counted(lab) as calls:
-        assert sweep_all(lab.watch) == {"breaches": []}
+        assert sweep_all(lab.guard_services) == {"breaches": []}
 
     assert calls["Scheduler:GetSchedule"] == 4
     assert calls["Kubernetes:nodes"] == 1
@@ -87,11 +87,11 @@ def test_a_sweep_notes_how_many_gpus_are_in_use_and_a_sweep_right_after_it_nothi
     lab.cluster.pods[-1]["spec"]["containers"] = [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]
     now = lab.at(5)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert lab.capacity.ledger.pool("gpu").seen_gpus == SeenGpus(1, 2, now)
     with counted(lab) as calls:
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
     assert "DynamoDB:UpdateItem" not in calls
 
 
@@ -101,7 +101,7 @@ def test_a_claim_of_another_lab_is_seen_and_the_pool_left_alone(lab: LabOnMoto) 
     )
     lab.scale(1)
 
-    found: Any = sweep_all(lab.watch)["breaches"]
+    found: Any = sweep_all(lab.guard_services)["breaches"]
 
     assert {(each["rule"], each["action"]) for each in found} == {
         ("second-claim", "say"),
@@ -112,30 +112,30 @@ def test_a_claim_of_another_lab_is_seen_and_the_pool_left_alone(lab: LabOnMoto) 
 
 def test_leased_nodes_are_kept_from_autoscalers_once(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
     lab.cluster.add_node(lab.members[0])
 
-    first: Any = sweep_all(lab.watch)["breaches"]
+    first: Any = sweep_all(lab.guard_services)["breaches"]
 
     assert [(each["rule"], each["done"]) for each in first] == [("node-unprotected", True)]
     assert lab.cluster.nodes[0]["metadata"]["annotations"] == {
         "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"
     }
-    assert sweep_all(lab.watch) == {"breaches": []}
+    assert sweep_all(lab.guard_services) == {"breaches": []}
 
 
 @pytest.mark.parametrize("stopped", [True, False])
 def test_a_lease_whose_opening_run_was_stopped_is_closed(lab: LabOnMoto, stopped: bool) -> None:
     lab.lease(nodes=1, run="open-cli-1")
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     sfn = boto3.client("stepfunctions")
     run = sfn.start_execution(stateMachineArn=lab.close_lab, name="open-cli-1", input="{}")
     if stopped:
         sfn.stop_execution(executionArn=run["executionArn"])
     lab.at(11)
 
-    found: Any = sweep_all(lab.watch)["breaches"]
+    found: Any = sweep_all(lab.guard_services)["breaches"]
 
     rules = [each["rule"] for each in found]
     assert ("opening-abandoned" in rules) is stopped

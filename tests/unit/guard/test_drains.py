@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.proof import end_drains, prove_zero
-from lamplighter.domain.pool.evidence import Activity, Group, Member
+from lamplighter.domain.pool.evidence import Activity, Member, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.guard.test_proof import IN_SERVICE, MINUTE, WAITS, draining, run
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
@@ -27,17 +27,17 @@ def test_only_what_waits_is_ended_and_beside_other_leases_only_what_this_close_e
     emptied = {"nodes": [{"name": "node", "instance": "i-3"}, {"name": "other", "instance": "i-1"}]}
 
     with pytest.raises(TryLater, match="still in the group"):
-        prove_zero(run(lab, "cli-1", Drain=emptied), lab.watch)
+        prove_zero(run(lab, "cli-1", Drain=emptied), lab.guard_services)
 
     assert group.ended == ["i-3"]
 
 
 def test_where_nothing_waits_kubernetes_is_not_asked(lab: LabOnMoto) -> None:
-    watch = replace(lab.watch, connect=silent)
+    guard_services = replace(lab.guard_services, connect=silent)
 
-    assert end_drains(watch, "gpu", None) == []
-    assert end_drains(watch, "gpu", Group("g", 0, 2, 1, (IN_SERVICE,))) == []
-    assert not watch.kubernetes_silent
+    assert end_drains(guard_services, "gpu", None) == []
+    assert end_drains(guard_services, "gpu", ScalingGroup("g", 0, 2, 1, (IN_SERVICE,))) == []
+    assert not guard_services.kubernetes_silent
 
 
 def leaving(instance: str, minutes: float, what: str = "Terminating") -> Activity:
@@ -62,7 +62,7 @@ def test_without_kubernetes_a_node_has_four_minutes_from_the_last_order_to_leave
     group = draining(lab, WAITS, activities=activities)
     lab.at(10)
 
-    assert end_drains(replace(lab.watch, connect=silent), "gpu", group.group("g")) == ended
+    assert end_drains(replace(lab.guard_services, connect=silent), "gpu", group.group("g")) == ended
     assert group.ended == ended
 
 
@@ -75,6 +75,6 @@ def test_a_cluster_that_lists_no_nodes_counts_as_silent(
     monkeypatch.setattr(lab.cluster, "list", refused)
     group = draining(lab, WAITS, activities=[leaving("i-2", 0)])
     lab.at(3)
-    assert end_drains(lab.watch, "gpu", group.group("g")) == []
+    assert end_drains(lab.guard_services, "gpu", group.group("g")) == []
     lab.at(4)
-    assert end_drains(lab.watch, "gpu", group.group("g")) == ["i-2"]
+    assert end_drains(lab.guard_services, "gpu", group.group("g")) == ["i-2"]

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.nodes import strays, surplus
@@ -102,8 +102,8 @@ def test_a_lease_that_a_pause_keeps_from_opening_justifies_no_node() -> None:
 def test_what_was_said_last_is_of_the_same_rule_action_and_lease() -> None:
     def said(
         minutes: int, rule: Rule = Rule.IDLE_LEASE, action: Action = Action.WARN, name: str = "a"
-    ) -> Said:
-        return Said(rule, action, name, EIGHT + minutes * MINUTE)
+    ) -> EarlierBreach:
+        return EarlierBreach(rule, action, name, EIGHT + minutes * MINUTE)
 
     facts = replace(
         pool(),

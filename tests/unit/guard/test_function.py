@@ -11,7 +11,7 @@ from lamplighter.application.guard.proof import end_drains, mark_leaked, prove_z
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.pool.evidence import Group, Member
+from lamplighter.domain.pool.evidence import Member, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from tests.unit.lab_on_moto import EIGHT, LAB, NODEGROUP, LabOnMoto
 
@@ -21,14 +21,14 @@ def breaches(lab: LabOnMoto) -> list[Entry]:
 
 
 def test_a_quiet_lab_is_left_alone(lab: LabOnMoto) -> None:
-    assert sweep_all(lab.watch) == {"breaches": []}
+    assert sweep_all(lab.guard_services) == {"breaches": []}
     assert lab.closes == []
 
 
 def test_a_node_without_a_lease_is_ordered_away_at_once_and_closed(lab: LabOnMoto) -> None:
     lab.scale(1)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert lab.sizes["desiredSize"] == 0
     [close] = lab.closes
@@ -41,8 +41,8 @@ def test_a_node_without_a_lease_is_ordered_away_at_once_and_closed(lab: LabOnMot
 def test_many_events_start_one_close(lab: LabOnMoto) -> None:
     lab.scale(1)
 
-    sweep_all(lab.watch)
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
+    sweep_all(lab.guard_services)
 
     assert len(lab.closes) == 1
     assert len(breaches(lab)) == 1
@@ -50,12 +50,12 @@ def test_many_events_start_one_close(lab: LabOnMoto) -> None:
 
 def test_a_node_started_again_after_the_close_is_closed_again(lab: LabOnMoto) -> None:
     lab.scale(1)
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
     lab.catch_up()
     lab.at(6)
     lab.scale(2)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert lab.sizes["desiredSize"] == 0
     assert len(lab.closes) == 2
@@ -63,10 +63,10 @@ def test_a_node_started_again_after_the_close_is_closed_again(lab: LabOnMoto) ->
 
 def test_a_leased_pool_is_not_touched(lab: LabOnMoto) -> None:
     lab.lease(nodes=2)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(2)
 
-    assert sweep_all(lab.watch) == {"breaches": []}
+    assert sweep_all(lab.guard_services) == {"breaches": []}
     assert lab.sizes["desiredSize"] == 2
 
 
@@ -76,9 +76,9 @@ def test_a_pool_that_is_watched_is_reported_once_and_left_running(lab: LabOnMoto
     lab.capacity.ledger.change_mode("gpu", "watch", asked, why)
     lab.scale(1)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
     lab.at(5)
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert (lab.sizes["desiredSize"], lab.closes) == (1, [])
     [entry] = breaches(lab)
@@ -87,32 +87,32 @@ def test_a_pool_that_is_watched_is_reported_once_and_left_running(lab: LabOnMoto
 
 def test_a_failsafe_that_somebody_deleted_is_armed_again(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
     boto3.client("scheduler").delete_schedule(GroupName=LAB, Name="failsafe-gpu-30")
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
-    armed = lab.watch.desk.failsafes.read("failsafe-gpu-30")
+    armed = lab.guard_services.lease_services.failsafes.read("failsafe-gpu-30")
     assert armed is not None
     assert armed.at == EIGHT + timedelta(minutes=150)
 
 
 def test_raised_bounds_are_put_back_and_the_size_stays(lab: LabOnMoto) -> None:
     lab.lease(nodes=2)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(2)
     boto3.client("eks").update_nodegroup_config(
         clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"minSize": 1, "maxSize": 9}
     )
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert lab.sizes == {"minSize": 0, "maxSize": 2, "desiredSize": 2}
 
 
 def test_zero_is_proven_when_nothing_is_left_anywhere(lab: LabOnMoto) -> None:
-    done = prove_zero({"command": lab.command("close")}, lab.watch)
+    done = prove_zero({"command": lab.command("close")}, lab.guard_services)
 
     assert done == {
         "zero": True,
@@ -128,9 +128,9 @@ def test_zero_is_proven_when_nothing_is_left_anywhere(lab: LabOnMoto) -> None:
 def test_what_is_proven_counts_from_the_first_look_and_is_said_after_the_last(lab: LabOnMoto) -> None:
     def slowly() -> Connection:
         lab.at(1)
-        return lab.watch.connect()
+        return lab.guard_services.connect()
 
-    done = prove_zero({"command": lab.command("close")}, replace(lab.watch, connect=slowly))
+    done = prove_zero({"command": lab.command("close")}, replace(lab.guard_services, connect=slowly))
 
     assert done["at"] == "2026-11-20T20:00:00Z"
     [said] = [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "zero-proven"]
@@ -141,24 +141,24 @@ def test_a_node_that_is_left_in_kubernetes_speaks_against_zero(lab: LabOnMoto) -
     lab.cluster.add_node("i-1")
 
     with pytest.raises(TryLater, match="node-i-1 still in Kubernetes"):
-        prove_zero({"command": lab.command("close")}, lab.watch)
+        prove_zero({"command": lab.command("close")}, lab.guard_services)
 
 
 def test_a_cluster_that_does_not_answer_proves_nothing(lab: LabOnMoto) -> None:
     def unreachable() -> Connection:
         raise OutsideFailed("eks:DescribeCluster on lab got no answer")
 
-    watch = replace(lab.watch, connect=unreachable)
+    guard_services = replace(lab.guard_services, connect=unreachable)
 
     with pytest.raises(TryLater, match="Kubernetes could not be asked"):
-        prove_zero({"command": lab.command("close")}, watch)
+        prove_zero({"command": lab.command("close")}, guard_services)
 
 
 def test_with_another_lease_the_proof_is_that_no_more_than_its_nodes_are_left(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, name="cli-2")
     lab.scale(1)
 
-    done = prove_zero({"command": lab.command("close")}, lab.watch)
+    done = prove_zero({"command": lab.command("close")}, lab.guard_services)
 
     assert (done["zero"], done["target"], done["desired"]) == (True, 1, 1)
 
@@ -168,8 +168,8 @@ def test_without_proof_for_half_an_hour_the_pool_is_leaked_and_paged_once(lab: L
     lab.at(30)
     run: dict[str, object] = {"command": lab.command("close", lease=None)}
 
-    assert prove_zero(run, lab.watch)["zero"] is False
-    first, second = mark_leaked(run, lab.watch), mark_leaked(run, lab.watch)
+    assert prove_zero(run, lab.guard_services)["zero"] is False
+    first, second = mark_leaked(run, lab.guard_services), mark_leaked(run, lab.guard_services)
 
     assert first["leaked"] is True
     assert first == second
@@ -184,7 +184,7 @@ def test_a_leaked_pool_that_reaches_zero_is_cleared_by_the_next_sweep(lab: LabOn
     lab.capacity.ledger.mark_leaked("gpu", EIGHT, "a node would not go")
     lab.at(5)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert [entry.details["rule"] for entry in lab.capacity.ledger.audit("gpu", EIGHT)] == [
         "no-longer-leaked"
@@ -210,13 +210,13 @@ def hooked(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Hooked:
     return made
 
 
-LEAVING = Group("g", 0, 2, 0, (Member("i-1", "a", "Terminating:Wait"),))
+LEAVING = ScalingGroup("g", 0, 2, 0, (Member("i-1", "a", "Terminating:Wait"),))
 
 
 def test_an_empty_node_need_not_wait_for_ekss_drain(lab: LabOnMoto, hooked: Hooked) -> None:
     lab.cluster.add_node("i-1")
 
-    assert end_drains(lab.watch, "gpu", LEAVING) == ["i-1"]
+    assert end_drains(lab.guard_services, "gpu", LEAVING) == ["i-1"]
     assert hooked.ended == ["i-1"]
 
 
@@ -224,20 +224,20 @@ def test_work_on_a_leaving_node_is_asked_to_go_and_gets_four_minutes(lab: LabOnM
     lab.cluster.add_node("i-1")
     lab.cluster.add_pod("training", "i-1")
 
-    assert end_drains(lab.watch, "gpu", LEAVING) == []
+    assert end_drains(lab.guard_services, "gpu", LEAVING) == []
     assert lab.cluster.evicted == ["training"]
     lab.at(3.9)
-    assert end_drains(lab.watch, "gpu", LEAVING) == []
+    assert end_drains(lab.guard_services, "gpu", LEAVING) == []
     lab.at(4)
-    assert end_drains(lab.watch, "gpu", LEAVING) == ["i-1"]
+    assert end_drains(lab.guard_services, "gpu", LEAVING) == ["i-1"]
     assert hooked.ended == ["i-1"]
 
 
 def test_an_instance_that_never_became_a_node_need_not_wait(lab: LabOnMoto, hooked: Hooked) -> None:
-    assert end_drains(lab.watch, "gpu", LEAVING) == ["i-1"]
+    assert end_drains(lab.guard_services, "gpu", LEAVING) == ["i-1"]
     assert hooked.ended == ["i-1"]
 
 
 def test_a_node_that_leaves_for_other_reasons_keeps_its_drain(lab: LabOnMoto, hooked: Hooked) -> None:
-    assert end_drains(lab.watch, "gpu", LEAVING, only=["i-2"]) == []
+    assert end_drains(lab.guard_services, "gpu", LEAVING, only=["i-2"]) == []
     assert hooked.ended == []

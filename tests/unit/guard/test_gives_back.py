@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.application.guard.overrides import give_back_forgotten
-from lamplighter.application.guard.watch import Watch
-from lamplighter.domain.gpu.overrides import Before, FieldBefore, Loan
+from lamplighter.application.guard.services import GuardServices
+from lamplighter.domain.gpu.overrides import Before, FieldBefore, Override
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 
@@ -15,16 +15,16 @@ MINUTE, SECOND = timedelta(minutes=1), 1 / 60
 BEFORE = Before((FieldBefore(("spec", "dcgm", "enabled"), there=True, value=False),))
 
 
-def loan(lab: LabOnMoto, what: str = "cluster-policy", **holders: str) -> Loan:
-    return lab.capacity.ledger.keep_loan(Loan(what, "/policy", {"spec": {}}, BEFORE, holders, EIGHT))
+def loan(lab: LabOnMoto, what: str = "cluster-policy", **holders: str) -> Override:
+    return lab.capacity.ledger.keep_override(Override(what, "/policy", {"spec": {}}, BEFORE, holders, EIGHT))
 
 
 def given_back(lab: LabOnMoto, minutes: float, *leases: Lease) -> list[str]:
     """The pools whose settings a sweep has given back so many minutes after eight."""
     lab.at(minutes)
     pools: list[str] = []
-    watch: Watch = replace(lab.watch, give_back=pools.append)
-    give_back_forgotten(watch, {"gpu": leases, "other": ()})
+    guard_services: GuardServices = replace(lab.guard_services, give_back=pools.append)
+    give_back_forgotten(guard_services, {"gpu": leases, "other": ()})
     return pools
 
 
@@ -82,7 +82,7 @@ def test_what_was_given_back_is_looked_after_for_twelve_minutes_without_a_word(
     lab: LabOnMoto, minutes: float, pools: list[str]
 ) -> None:
     over = lab.lease(nodes=1, opens=-60, closes=-20)
-    lab.capacity.ledger.end_loan(loan(lab, **{"cli-1": "gpu"}), EIGHT)
+    lab.capacity.ledger.end_override(loan(lab, **{"cli-1": "gpu"}), EIGHT)
 
     assert given_back(lab, minutes, over) == pools
     assert forgotten(lab) == []

@@ -12,7 +12,7 @@ from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, next_page, retry_after
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.evidence import Group, Instance, Member, NodeGroup, Update
+from lamplighter.domain.pool.evidence import Instance, Member, NodeGroup, ScalingGroup, Update
 from lamplighter.domain.schedules.failsafe import failsafe_schedules
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -69,7 +69,7 @@ def pool(
         closing_since=None,
         nodegroup=NodeGroup("lab", "gpu", "ACTIVE", 0, 2, wanted, "eks-gpu"),
         rolling=None,
-        group=Group("eks-gpu", 0, 2, wanted, members),
+        group=ScalingGroup("eks-gpu", 0, 2, wanted, members),
         instances=(*(instance(name) for name in (*running, *leaving)), *strays),
         kubernetes_nodes=tuple(f"{name}.internal" for name in (*running, *leaving)),
         failsafe_wanted=failsafe,

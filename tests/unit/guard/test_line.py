@@ -7,12 +7,12 @@ import boto3
 
 from handlers.leases import STEPS
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.domain.slack.kept import Wish
+from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto
 
 DAY = timedelta(hours=24)
-WISH = Wish("gpu", EIGHT, "U0JUN", "jun (U0JUN)", "C0123456789", 1, None, EIGHT + DAY, "Asia/Seoul")
+WISH = WaitingPlace("gpu", EIGHT, "U0JUN", "jun (U0JUN)", "C0123456789", 1, None, EIGHT + DAY, "Asia/Seoul")
 
 
 def states(lab: LabOnMoto, *minutes: float) -> list[Any]:
@@ -20,7 +20,7 @@ def states(lab: LabOnMoto, *minutes: float) -> list[Any]:
     found = []
     for each in minutes:
         lab.at(each)
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
         key = {"pk": {"S": "POOL#gpu"}, "sk": {"S": "STATE"}}
         item = boto3.client("dynamodb").get_item(TableName=LEDGER, Key=key, ConsistentRead=True).get("Item")
         found.append(item)
@@ -44,7 +44,7 @@ def test_sweeps_move_a_pool_whose_window_was_skipped_for_a_quarter_of_an_hour(la
     window = {"name": "night", "days": "daily", "start": "22:00", "end": "23:00"}
     lab.capacity.lab = Lab.model_validate({"name": LAB, "time_zone": "UTC", "windows": [window], "slack": {}})
     command = {**lab.command("skip", lease=None), "pool": "*", "window": "night"}
-    STEPS["Change"]({"command": command}, lab.watch.desk)
+    STEPS["Change"]({"command": command}, lab.guard_services.lease_services)
 
     first, second, after, later = states(lab, 5, 10, 20, 25)
 
@@ -54,7 +54,7 @@ def test_sweeps_move_a_pool_whose_window_was_skipped_for_a_quarter_of_an_hour(la
 
 def test_a_lab_without_slack_moves_nothing_for_it(lab: LabOnMoto) -> None:
     command = {**lab.command("pause", lease=None), "pool": "*"}
-    STEPS["Change"]({"command": command}, lab.watch.desk)
+    STEPS["Change"]({"command": command}, lab.guard_services.lease_services)
 
     before, after = states(lab, 5, 10)
 

@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.watch import gather_lab
+from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.guard.facts import PoolFacts
@@ -23,7 +23,7 @@ STOPPED = "was stopped by somebody"
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
     """With `more`, what of the lab was read otherwise."""
-    return gather(lab.watch, "gpu", replace(gather_lab(lab.watch), **more))
+    return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
 def said(lab: LabOnMoto, kind: str, minutes: float, lease: str | None = None) -> None:
@@ -73,7 +73,7 @@ class Unknown(Workflows):
 
 
 def test_an_opening_that_failed_is_found_behind_those_that_did_not(lab: LabOnMoto) -> None:
-    lab.watch.workflows = Unknown()
+    lab.guard_services.workflows = Unknown()
     stopped(lab)
     stopped(lab, "open-2", stop=False)
     for number, run in enumerate((None, "unknown", "open-2", "never", "open-1")):

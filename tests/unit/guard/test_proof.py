@@ -10,7 +10,7 @@ import pytest
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.pool.evidence import Activity, Group, Member
+from lamplighter.domain.pool.evidence import Activity, Member, ScalingGroup
 from lamplighter.errors import TryLater
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, IMAGE, LAB, NODEGROUP, TAGS, LabOnMoto
@@ -25,11 +25,11 @@ IN_SERVICE, WAITS = (
 class Draining(AutoScaling):
     """A group as it stands while EKS drains: moto's know no Terminating:Wait."""
 
-    def __init__(self, group: Group, *activities: Activity) -> None:
+    def __init__(self, group: ScalingGroup, *activities: Activity) -> None:
         self.ended: list[str] = []
         self._group, self._activities = group, activities
 
-    def group(self, name: str) -> Group | None:
+    def group(self, name: str) -> ScalingGroup | None:
         return replace(self._group, name=name)
 
     def activities(self, group: str, pages: int = 1) -> tuple[Activity, ...]:
@@ -41,7 +41,7 @@ class Draining(AutoScaling):
 
 
 def draining(lab: LabOnMoto, *members: Member, desired: int = 0, activities: Any = ()) -> Draining:
-    made = Draining(Group("g", 0, 2, desired, members), *activities)
+    made = Draining(ScalingGroup("g", 0, 2, desired, members), *activities)
     lab.capacity.autoscaling = made
     return made
 
@@ -73,7 +73,7 @@ def test_without_node_group_and_group_a_pool_is_at_zero(lab: LabOnMoto) -> None:
     boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
     boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
 
-    done = prove_zero(run(lab), lab.watch)
+    done = prove_zero(run(lab), lab.guard_services)
 
     assert (done["zero"], done["desired"]) == (True, 0)
 
@@ -83,20 +83,20 @@ def test_what_is_ordered_of_eks_or_of_its_group_speaks_against_zero(lab: LabOnMo
         clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"desiredSize": 1}
     )
     with pytest.raises(TryLater, match="pool gpu is not at zero yet: 1 nodes are still ordered"):
-        prove_zero(run(lab), lab.watch)
+        prove_zero(run(lab), lab.guard_services)
     draining(lab, desired=2)
     with pytest.raises(TryLater, match="2 nodes are still ordered"):
-        prove_zero(run(lab), lab.watch)
+        prove_zero(run(lab), lab.guard_services)
 
 
 def test_what_runs_or_is_listed_speaks_against_zero(lab: LabOnMoto) -> None:
     group = draining(lab, IN_SERVICE, WAITS)
     with pytest.raises(TryLater, match="not at zero yet: i-1, i-2 still in the group"):
-        prove_zero(run(lab), lab.watch)
+        prove_zero(run(lab), lab.guard_services)
     assert group.ended == ["i-2"]
     stray = instance_beside_the_group()
     with pytest.raises(TryLater, match=f"not at zero yet: {stray} still in EC2"):
-        prove_zero(run(lab), lab.watch)
+        prove_zero(run(lab), lab.guard_services)
 
 
 def test_as_many_nodes_as_other_leases_justify_are_none_too_many(lab: LabOnMoto) -> None:
@@ -105,7 +105,7 @@ def test_as_many_nodes_as_other_leases_justify_are_none_too_many(lab: LabOnMoto)
     lab.cluster.add_node(lab.members[0])
     lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
 
-    done = prove_zero(run(lab, "cli-1"), lab.watch)
+    done = prove_zero(run(lab, "cli-1"), lab.guard_services)
 
     why = "pool gpu has no more than the 1 nodes that other leases justify"
     assert (done["zero"], done["reason"]) == (True, why)
@@ -115,13 +115,13 @@ def test_as_many_nodes_as_other_leases_justify_are_none_too_many(lab: LabOnMoto)
     assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT
     lab.cluster.add_node("i-zz")
     with pytest.raises(TryLater, match=r"pool gpu is not at 1 yet: node-.*, node-i-zz still in Kubernetes"):
-        prove_zero(run(lab, "cli-1"), lab.watch)
+        prove_zero(run(lab, "cli-1"), lab.guard_services)
 
 
 def test_zero_ends_a_leak_and_is_written_down(lab: LabOnMoto) -> None:
     lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
 
-    prove_zero(run(lab), lab.watch)
+    prove_zero(run(lab), lab.guard_services)
 
     [said] = proven(lab)
     assert (said.what, said.lease, said.nodes) == ("proved pool gpu at zero", None, 0)
@@ -136,10 +136,10 @@ def test_proof_is_waited_for_half_an_hour_from_the_order(
     scale = {} if ordered is None else {"at": instant.written(EIGHT + ordered * MINUTE)}
     lab.at(until - 1 / 60)
     with pytest.raises(TryLater, match="node-i-1 still in Kubernetes"):
-        prove_zero(run(lab, Scale=scale), lab.watch)
+        prove_zero(run(lab, Scale=scale), lab.guard_services)
     lab.at(until)
 
-    done = prove_zero(run(lab, Scale=scale), lab.watch)
+    done = prove_zero(run(lab, Scale=scale), lab.guard_services)
 
     assert (done["zero"], done["reason"]) == (False, "node-i-1 still in Kubernetes")
     assert done["kubernetes_nodes"] == ["node-i-1"]
@@ -148,11 +148,11 @@ def test_proof_is_waited_for_half_an_hour_from_the_order(
 
 def test_a_pool_is_leaked_only_where_it_should_be_at_zero_and_is_not(lab: LabOnMoto) -> None:
     at_zero = {"leaked": False, "since": None, "reason": "pool gpu has no instance, no node and no order"}
-    assert mark_leaked(run(lab), lab.watch) == at_zero
+    assert mark_leaked(run(lab), lab.guard_services) == at_zero
     lab.lease(nodes=1)
     lab.scale(2)
 
     leased = {"leaked": False, "since": None, "reason": "2 nodes are still ordered"}
-    assert mark_leaked(run(lab), lab.watch) == leased
+    assert mark_leaked(run(lab), lab.guard_services) == leased
     assert lab.capacity.ledger.pool("gpu").leaked_since is None
     assert lab.capacity.ledger.audit("gpu", EIGHT) == []

@@ -38,7 +38,7 @@ class BrokenSchedules(Schedules):
 
 def found(lab: LabOnMoto) -> Any:
     """What a sweep finds."""
-    return sweep_all(lab.watch)["breaches"]
+    return sweep_all(lab.guard_services)["breaches"]
 
 
 def nothing(*_: object) -> None:
@@ -54,7 +54,7 @@ def test_a_node_group_that_was_deleted_over_its_nodes_is_closed_by_the_group_its
     lab.scale(1)
     boto3.client("eks").delete_nodegroup(clusterName=LAB, nodegroupName=NODEGROUP)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert group_size(lab) == 0
 
@@ -64,7 +64,7 @@ def test_a_lease_that_is_granted_while_aws_is_read_is_no_breach(lab: LabOnMoto) 
         def read(self, name: str) -> NodeGroup | None:
             if not lab.capacity.ledger.leases("gpu"):
                 lab.lease(nodes=2)
-                lab.watch.desk.arm("gpu")
+                lab.guard_services.lease_services.arm("gpu")
                 lab.scale(2)
             return super().read(name)
 
@@ -76,11 +76,11 @@ def test_a_lease_that_is_granted_while_aws_is_read_is_no_breach(lab: LabOnMoto) 
 def test_a_close_by_the_guard_is_for_one_end_of_a_lease(lab: LabOnMoto) -> None:
     """Extended between the sweep and the close, the lease stays: the close is stale."""
     lab.lease(nodes=1, closes=0)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
     lab.at(3)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     [close] = lab.closes
     assert (close["lease"], close["closes"]) == ("cli-1", "2026-11-20T20:00:00Z")
@@ -89,12 +89,12 @@ def test_a_close_by_the_guard_is_for_one_end_of_a_lease(lab: LabOnMoto) -> None:
 def test_a_lease_that_nothing_closes_loses_its_nodes_all_the_same(lab: LabOnMoto) -> None:
     """CloseLab cannot run: after a while the guard gives the order itself."""
     lab.lease(nodes=1, opens=-60, closes=0)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
 
     for minutes in (3, 8, 13):
         lab.at(minutes)
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
 
     assert lab.sizes["desiredSize"] == 0
 
@@ -107,7 +107,7 @@ def test_while_eks_is_stuck_the_guard_takes_the_group_itself_after_a_quarter_of_
     sizes = []
     for minutes in (0, 5, 10, 15, 20):
         lab.at(minutes)
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
         sizes.append(group_size(lab))
 
     assert sizes == [1, 1, 1, 0, 0]
@@ -119,10 +119,10 @@ def test_a_failsafe_that_cannot_be_set_keeps_nothing_else_from_being_done(lab: L
     boto3.client("eks").update_nodegroup_config(
         clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"minSize": 1}
     )
-    lab.watch.desk.failsafes = BrokenSchedules(LAB, ROLE, "dead")
+    lab.guard_services.lease_services.failsafes = BrokenSchedules(LAB, ROLE, "dead")
 
     with pytest.raises(OutsideFailed, match="scheduler:CreateSchedule"):
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
 
     assert lab.sizes["minSize"] == 0
 
@@ -136,7 +136,7 @@ def test_a_pool_that_never_comes_to_zero_is_leaked_though_no_close_says_so(
     lab.cluster.add_node(lab.members[0])
     for minutes in range(0, 50, 5):
         lab.at(minutes)
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
 
     assert lab.capacity.ledger.pool("gpu").leaked_since is not None
 
@@ -150,7 +150,7 @@ def test_closes_that_come_to_nothing_are_started_less_and_less_often(
     started = []
     for minutes in range(0, 40, 5):
         lab.at(minutes)
-        sweep_all(lab.watch)
+        sweep_all(lab.guard_services)
         started.append(len(lab.closes))
 
     assert started == [1, 2, 2, 3, 3, 3, 3, 4]
@@ -171,7 +171,7 @@ def test_whatever_somebody_changed_about_a_failsafe_it_is_put_right(
     lab: LabOnMoto, changed: dict[str, Any]
 ) -> None:
     lab.lease(nodes=1)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
     scheduler: Any = boto3.client("scheduler")
     before = scheduler.get_schedule(GroupName=LAB, Name="failsafe-gpu-20")
@@ -191,9 +191,12 @@ def test_a_failsafe_that_is_just_being_moved_is_no_breach_that_is_said(
 ) -> None:
     """Who extends a lease moves the failsafe first: a sweep in between sees it late, and is wrong."""
     lab.lease(nodes=1)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
-    failsafes, truth = lab.watch.desk.failsafes, lab.watch.desk.failsafes.read
+    failsafes, truth = (
+        lab.guard_services.lease_services.failsafes,
+        lab.guard_services.lease_services.failsafes.read,
+    )
     looks: list[str] = []
 
     def late_at_first(name: str) -> Schedule | None:
@@ -212,11 +215,11 @@ def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_tol
     """No pool runs without its failsafe: it is armed again, or the pool closes."""
     lab.lease(nodes=1, opens=-60)
     lab.scale(1)
-    lab.watch.desk.failsafes = BrokenSchedules(LAB, ROLE, "dead")
+    lab.guard_services.lease_services.failsafes = BrokenSchedules(LAB, ROLE, "dead")
     for minutes in range(0, 35, 5):
         lab.at(minutes)
         with pytest.raises(OutsideFailed):
-            sweep_all(lab.watch)
+            sweep_all(lab.guard_services)
 
     said = [
         (round((each.at - EIGHT).total_seconds() / 60), each.details["action"], each.details.get("paged"))
@@ -234,30 +237,30 @@ def test_a_pool_whose_failsafe_cannot_be_set_is_closed_after_its_people_were_tol
 def test_nothing_opens_into_a_shot_of_the_failsafe_that_is_about_to_fire(lab: LabOnMoto) -> None:
     """Moved in its last minute it may fire all the same, and would take the nodes of the new lease."""
     lab.lease(nodes=1, opens=-60, closes=0)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     command = Command.from_json(lab.command("open", lease=None, nodes=1))
     lab.at(9.5)
 
     with pytest.raises(TryLater, match="failsafe"):
-        admitted(command, lab.watch.desk)
+        admitted(command, lab.guard_services.lease_services)
     lab.at(10.5)
     # It was carried out: AWS takes a schedule away that is over.
-    lab.watch.desk.failsafes.delete(["failsafe-gpu-10"])
-    answer = admitted(command, lab.watch.desk)
+    lab.guard_services.lease_services.failsafes.delete(["failsafe-gpu-10"])
+    answer = admitted(command, lab.guard_services.lease_services)
 
     assert answer["outcome"] == "granted"
 
 
 def test_nothing_opens_while_a_shot_of_the_failsafe_is_tried_again(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, opens=-60, closes=0)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     command = Command.from_json(lab.command("open", lease=None, nodes=1))
     lab.at(15.5)
 
     with pytest.raises(TryLater, match=r"fires at 20:10 .* may be tried again until 20:16 "):
-        admitted(command, lab.watch.desk)
+        admitted(command, lab.guard_services.lease_services)
     lab.at(16.5)
-    answer = admitted(command, lab.watch.desk)
+    answer = admitted(command, lab.guard_services.lease_services)
 
     assert answer["outcome"] == "granted"
 
@@ -265,14 +268,14 @@ def test_nothing_opens_while_a_shot_of_the_failsafe_is_tried_again(lab: LabOnMot
 def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabOnMoto) -> None:
     """Else the next lease would know nothing of what may come yet."""
     lab.lease(nodes=1, opens=-60, closes=0)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     boto3.client("dynamodb").delete_item(
         TableName=LEDGER, Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": "LEASE#cli-1"}}
     )
     lab.at(12)
 
     with pytest.raises(TryLater, match="failsafe"):
-        lab.watch.desk.arm("gpu")
+        lab.guard_services.lease_services.arm("gpu")
     assert found(lab) == []
     lab.at(16.5)
     assert [breach["rule"] for breach in found(lab)] == ["failsafe-left"]
@@ -282,7 +285,7 @@ def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_tried_again(lab: LabO
 
 def test_a_sweep_does_not_write_to_a_pool_while_another_one_does(lab: LabOnMoto) -> None:
     lab.scale(1)
-    slow, next_one = (replace(lab.watch, invocation=name) for name in ("slow", "next"))
+    slow, next_one = (replace(lab.guard_services, invocation=name) for name in ("slow", "next"))
 
     with lab.capacity.ledger.writing("gpu", slow.holder, EIGHT):
         sweep_all(next_one)

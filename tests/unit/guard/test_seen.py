@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.watch import gather_lab
+from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import LeaseState
@@ -23,7 +23,7 @@ ROLLING = Update("u-1", "VersionUpdate", "InProgress", EIGHT)
 
 def facts(lab: LabOnMoto, **more: Any) -> PoolFacts:
     """With `more`, what of the lab was read otherwise."""
-    return gather(lab.watch, "gpu", replace(gather_lab(lab.watch), **more))
+    return gather(lab.guard_services, "gpu", replace(gather_lab(lab.guard_services), **more))
 
 
 def said(lab: LabOnMoto, kind: str, lease: str | None = None) -> None:
@@ -65,7 +65,7 @@ def test_a_pool_without_a_group_has_no_failsafe_to_want(lab: LabOnMoto) -> None:
 
 def test_a_failsafe_is_found_by_the_listing_and_by_the_leases(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     names = [f"failsafe-gpu-{minutes}" for minutes in (10, 20, 30, 40)]
 
     def found(**more: Any) -> list[str]:
@@ -73,7 +73,7 @@ def test_a_failsafe_is_found_by_the_listing_and_by_the_leases(lab: LabOnMoto) ->
 
     assert found() == found(listed=None) == names
     lab.at(120)
-    lab.watch.desk.failsafes.delete(names[:3])
+    lab.guard_services.lease_services.failsafes.delete(names[:3])
     assert found() == names[3:]
 
 

@@ -12,7 +12,7 @@ def test_the_close_of_a_pool_is_good_for_an_hour_and_named_by_its_five_minutes(l
     lab.scale(1)
     lab.at(8)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     [close] = lab.closes
     assert (close["id"], close["issued"]) == ("guard-gpu-pool-20261120T2005Z", "2026-11-20T20:08:00Z")
@@ -22,7 +22,7 @@ def test_the_close_of_a_pool_is_good_for_an_hour_and_named_by_its_five_minutes(l
 
 def test_the_nodes_of_a_lease_are_left_to_its_close(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, opens=-60, closes=0)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
     lab.at(3)
 
@@ -52,7 +52,7 @@ def test_the_close_of_a_lease_that_is_being_closed_is_for_no_end_of_it(lab: LabO
 
 def test_a_surplus_beside_a_lease_is_left_to_its_close(lab: LabOnMoto) -> None:
     lab.lease(nodes=1)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(2)
 
     assert does(lab, Rule.MORE_NODES_THAN_LEASES, Action.CLOSE, target=1) is True

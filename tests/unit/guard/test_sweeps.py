@@ -23,13 +23,13 @@ def test_the_sign_of_life_is_kept_back_where_the_planner_is_silent_for_three_hou
     lab: LabOnMoto, minutes: float, *, alive: bool
 ) -> None:
     beats: list[str] = []
-    watch = replace(lab.watch, heartbeat=lambda: beats.append("alive"))
-    sweep_all(watch)
+    guard_services = replace(lab.guard_services, heartbeat=lambda: beats.append("alive"))
+    sweep_all(guard_services)
     assert beats == []
     lab.capacity.ledger.note_planned(EIGHT)
     lab.at(minutes)
 
-    sweep_all(watch)
+    sweep_all(guard_services)
 
     assert bool(beats) is alive
 
@@ -40,12 +40,12 @@ def test_the_sign_of_life_is_kept_back_where_the_planner_is_silent_for_three_hou
 def test_a_sweep_ends_eks_s_wait_on_a_pool_that_it_may_empty(
     lab: LabOnMoto, mode: str, leased: bool, ended: list[str]
 ) -> None:
-    change({"command": lab.command(mode, lease=None)}, lab.watch.desk)
+    change({"command": lab.command(mode, lease=None)}, lab.guard_services.lease_services)
     if leased:
         lab.lease(nodes=1)
     group = draining(lab, Member("i-1", "a", "InService"), WAITS)
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert group.ended == ended
 
@@ -58,9 +58,9 @@ def test_what_another_writer_keeps_from_being_done_is_found_and_left_to_the_next
     boto3.client("eks").update_nodegroup_config(
         clusterName=LAB, nodegroupName=NODEGROUP, scalingConfig={"minSize": 1}
     )
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     with lab.capacity.ledger.writing("gpu", "somebody", EIGHT):
-        found: Any = sweep_all(lab.watch)["breaches"]
+        found: Any = sweep_all(lab.guard_services)["breaches"]
 
     assert [(each["pool"], each["rule"], each["action"], each["done"]) for each in found] == [
         ("gpu", "sizes-changed", "restore-sizes", False)
@@ -74,7 +74,7 @@ def test_what_another_writer_keeps_from_being_done_is_found_and_left_to_the_next
 def test_a_step_that_the_guard_has_not_is_bad_input(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch, event: dict[str, object]
 ) -> None:
-    monkeypatch.setattr(guard, "_watch", lambda: lab.watch)
+    monkeypatch.setattr(guard, "_guard_services", lambda: lab.guard_services)
 
     with pytest.raises(BadInput, match=r"^(step|run): "):
         guard.handler(event, None)
@@ -87,7 +87,7 @@ def test_a_step_that_the_guard_has_not_is_bad_input(
 def test_a_step_that_leases_have_not_is_bad_input(
     lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch, event: dict[str, object]
 ) -> None:
-    monkeypatch.setattr(leases, "desk", lambda: lab.watch.desk)
+    monkeypatch.setattr(leases, "lease_services", lambda: lab.guard_services.lease_services)
 
     with pytest.raises(BadInput, match=r"^(step|run): "):
         leases.handler(event, None)
@@ -97,7 +97,7 @@ def test_a_step_that_leases_have_not_is_bad_input(
 
 
 def says(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
-    return change({"command": lab.command(verb, lease=None, **more)}, lab.watch.desk)
+    return change({"command": lab.command(verb, lease=None, **more)}, lab.guard_services.lease_services)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,9 @@ def test_a_change_is_decided_three_times_and_then_asked_again(lab: LabOnMoto) ->
     lab.lease(nodes=1)
 
     with others_write_first(lab) as seen, pytest.raises(TryLater, match="what keep is about keeps changing"):
-        change({"command": lab.command("keep")}, lab.watch.desk)
+        change({"command": lab.command("keep")}, lab.guard_services.lease_services)
     assert len(seen) == 3
     with others_write_first(lab, times=2):
-        assert change({"command": lab.command("keep")}, lab.watch.desk)["outcome"] == "kept"
+        assert (
+            change({"command": lab.command("keep")}, lab.guard_services.lease_services)["outcome"] == "kept"
+        )

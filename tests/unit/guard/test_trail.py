@@ -7,7 +7,7 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.guard.trail import closing_since, incident, said_in
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.guard.breach import Said
+from lamplighter.domain.guard.breach import EarlierBreach
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.pool.pool import PoolState
 
@@ -49,8 +49,8 @@ def test_what_a_rule_said_is_remembered_with_whether_it_was_paged() -> None:
     no_rule = Entry(EIGHT, "gpu", "breach", "guard", "", "", None, None, {"action": "close"})
 
     assert said_in([no_rule, said(1, "leaked", "page", lease="cli-1"), paged]) == (
-        Said("leaked", "page", "cli-1", EIGHT + MINUTE, paged=False),
-        Said("leaked", "", None, EIGHT, paged=True),
+        EarlierBreach("leaked", "page", "cli-1", EIGHT + MINUTE, paged=False),
+        EarlierBreach("leaked", "", None, EIGHT, paged=True),
     )
 
 

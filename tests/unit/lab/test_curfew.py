@@ -11,7 +11,7 @@ from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases import extension, grant
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
@@ -55,8 +55,8 @@ def command(verb: Verb = Verb.OPEN, lasting: timedelta | None = None) -> Command
     return Command("1", verb, "gpu", "alice", "alice", "cli", CURFEW - HOUR, expires, lasting=lasting)
 
 
-def opened(now: datetime, lasting: timedelta | None = None) -> grant.Answer:
-    money = Budget("2026-11", Money.zero("USD"), Money.zero("USD"))
+def opened(now: datetime, lasting: timedelta | None = None) -> grant.GrantDecision:
+    money = BudgetPeriod("2026-11", Money.zero("USD"), Money.zero("USD"))
     return grant.decide(command(lasting=lasting), pool_terms(), [], {"2026-11": money}, now=now, generation=0)
 
 
@@ -81,7 +81,7 @@ def test_nothing_opens_while_the_rails_of_the_curfew_act() -> None:
 
 
 def extended(lease: Lease, lasting: timedelta) -> extension.Extension:
-    money = Budget("2026-11", lease.hold, Money.zero("USD"))
+    money = BudgetPeriod("2026-11", lease.hold, Money.zero("USD"))
     asking = command(Verb.EXTEND, lasting)
     return extension.decide(
         asking, pool_terms(), [lease], money, now=CURFEW - HOUR + 5 * MINUTE, generation=0

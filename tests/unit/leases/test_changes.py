@@ -13,7 +13,7 @@ from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.schedule import open_command
@@ -33,23 +33,28 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto
         yield made
 
 
-def deployed(world: LabOnMoto, *windows: dict[str, Any]) -> Office:
+def deployed(world: LabOnMoto, *windows: dict[str, Any]) -> PlannerServices:
     """The lab as a deploy with these windows leaves it, planned."""
     document = {"name": "lab", "time_zone": "UTC", "windows": list(windows)}
     world.capacity.lab = Lab.model_validate(document)
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    office = Office(world.watch.desk, world.watch.workflows, Notices(topic), extend_lease=world.close_lab)
+    office = PlannerServices(
+        world.guard_services.lease_services,
+        world.guard_services.workflows,
+        Notices(topic),
+        extend_lease=world.close_lab,
+    )
     plan_all(office)
     return office
 
 
 def change(world: LabOnMoto, verb: str, name: str = "", **more: object) -> dict[str, Any]:
     command = {**world.command(verb, lease=None), "pool": "*", "id": f"{verb}-{name}", **more}
-    return STEPS["Change"]({"command": command}, world.watch.desk)
+    return STEPS["Change"]({"command": command}, world.guard_services.lease_services)
 
 
 def admit(world: LabOnMoto, command: dict[str, object]) -> dict[str, Any]:
-    return STEPS["Admit"]({"command": command, "results": {}}, world.watch.desk)
+    return STEPS["Admit"]({"command": command, "results": {}}, world.guard_services.lease_services)
 
 
 def walks_in(world: LabOnMoto, name: str = "open-1", **more: object) -> dict[str, Any]:
@@ -307,7 +312,9 @@ def test_all_of_a_pool_is_closed_by_one_command_and_nobody_is_waited_for(world: 
     world.at(29.5)
 
     command = world.command("close", lease=None, because="alice closed all of pool gpu")
-    done: dict[str, Any] = STEPS["RestoreExperiments"]({"command": command, "results": {}}, world.watch.desk)
+    done: dict[str, Any] = STEPS["RestoreExperiments"](
+        {"command": command, "results": {}}, world.guard_services.lease_services
+    )
 
     assert sorted(done["closing"]) == sorted([first["lease"]["id"], second["lease"]["id"]])
     assert world.capacity.target("gpu", None).nodes == 0
@@ -360,13 +367,13 @@ def test_a_running_lease_follows_its_window_to_a_later_end_and_to_a_nearer_one_w
 
     deployed(world, {**EVENING, "end": "24:00"})
     told = follow(world)
-    longer = STEPS["Extend"]({"command": told, "results": {}}, world.watch.desk)
+    longer = STEPS["Extend"]({"command": told, "results": {}}, world.guard_services.lease_services)
     assert longer["outcome"] == "extended"
     assert lease(world).closes == EIGHT + timedelta(hours=4)
 
     deployed(world, {**EVENING, "end": "21:05"})
     told = follow(world)
-    shorter = STEPS["Extend"]({"command": told, "results": {}}, world.watch.desk)
+    shorter = STEPS["Extend"]({"command": told, "results": {}}, world.guard_services.lease_services)
     assert shorter["outcome"] == "shortened"
     assert lease(world).closes == EIGHT + timedelta(minutes=75)
     assert world.capacity.ledger.pool("gpu").failsafe_at == EIGHT + timedelta(minutes=85)
@@ -378,13 +385,13 @@ def test_a_curfew_that_a_deploy_puts_into_a_running_lease_ends_it_with_notice(wo
     mine = walks_in(world, for_seconds=7200)["lease"]["id"]
     office = deployed(world)
     guarded = Lab.model_validate(
-        {**office.desk.capacity.lab.model_dump(by_alias=True), "guard": {"curfew": "21:00"}}
+        {**office.lease_services.capacity.lab.model_dump(by_alias=True), "guard": {"curfew": "21:00"}}
     )
-    office.desk.capacity.lab = guarded
+    office.lease_services.capacity.lab = guarded
     world.at(5)
     plan_all(office)
 
-    shorter = STEPS["Extend"]({"command": follow(world), "results": {}}, office.desk)
+    shorter = STEPS["Extend"]({"command": follow(world), "results": {}}, office.lease_services)
 
     assert shorter["outcome"] == "shortened"
     assert "the lab has a curfew by now at 21:00" in str(shorter["reason"])
@@ -408,7 +415,10 @@ def test_a_lease_that_a_person_extended_does_not_follow_its_window(world: LabOnM
     world.at(60)
     admit(world, open_command(lease(world)).to_json())
     more = world.command("extend", lease=AT_NINE, for_seconds=1800)
-    assert STEPS["Extend"]({"command": more, "results": {}}, world.watch.desk)["outcome"] == "extended"
+    assert (
+        STEPS["Extend"]({"command": more, "results": {}}, world.guard_services.lease_services)["outcome"]
+        == "extended"
+    )
 
     office = deployed(world, {**EVENING, "end": "22:00"})
 
@@ -449,7 +459,7 @@ def test_the_guard_takes_no_paused_lease_for_an_abandoned_one(world: LabOnMoto) 
     plan_all(office)
     world.at(60)
 
-    sweep_all(world.watch)
+    sweep_all(world.guard_services)
 
     assert lease(world, ahead["lease"]["id"]).state is LeaseState.ADMITTED
     assert world.closes == []
@@ -467,7 +477,7 @@ def test_the_guard_gives_a_lease_that_a_pause_held_back_time_to_open(
     if until is None:
         change(world, "resume")
 
-    sweep_all(world.watch)
+    sweep_all(world.guard_services)
 
     assert lease(world, ahead["lease"]["id"]).state is LeaseState.ADMITTED
     assert world.closes == []
@@ -481,7 +491,7 @@ def test_a_pause_hands_no_nodes_over_to_a_lease_that_it_keeps_back(world: LabOnM
     change(world, "pause")
     world.at(31)
 
-    sweep_all(world.watch)
+    sweep_all(world.guard_services)
 
     assert world.sizes["desiredSize"] == 0
     assert [close["because"] for close in world.closes] == ["pool gpu has 1 node and no lease"]
@@ -490,12 +500,12 @@ def test_a_pause_hands_no_nodes_over_to_a_lease_that_it_keeps_back(world: LabOnM
 def test_a_pause_that_comes_after_an_opening_takes_nothing_from_it(world: LabOnMoto) -> None:
     deployed(world)
     walks_in(world)
-    world.watch.desk.arm("gpu")
+    world.guard_services.lease_services.arm("gpu")
     world.scale(1)
     world.at(1)
     change(world, "pause")
 
-    sweep_all(world.watch)
+    sweep_all(world.guard_services)
 
     assert world.sizes["desiredSize"] == 1
     assert world.closes == []

@@ -72,7 +72,7 @@ def kept(lab: LabOnMoto, name: str) -> Lease:
 def closes(lab: LabOnMoto, name: str = "RestoreExperiments", **more: Any) -> dict[str, Any]:
     results = more.pop("results", {})
     command = lab.command("close", **{"lease": "cli-1", **more})
-    return STEPS[name]({"command": command, "results": results}, lab.watch.desk)
+    return STEPS[name]({"command": command, "results": results}, lab.guard_services.lease_services)
 
 
 def proof(minutes: float) -> dict[str, object]:
@@ -103,7 +103,9 @@ def test_a_step_looks_three_times_and_asks_to_come_again(lab: LabOnMoto, step: s
         command = lab.command("close")
 
     with others_write_first(lab) as seen, pytest.raises(TryLater, match=said):
-        STEPS[step]({"command": command, "results": {"ProveZero": proof(0)}}, lab.watch.desk)
+        STEPS[step](
+            {"command": command, "results": {"ProveZero": proof(0)}}, lab.guard_services.lease_services
+        )
     assert len(seen) == 3
 
 
@@ -111,7 +113,7 @@ def test_what_runs_without_a_lease_is_counted_later_where_others_keep_writing(la
     lab.at(30)
 
     with others_write_first(lab) as seen, pytest.raises(TryLater, match="is counted later"):
-        count_beyond("gpu", lab.capacity.now(), lab.watch.desk, "guard")
+        count_beyond("gpu", lab.capacity.now(), lab.guard_services.lease_services, "guard")
     assert len(seen) == 3
 
 

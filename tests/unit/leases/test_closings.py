@@ -19,11 +19,11 @@ from lamplighter.domain.schedules.of_leases import (
     unopened,
     wanted_schedules,
 )
-from lamplighter.domain.schedules.schedule import Doors
+from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.errors import TryLater
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, SECOND, lease
 
-DOORS = Doors("open", "close", "notices")
+DOORS = WorkflowArns("open", "close", "notices")
 LEASE = lease()
 PLANNED = lease(state=LeaseState.PLANNED)
 

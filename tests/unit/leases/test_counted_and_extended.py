@@ -15,7 +15,7 @@ def test_what_ran_past_the_ends_of_leases_is_told_by_lease(lab: LabOnMoto) -> No
     started(lab, 1, 0)
     now = lab.at(40)
 
-    count_beyond("gpu", now, lab.watch.desk, "guard")
+    count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
 
     [counted] = entries(lab, "metered")
     assert (counted.who, counted.lease) == ("guard", "cli-1")
@@ -26,7 +26,7 @@ def test_that_nothing_ran_is_counted_too(lab: LabOnMoto) -> None:
     lab.capacity.ledger.begin_counting("gpu", EIGHT)
     now = lab.at(30)
 
-    count_beyond("gpu", now, lab.watch.desk, "guard")
+    count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
 
     assert lab.capacity.ledger.pool("gpu").metered_until == now
     assert entries(lab, "metered") == []
@@ -48,7 +48,7 @@ def test_an_extension_that_comes_to_nothing_leaves_the_failsafe_where_it_was(lab
 
 def test_a_refused_extension_leaves_the_failsafe_of_another_lease_alone(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, opens=-60, closes=0)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     of("cli-1", state={"S": "closed"})
     lab.at(9.5)
 

@@ -13,10 +13,10 @@ from lamplighter.domain.leases import extension
 from lamplighter.domain.leases.extension import Extension, furthest, meant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, lease, usd
 
-MONEY = Budget("2026-11", usd(0), usd(0))
+MONEY = BudgetPeriod("2026-11", usd(0), usd(0))
 MINE = lease("mine", owner="alice", window=None, source="cli", asked_until=EIGHT)
 CURFEW_AT_TEN = replace(POOL, curfew=Curfew(22 * 60, POOL.zone))
 
@@ -28,7 +28,11 @@ def order(**more: Any) -> Command:
 
 
 def asked(
-    command: Command, *leases: Lease, terms: Terms = POOL, budget: Budget | None = MONEY, minutes: int = 0
+    command: Command,
+    *leases: Lease,
+    terms: Terms = POOL,
+    budget: BudgetPeriod | None = MONEY,
+    minutes: int = 0,
 ) -> Extension:
     return extension.decide(command, terms, leases, budget, now=EIGHT + minutes * MINUTE, generation=3)
 

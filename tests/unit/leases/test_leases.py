@@ -15,12 +15,12 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.schedules import UPDATABLE, Schedules
 from lamplighter.application.capacity.steps import release
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.services import LeaseServices
+from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import announce, warn
-from lamplighter.application.notices.voice import Voice
 from lamplighter.domain.diagnosis.expected import expected
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
@@ -35,8 +35,8 @@ MINUTE = timedelta(minutes=1)
 OPENING = {"opens": None, "closes": None, "lease": None, "for_seconds": 7200, "nodes": 2}
 
 
-def desk(lab: LabOnMoto) -> Desk:
-    made: Desk = lab.watch.desk
+def lease_services(lab: LabOnMoto) -> LeaseServices:
+    made: LeaseServices = lab.guard_services.lease_services
     return made
 
 
@@ -45,7 +45,7 @@ def ledger(lab: LabOnMoto) -> Ledger:
 
 
 def step(lab: LabOnMoto, name: str, command: Mapping[str, object], **results: object) -> dict[str, Any]:
-    return STEPS[name]({"command": command, "results": results}, desk(lab))
+    return STEPS[name]({"command": command, "results": results}, lease_services(lab))
 
 
 def asks(lab: LabOnMoto, name: str = "open-1", **more: object) -> dict[str, object]:
@@ -82,7 +82,7 @@ def closed(lab: LabOnMoto, command: Mapping[str, object]) -> dict[str, Any]:
 
 def planned(lab: LabOnMoto, name: str, opens: int, closes: int) -> Lease:
     """A window's lease-to-be, in the ledger; minutes after eight."""
-    terms = desk(lab).terms("gpu")
+    terms = lease_services(lab).terms("gpu")
     begins, ends = EIGHT + opens * MINUTE, EIGHT + closes * MINUTE
     lease = Lease(
         id=f"{name}-2026-11-20",
@@ -115,7 +115,7 @@ def held(lab: LabOnMoto) -> Money:
     return ledger(lab).budget("2026-11", "USD").held
 
 
-def spent(lab: LabOnMoto, cost: Money, state: PoolState, budget: Budget) -> None:
+def spent(lab: LabOnMoto, cost: Money, state: PoolState, budget: BudgetPeriod) -> None:
     """Somebody let nodes run without a lease, for so much."""
     ran = Charge("gpu", EIGHT, NodeTime(60 * MINUTE, cost))
     ledger(lab).charge(ran, [], pool=state, budget=budget, why=None)
@@ -125,7 +125,7 @@ def test_a_person_gets_nodes_the_money_is_held_and_the_failsafe_is_armed_first(l
     lease = opened(lab)
 
     assert (lease.nodes, lease.state, lease.closes) == (2, LeaseState.ADMITTED, EIGHT + 120 * MINUTE)
-    assert held(lab) == lease.hold == Money.of(desk(lab).terms("gpu").price_per_hour * 4, "USD")
+    assert held(lab) == lease.hold == Money.of(lease_services(lab).terms("gpu").price_per_hour * 4, "USD")
     assert schedules() == {
         "failsafe-gpu-10": "at(2026-11-20T22:10:00)",
         "failsafe-gpu-20": "at(2026-11-20T22:20:00)",
@@ -141,7 +141,7 @@ def test_without_an_armed_failsafe_nobody_gets_a_lease(lab: LabOnMoto) -> None:
     nowhere = boto3.client(
         "scheduler", endpoint_url="http://127.0.0.1:9", config=Config(retries={"total_max_attempts": 1})
     )
-    lame = replace(desk(lab), failsafes=Schedules("lab", "role", "queue", nowhere))
+    lame = replace(lease_services(lab), failsafes=Schedules("lab", "role", "queue", nowhere))
 
     with pytest.raises(OutsideFailed, match="scheduler:CreateSchedule on lab/failsafe-gpu-10"):
         STEPS["Admit"]({"command": asks(lab), "results": {}}, lame)
@@ -162,7 +162,7 @@ def test_a_failsafe_that_stands_is_only_read_and_what_became_of_its_shots_is_put
         lambda params, **_: written.append(params["Name"]) if "Target" in params else None,
     )
     dead = f"arn:aws:sqs:{boto3.client('sqs').meta.region_name}:123456789012:dead"
-    watched = replace(desk(lab), failsafes=Schedules("lab", ROLE, dead, scheduler))
+    watched = replace(lease_services(lab), failsafes=Schedules("lab", ROLE, dead, scheduler))
     run = {"command": asks(lab), "results": {"Admit": admitted}}
 
     STEPS["ArmFailsafe"](run, watched)
@@ -322,7 +322,7 @@ def test_an_extension_leaves_planned_windows_their_money(lab: LabOnMoto) -> None
     lease = opened(lab)
     state, ledger_ = ledger(lab).pool("gpu"), ledger(lab)
     later = planned(lab, "evening", 600, 720)
-    rest = desk(lab).terms("gpu").budget - lease.hold - later.hold
+    rest = lease_services(lab).terms("gpu").budget - lease.hold - later.hold
     spent(lab, rest, state, ledger_.budget("2026-11", "USD"))
 
     refused = step(lab, "Extend", {**lab.command("extend", lease=lease.id), "for_seconds": 60})
@@ -579,7 +579,7 @@ def test_without_money_for_what_is_missing_the_lease_keeps_what_came(lab: LabOnM
     lab.at(60)
     state, budget = ledger(lab).pool("gpu"), ledger(lab).budget("2026-11", "USD")
     ledger(lab).rehold(lease, replace(lease, missing=1), pool=state, budget=budget, why=_any_entry())
-    dear = desk(lab).terms("gpu").budget - lease.hold
+    dear = lease_services(lab).terms("gpu").budget - lease.hold
     state = ledger(lab).pool("gpu")
     spent(lab, dear, state, ledger(lab).budget("2026-11", "USD"))
 
@@ -599,9 +599,9 @@ def test_a_warning_for_an_end_that_was_moved_is_not_said(lab: LabOnMoto) -> None
     assert warn(run, voice(lab))["announced"] is False
 
 
-def voice(lab: LabOnMoto) -> Voice:
+def voice(lab: LabOnMoto) -> NoticeServices:
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    return Voice(lab.lab, ledger(lab), Notices(topic))
+    return NoticeServices(lab.lab, ledger(lab), Notices(topic))
 
 
 def _any_entry() -> Any:

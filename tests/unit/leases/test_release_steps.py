@@ -8,12 +8,12 @@ import pytest
 from moto.backends import get_backend
 
 from lamplighter.application.capacity import missing as nodegroups_missing
-from lamplighter.application.capacity.capacity import Seen
+from lamplighter.application.capacity.capacity import PoolReading
 from lamplighter.application.capacity.steps import release
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.pool.evidence import Group, Instance, Member
+from lamplighter.domain.pool.evidence import Instance, Member, ScalingGroup
 from lamplighter.errors import TryLater
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LAB, REGION, Busy, LabOnMoto
@@ -145,7 +145,7 @@ def test_nodes_are_there_that_run_or_boot_and_stay(
     found = (
         None
         if members is None
-        else Group(
+        else ScalingGroup(
             "g",
             0,
             2,
@@ -154,4 +154,4 @@ def test_nodes_are_there_that_run_or_boot_and_stay(
         )
     )
 
-    assert nodegroups_missing.there(Seen(None, found, tuple(instances))) == there
+    assert nodegroups_missing.there(PoolReading(None, found, tuple(instances))) == there

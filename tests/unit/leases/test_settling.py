@@ -20,7 +20,9 @@ NOTHING = {"amount": "0.0000", "currency": "USD"}
 
 
 def step(lab: LabOnMoto, name: str, **results: object) -> dict[str, Any]:
-    return STEPS[name]({"command": lab.command("close"), "results": results}, lab.watch.desk)
+    return STEPS[name](
+        {"command": lab.command("close"), "results": results}, lab.guard_services.lease_services
+    )
 
 
 def proven(minutes: float) -> dict[str, object]:
@@ -101,7 +103,7 @@ def test_the_last_close_takes_the_failsafe_away_and_one_beside_another_lease_kee
 
     lab.at(60)
     last = STEPS["RestoreExperiments"](
-        {"command": lab.command("close", lease="cli-2", id="close-2")}, lab.watch.desk
+        {"command": lab.command("close", lease="cli-2", id="close-2")}, lab.guard_services.lease_services
     )
     step(lab, "Settle", RestoreExperiments=last, ProveZero=proven(60))
 

@@ -9,7 +9,7 @@ import pytest
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
@@ -20,7 +20,7 @@ from tests.unit.ledger.test_ledger import EIGHT, MINUTE, decision, entry, grante
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 
 
-def budget(ledger: Ledger) -> Budget:
+def budget(ledger: Ledger) -> BudgetPeriod:
     return ledger.budget("2026-11", "USD")
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict, Ledger
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from tests.ledger_table import keep_proof, kept
 from tests.unit.checks.test_proof import proof
 from tests.unit.ledger.test_ledger import EIGHT, MINUTE, decision, entry, granted, lease
@@ -40,11 +40,11 @@ def test_one_experiment_is_under_way_until_it_is_undone_and_the_latest_is_told_f
         begin(ledger, later)
     assert ledger.experiment_under_way() == ledger.experiment("nccl-1") == RUN
 
-    changed, restored = RUN.moved_to(Phase.CHANGED), RUN.moved_to(Phase.RESTORED)
-    assert ledger.advance_experiment(changed, [Phase.PREPARED]) is True
-    assert ledger.advance_experiment(changed, [Phase.PREPARED]) is False
+    changed, restored = RUN.moved_to(ExperimentPhase.CHANGED), RUN.moved_to(ExperimentPhase.RESTORED)
+    assert ledger.advance_experiment(changed, [ExperimentPhase.PREPARED]) is True
+    assert ledger.advance_experiment(changed, [ExperimentPhase.PREPARED]) is False
     assert ledger.experiment_under_way() == changed
-    assert ledger.advance_experiment(restored, [Phase.PREPARED, Phase.CHANGED]) is True
+    assert ledger.advance_experiment(restored, [ExperimentPhase.PREPARED, ExperimentPhase.CHANGED]) is True
     assert ledger.experiment_under_way() is None
     begin(ledger, later)
     assert ledger.experiments() == [later, restored]
@@ -52,11 +52,11 @@ def test_one_experiment_is_under_way_until_it_is_undone_and_the_latest_is_told_f
 
 def test_what_is_proven_of_an_experiment_later_leaves_the_next_one_under_way(ledger: Ledger) -> None:
     begin(ledger, RUN)
-    ledger.advance_experiment(RUN.moved_to(Phase.RESTORED), [Phase.PREPARED])
+    ledger.advance_experiment(RUN.moved_to(ExperimentPhase.RESTORED), [ExperimentPhase.PREPARED])
     later = replace(RUN, id="nccl-2")
     begin(ledger, later)
 
-    assert ledger.advance_experiment(RUN.moved_to(Phase.PROVEN), [Phase.RESTORED]) is True
+    assert ledger.advance_experiment(RUN.moved_to(ExperimentPhase.PROVEN), [ExperimentPhase.RESTORED]) is True
 
     assert ledger.experiment_under_way() == later
 

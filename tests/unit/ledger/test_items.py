@@ -14,7 +14,7 @@ from lamplighter.domain.calendar.changes import Pause, Skip
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
-from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
@@ -120,7 +120,7 @@ def test_a_pool_that_nobody_touched_is_closed_and_one_with_everything_reads_so()
 
 
 def test_a_budget_period_comes_back_with_its_accounts() -> None:
-    budget = Budget(
+    budget = BudgetPeriod(
         "2026-11",
         usd(4),
         usd(3),
@@ -131,18 +131,18 @@ def test_a_budget_period_comes_back_with_its_accounts() -> None:
     )
 
     assert ledger_money.as_budget("2026-11", "USD", ledger_money.as_item(budget)) == budget
-    bare = Budget("2026-11", usd(1), usd(0), 1)
+    bare = BudgetPeriod("2026-11", usd(1), usd(0), 1)
     assert ledger_money.as_budget("2026-11", "USD", ledger_money.as_item(bare)) == bare
-    assert ledger_money.as_budget("2026-11", "USD", None) == Budget("2026-11", usd(0), usd(0))
+    assert ledger_money.as_budget("2026-11", "USD", None) == BudgetPeriod("2026-11", usd(0), usd(0))
 
 
 @pytest.mark.parametrize(
     ("held", "spent", "currency"), [(0, 0, "EUR"), (1, 0, "USD"), (0, 1, "USD"), (1, 1, "USD")]
 )
 def test_only_an_empty_period_follows_the_labs_new_currency(held: int, spent: int, currency: str) -> None:
-    found = ledger_money.as_item(Budget("2026-11", usd(held), usd(spent), 7))
+    found = ledger_money.as_item(BudgetPeriod("2026-11", usd(held), usd(spent), 7))
 
-    assert ledger_money.as_budget("2026-11", "EUR", found) == Budget(
+    assert ledger_money.as_budget("2026-11", "EUR", found) == BudgetPeriod(
         "2026-11", Money.of(held, currency), Money.of(spent, currency), 7
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import Stale
@@ -24,7 +24,7 @@ def seconds(at: datetime) -> int:
     return int(at.timestamp())
 
 
-def budget(ledger: Ledger) -> Budget:
+def budget(ledger: Ledger) -> BudgetPeriod:
     return ledger.budget("2026-11", "USD")
 
 

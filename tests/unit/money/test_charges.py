@@ -10,7 +10,7 @@ from handlers.leases import STEPS
 from lamplighter.application.capacity.metering import count_beyond
 from lamplighter.application.guard.money import count
 from lamplighter.domain.money import money
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
@@ -18,19 +18,27 @@ from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 MINUTE = timedelta(minutes=1)
 
 
-def budget(lab: LabOnMoto) -> Budget:
+def budget(lab: LabOnMoto) -> BudgetPeriod:
     return lab.capacity.ledger.budget("2026-11", "USD")
 
 
 def cost(lab: LabOnMoto, node_minutes: float) -> Money:
     """What so many minutes of a node cost."""
-    return money.cost_of(node_minutes * MINUTE, lab.watch.desk.terms("gpu").price_per_hour, "USD")
+    return money.cost_of(
+        node_minutes * MINUTE, lab.guard_services.lease_services.terms("gpu").price_per_hour, "USD"
+    )
 
 
 def sweep(lab: LabOnMoto, minutes: float) -> None:
     """The money part of the guard's sweep, so many minutes after eight."""
     now = lab.at(minutes)
-    count(lab.watch.desk, "gpu", lab.capacity.ledger.leases("gpu"), lab.capacity.see("gpu"), now)
+    count(
+        lab.guard_services.lease_services,
+        "gpu",
+        lab.capacity.ledger.leases("gpu"),
+        lab.capacity.see("gpu"),
+        now,
+    )
 
 
 def started(lab: LabOnMoto, nodes: int, minutes: float) -> None:
@@ -56,7 +64,9 @@ def closed(lab: LabOnMoto, command: Mapping[str, object]) -> dict[str, Any]:
     for name in ("RestoreExperiments", "Settle", "Disarm", "Receipt"):
         if name == "Settle":
             results["ProveZero"] = {"zero": True, "at": instant.written(lab.capacity.now()), "desired": 0}
-        results[name] = STEPS[name]({"command": command, "results": results}, lab.watch.desk)
+        results[name] = STEPS[name](
+            {"command": command, "results": results}, lab.guard_services.lease_services
+        )
     receipt: dict[str, Any] = results["Receipt"]
     return receipt
 
@@ -106,7 +116,8 @@ def test_a_close_counts_the_rest_and_leaves_one_receipt_of_all(lab: LabOnMoto) -
 
     receipt = closed(lab, command)
     again = STEPS["Settle"](
-        {"command": command, "results": {"ProveZero": {"at": "2026-11-20T20:30:00Z"}}}, lab.watch.desk
+        {"command": command, "results": {"ProveZero": {"at": "2026-11-20T20:30:00Z"}}},
+        lab.guard_services.lease_services,
     )
 
     assert receipt["node_seconds"] == 30 * 60
@@ -140,8 +151,8 @@ def test_two_counts_of_the_same_time_count_once(lab: LabOnMoto) -> None:
     started(lab, 1, 0)
     now = lab.at(30)
 
-    count_beyond("gpu", now, lab.watch.desk, "guard")
-    count_beyond("gpu", now, lab.watch.desk, "leases")
+    count_beyond("gpu", now, lab.guard_services.lease_services, "guard")
+    count_beyond("gpu", now, lab.guard_services.lease_services, "leases")
 
     assert budget(lab).spent == cost(lab, 30)
 

@@ -10,7 +10,7 @@ import pytest
 from cli.deployment import Deployment
 from cli.understand import cost_tables
 from cli.understand.cost import document
-from cli.understand.cost_account import Account
+from cli.understand.cost_account import DeployedAccount
 from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
@@ -25,13 +25,13 @@ MINUTE = timedelta(minutes=1)
 WEEKLY = {"name": "evening", "days": "sat", "start": "20:00", "end": "22:00", "nodes": 1, "owner": "class"}
 
 
-def account(lab: LabOnMoto, minutes: int = 0, **more: Any) -> Account:
+def account(lab: LabOnMoto, minutes: int = 0, **more: Any) -> DeployedAccount:
     guard = {"budget": {"amount": "6", "owners": {"class": "4"}}}
     pools = {"gpu": {"price_per_hour": "1"}}
     document = Lab.model_validate({"name": LAB, "guard": guard, "pools": pools, "windows": [WEEKLY], **more})
     lab.capacity.ledger.put_document(document.to_json(), EIGHT)
     at: datetime = lab.at(minutes)
-    return Account(Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(at)))
+    return DeployedAccount(Deployment(LAB, {"LedgerTable": LEDGER}, Stopped(at)))
 
 
 def usd(amount: int | str) -> Money:

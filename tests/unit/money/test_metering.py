@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.money.metering import Grant, Run, meter, runs
+from lamplighter.domain.money.metering import Grant, NodeLife, meter, runs
 from lamplighter.domain.pool.evidence import Activity, Instance
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -41,7 +41,7 @@ def instance(name: str, launched: int, *, state: str = "running", ended: int | N
 
 
 def test_a_lease_pays_for_its_nodes_and_for_what_runs_past_its_end() -> None:
-    running = [Run("i-1", at(1), at(70)), Run("i-2", at(2), at(65))]
+    running = [NodeLife("i-1", at(1), at(70)), NodeLife("i-2", at(2), at(65))]
 
     metered = meter(running, [Grant("evening", 2, at(0), at(60))], at(0), at(120))
 
@@ -52,14 +52,18 @@ def test_a_lease_pays_for_its_nodes_and_for_what_runs_past_its_end() -> None:
 
 
 def test_a_node_started_by_hand_after_the_end_is_nobodys() -> None:
-    metered = meter([Run("i-9", at(90), None)], [Grant("evening", 2, at(0), at(60))], at(0), at(100))
+    metered = meter([NodeLife("i-9", at(90), None)], [Grant("evening", 2, at(0), at(60))], at(0), at(100))
 
     assert metered.unleased == 10 * MINUTE
     assert metered.of_lease("evening") == timedelta()
 
 
 def test_a_node_that_was_replaced_is_its_leases_until_it_is_gone() -> None:
-    running = [Run("i-old", at(1), at(14)), Run("i-2", at(1), at(60)), Run("i-new", at(11), at(60))]
+    running = [
+        NodeLife("i-old", at(1), at(14)),
+        NodeLife("i-2", at(1), at(60)),
+        NodeLife("i-new", at(11), at(60)),
+    ]
     evening = Grant("evening", 2, at(0), at(60), frozenset({"i-old"}))
 
     metered = meter(running, [evening], at(0), at(120))
@@ -70,7 +74,7 @@ def test_a_node_that_was_replaced_is_its_leases_until_it_is_gone() -> None:
 
 
 def test_a_node_too_many_in_a_running_lease_is_unleased() -> None:
-    running = [Run(f"i-{n}", at(0), at(60)) for n in range(3)]
+    running = [NodeLife(f"i-{n}", at(0), at(60)) for n in range(3)]
 
     metered = meter(running, [Grant("evening", 2, at(0), at(60))], at(0), at(60))
 
@@ -81,7 +85,7 @@ def test_a_node_too_many_in_a_running_lease_is_unleased() -> None:
 def test_nodes_handed_over_are_paid_by_the_lease_that_follows() -> None:
     grants = [Grant("first", 1, at(0), at(60)), Grant("second", 1, at(60), at(120))]
 
-    metered = meter([Run("i-1", at(0), at(120))], grants, at(0), at(200))
+    metered = meter([NodeLife("i-1", at(0), at(120))], grants, at(0), at(200))
 
     assert metered.leased == {"first": 60 * MINUTE, "second": 60 * MINUTE}
     assert not metered.overrun
@@ -90,7 +94,7 @@ def test_nodes_handed_over_are_paid_by_the_lease_that_follows() -> None:
 def test_a_node_still_running_is_counted_until_now() -> None:
     [run] = runs([launch("i-0a", 0)], [instance("i-0a", 0)], at(30))
 
-    assert run == Run("i-0a", at(0), None)
+    assert run == NodeLife("i-0a", at(0), None)
     assert meter([run], [], at(0), at(30)).total == 30 * MINUTE
 
 
@@ -137,7 +141,7 @@ def test_what_was_taken_out_of_its_group_was_started_by_it() -> None:
 
 def test_a_lease_that_was_another_size_before_is_metered_by_what_it_was_then() -> None:
     grant = Grant("evening", 2, at(0), at(60), before=((at(10), 0), (at(30), 1)))
-    running = [Run("i-1", at(0), at(60)), Run("i-2", at(0), at(60))]
+    running = [NodeLife("i-1", at(0), at(60)), NodeLife("i-2", at(0), at(60))]
 
     assert [grant.nodes_at(at(minute)) for minute in (0, 9, 10, 29, 30, 59)] == [0, 0, 1, 1, 2, 2]
     metered = meter(running, [grant], at(0), at(60))
@@ -148,7 +152,7 @@ def test_a_lease_that_was_another_size_before_is_metered_by_what_it_was_then() -
 
 
 def test_the_three_parts_add_up_to_all_that_ran() -> None:
-    running = [Run("i-1", at(0), at(70)), Run("i-9", at(62), at(70))]
+    running = [NodeLife("i-1", at(0), at(70)), NodeLife("i-9", at(62), at(70))]
 
     metered = meter(running, [Grant("evening", 1, at(0), at(60))], at(0), at(120))
 
@@ -158,7 +162,7 @@ def test_the_three_parts_add_up_to_all_that_ran() -> None:
 
 
 def test_of_several_replaced_nodes_each_is_counted_once() -> None:
-    running = [Run(f"i-{n}", at(0), at(10)) for n in range(4)]
+    running = [NodeLife(f"i-{n}", at(0), at(10)) for n in range(4)]
     evening = Grant("evening", 1, at(0), at(60), frozenset({"i-0"}))
 
     metered = meter(running, [evening], at(0), at(60))
@@ -170,14 +174,18 @@ def test_of_several_replaced_nodes_each_is_counted_once() -> None:
 def test_an_overrun_goes_to_the_lease_that_ended_last_for_as_many_nodes_as_ran_before_its_end() -> None:
     grants = [Grant("first", 2, at(0), at(30)), Grant("second", 2, at(0), at(60))]
     # One began before either end, one in the second lease alone, one at the very end of it.
-    running = [Run("i-1", at(0), at(70)), Run("i-2", at(40), at(70)), Run("i-3", at(60), at(70))]
+    running = [
+        NodeLife("i-1", at(0), at(70)),
+        NodeLife("i-2", at(40), at(70)),
+        NodeLife("i-3", at(60), at(70)),
+    ]
 
     metered = meter(running, grants, at(60), at(100))
 
     assert metered.overrun == {"second": 20 * MINUTE}
     assert metered.unleased == 10 * MINUTE
     one_ran = meter(
-        [Run("i-1", at(0), at(70)), Run("i-3", at(60), at(70))],
+        [NodeLife("i-1", at(0), at(70)), NodeLife("i-3", at(60), at(70))],
         [Grant("two", 2, at(0), at(60))],
         at(60),
         at(100),
@@ -186,7 +194,7 @@ def test_an_overrun_goes_to_the_lease_that_ended_last_for_as_many_nodes_as_ran_b
 
 
 def test_a_grant_of_no_time_at_all_answers_for_nothing() -> None:
-    metered = meter([Run("i-1", at(0), at(20))], [Grant("none", 1, at(10), at(10))], at(0), at(20))
+    metered = meter([NodeLife("i-1", at(0), at(20))], [Grant("none", 1, at(10), at(10))], at(0), at(20))
 
     assert (metered.of_lease("none"), metered.unleased) == (timedelta(), 20 * MINUTE)
 
@@ -204,15 +212,17 @@ def test_lives_are_told_by_their_start_then_by_name_and_gaps_are_filled_from_ec2
     listed = [instance("i-0e", 3, state="terminated", ended=9), instance("i-0b", 6)]
 
     assert runs(activities, listed, at(30)) == (
-        Run("i-0d", at(1), at(21)),
-        Run("i-0f", at(1), at(22)),
-        Run("i-0e", at(3), at(9)),
-        Run("i-0a", at(5), at(5)),
-        Run("i-0b", at(6), None),
+        NodeLife("i-0d", at(1), at(21)),
+        NodeLife("i-0f", at(1), at(22)),
+        NodeLife("i-0e", at(3), at(9)),
+        NodeLife("i-0a", at(5), at(5)),
+        NodeLife("i-0b", at(6), None),
     )
 
 
 def test_an_activity_that_names_no_instance_is_passed_over() -> None:
     nameless = Activity("a", "Successful", "Launching a new EC2 instance.", "", at(0), at(1))
 
-    assert runs([nameless, launch("i-0a", 5)], [instance("i-0a", 5)], at(30)) == (Run("i-0a", at(5), None),)
+    assert runs([nameless, launch("i-0a", 5)], [instance("i-0a", 5)], at(30)) == (
+        NodeLife("i-0a", at(5), None),
+    )

@@ -109,7 +109,7 @@ def test_a_price_is_asked_for_once_a_day_and_kept_with_its_instant(lab: LabOnMot
     assert listed.asked == [("ap-northeast-2", "g5.xlarge")] * 2
     at = EIGHT + timedelta(hours=24)
     assert ledger.price("ap-northeast-2", "g5.xlarge") == Price(Decimal("1.5"), "USD", Source.PRICE_LIST, at)
-    assert lab.watch.desk.terms("gpu").price_per_hour == Decimal("1.5")
+    assert lab.guard_services.lease_services.terms("gpu").price_per_hour == Decimal("1.5")
     [said] = [entry for entry in ledger.audit("gpu", EIGHT) if entry.kind == "priced"]
     assert said.what == "a node of pool gpu costs 1.5 USD an hour, 1.237 before"
 
@@ -143,12 +143,14 @@ def _as_list(listed: Listed) -> Any:
 
 
 def test_a_price_that_nobody_knows_refuses_admission_until_the_lab_states_one(lab: LabOnMoto) -> None:
-    desk = lab.watch.desk
+    lease_services = lab.guard_services.lease_services
     euros = {"name": "lab", "guard": {"budget": {"amount": "50", "currency": "EUR"}}}
     command = Command.from_json(lab.command(lease=None, for_seconds=3600))
-    unknown = replace(desk, capacity=replace(desk.capacity, lab=Lab.model_validate(euros)))
+    unknown = replace(
+        lease_services, capacity=replace(lease_services.capacity, lab=Lab.model_validate(euros))
+    )
     stated = Lab.model_validate({**euros, "pools": {"gpu": {"price_per_hour": "1.10"}}})
-    known_ = replace(desk, capacity=replace(desk.capacity, lab=stated))
+    known_ = replace(lease_services, capacity=replace(lease_services.capacity, lab=stated))
 
     refused = admitted(command, unknown)
     granted = admitted(replace(command, id="open-2"), known_)

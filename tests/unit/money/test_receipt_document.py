@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.metering import Run
+from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.receipt import node_lives, receipt, unleased_receipt
@@ -125,13 +125,13 @@ def test_nodes_without_a_lease_leave_a_receipt_of_the_guard() -> None:
 def test_a_node_is_in_the_receipt_if_it_ran_while_the_lease_did(
     started: int, ended: int | None, *, told: bool
 ) -> None:
-    life = Run("i-1", OPENS + started * MINUTE, None if ended is None else OPENS + ended * MINUTE)
+    life = NodeLife("i-1", OPENS + started * MINUTE, None if ended is None else OPENS + ended * MINUTE)
 
     assert len(node_lives(LEASE, [life])) == int(told)
 
 
 def test_the_lives_of_nodes_are_told_by_their_start_until_the_lease_was_really_closed() -> None:
-    late, early = Run("i-1", OPENS + 121 * MINUTE, OPENS + 122 * MINUTE), Run("i-2", OPENS, None)
+    late, early = NodeLife("i-1", OPENS + 121 * MINUTE, OPENS + 122 * MINUTE), NodeLife("i-2", OPENS, None)
     closed = replace(LEASE, closed=OPENS + 123 * MINUTE)
 
     assert node_lives(closed, [late, early]) == [

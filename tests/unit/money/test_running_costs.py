@@ -33,7 +33,7 @@ def left(lab: LabOnMoto, money: Money) -> None:
 
 def found(lab: LabOnMoto, minutes: float) -> Mapping[str, Overdraft]:
     now = lab.at(minutes)
-    return overdrafts(lab.watch.desk, "gpu", lab.capacity.ledger.leases("gpu"), now)
+    return overdrafts(lab.guard_services.lease_services, "gpu", lab.capacity.ledger.leases("gpu"), now)
 
 
 def used_up(lab: LabOnMoto, minutes: float) -> int:
@@ -114,9 +114,9 @@ def test_what_ec2_has_forgotten_is_not_looked_for(lab: LabOnMoto) -> None:
         ),
     )
 
-    count(lab.watch.desk, "gpu", [], gone, now)
+    count(lab.guard_services.lease_services, "gpu", [], gone, now)
     assert budget(lab).unleased is None
-    count(lab.watch.desk, "gpu", [], gone, now - SECOND * MINUTE)
+    count(lab.guard_services.lease_services, "gpu", [], gone, now - SECOND * MINUTE)
     assert budget(lab).unleased == cost(lab, 140)
 
 

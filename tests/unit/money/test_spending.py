@@ -13,7 +13,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending, statement
-from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.statement import BY_PEOPLE, Ahead, Row
@@ -55,11 +55,13 @@ LEASE = Lease(
 ENDS = "until 00:00 on 2026-12-01 (UTC)"
 
 
-def budget(held: str = "0", spent: str = "0", own_held: str = "0", own_spent: str = "0") -> Budget:
-    return Budget(PERIOD, usd(held), usd(spent), accounts={"class": Account(usd(own_held), usd(own_spent))})
+def budget(held: str = "0", spent: str = "0", own_held: str = "0", own_spent: str = "0") -> BudgetPeriod:
+    return BudgetPeriod(
+        PERIOD, usd(held), usd(spent), accounts={"class": Account(usd(own_held), usd(own_spent))}
+    )
 
 
-def refusal(lease: Lease, there: Budget, promised: Iterable[Lease] = ()) -> str | None:
+def refusal(lease: Lease, there: BudgetPeriod, promised: Iterable[Lease] = ()) -> str | None:
     return spending.refusal(lease, TERMS, there, promised)
 
 

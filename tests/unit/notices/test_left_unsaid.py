@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 from lamplighter.domain.pool.pool import DeployMark, Phase, PoolState
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -84,8 +84,8 @@ def test_gpus_are_sliced_by_a_slice_that_can_be_had_or_by_the_product_s_name(
 
 
 def test_a_taint_is_written_as_kubectl_does() -> None:
-    assert str(Taint("nvidia.com/gpu", "true", "NoSchedule")) == "nvidia.com/gpu=true:NoSchedule"
-    assert str(Taint("nvidia.com/gpu", "", "NoSchedule")) == "nvidia.com/gpu:NoSchedule"
+    assert str(NodeTaint("nvidia.com/gpu", "true", "NoSchedule")) == "nvidia.com/gpu=true:NoSchedule"
+    assert str(NodeTaint("nvidia.com/gpu", "", "NoSchedule")) == "nvidia.com/gpu:NoSchedule"
 
 
 @pytest.mark.parametrize(("phase", "finished"), [("Succeeded", True), ("Failed", True), ("Running", False)])

@@ -9,9 +9,9 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import tell, warn
-from lamplighter.application.notices.voice import Voice
-from lamplighter.domain.notices import notification as letter
+from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import OutsideFailed
@@ -53,7 +53,7 @@ class Mailbox:
 def test_a_notice_says_its_kind_and_pool_where_subscriptions_look(lab: LabOnMoto) -> None:
     mailbox = Mailbox()
 
-    assert Notices(mailbox.topic).say(letter.of("gpu-lab", "gpu", HELLO)) == "yes"
+    assert Notices(mailbox.topic).say(notification.of("gpu-lab", "gpu", HELLO)) == "yes"
 
     (found,) = mailbox.letters()
     assert {name: each["Value"] for name, each in found["MessageAttributes"].items()} == {
@@ -66,7 +66,7 @@ def test_a_korean_notice_has_an_english_subject_and_says_all_of_it_in_korean_ins
     """SNS takes ASCII subjects only."""
     mailbox = Mailbox()
 
-    Notices(mailbox.topic).say(letter.of("gpu-lab", "gpu", HELLO))
+    Notices(mailbox.topic).say(notification.of("gpu-lab", "gpu", HELLO))
 
     (found,) = mailbox.letters()
     assert found["Subject"] == "gpu-lab: Pool gpu is open"
@@ -80,7 +80,7 @@ def test_the_lab_warns_in_its_language_and_its_trail_stays_english(lab: LabOnMot
     lab.at(105)
     run = {"command": close_command(one).to_json(), "results": {}}
 
-    warn(run, Voice(korean, lab.capacity.ledger, Notices(mailbox.topic)))
+    warn(run, NoticeServices(korean, lab.capacity.ledger, Notices(mailbox.topic)))
 
     (found,) = mailbox.letters()
     assert found["Subject"] == "gpu-lab: Pool gpu closes in 15 minutes"
@@ -95,19 +95,19 @@ def test_the_lab_warns_in_its_language_and_its_trail_stays_english(lab: LabOnMot
 
 def test_what_a_topic_refuses_is_handed_over_and_said_once_it_takes_it(lab: LabOnMoto) -> None:
     handed: list[Mapping[str, object]] = []
-    hello = letter.of("gpu-lab", "gpu", HELLO)
+    hello = notification.of("gpu-lab", "gpu", HELLO)
     nowhere = "arn:aws:sns:ap-northeast-2:123456789012:notices"
 
     assert Notices(nowhere, again=handed.append).say(hello) == "later"
 
     (run,) = handed
-    voice = Voice(lab.lab, lab.capacity.ledger, Notices(nowhere))
+    notice_services = NoticeServices(lab.lab, lab.capacity.ledger, Notices(nowhere))
     # Lambda tries an event again that its function fails on, and keeps it with the dead letters in the end.
     with pytest.raises(OutsideFailed, match="sns:Publish"):
-        tell(run, voice)
+        tell(run, notice_services)
     mailbox = Mailbox()
     assert mailbox.topic == nowhere
-    assert tell(json.loads(json.dumps(run)), voice) == {"announced": True, "kind": "open"}
+    assert tell(json.loads(json.dumps(run)), notice_services) == {"announced": True, "kind": "open"}
     assert [each["Message"] for each in mailbox.letters()] == [hello.text]
 
 
@@ -117,7 +117,7 @@ def test_where_nobody_takes_it_either_the_caller_goes_on(lab: LabOnMoto) -> None
 
     assert (
         Notices("arn:aws:sns:ap-northeast-2:123456789012:x", again=refuses).say(
-            letter.of("gpu-lab", "gpu", HELLO)
+            notification.of("gpu-lab", "gpu", HELLO)
         )
         == "no"
     )

@@ -10,8 +10,8 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import warn
-from lamplighter.application.notices.voice import Voice
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.leases import extension
 from lamplighter.domain.leases.at_stake import AtStake
@@ -20,7 +20,7 @@ from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.notices.announcement import of_closing, of_warning
 from lamplighter.domain.notices.opening import of_opening
-from lamplighter.domain.schedules.schedule import Doors, close_command, open_schedule, warn_schedules
+from lamplighter.domain.schedules.schedule import WorkflowArns, close_command, open_schedule, warn_schedules
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
@@ -29,7 +29,7 @@ from tests.unit.lab_on_moto import lab_on_moto
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-DOORS = Doors("open", "close", "notices")
+DOORS = WorkflowArns("open", "close", "notices")
 SEOUL = ZoneInfo("Asia/Seoul")
 
 
@@ -50,9 +50,9 @@ def lease(minutes: int = 120) -> Lease:
 
 def warned(minutes: int, *ahead: int) -> list[float]:
     """How many minutes before its end a lease of so many minutes is warned of."""
-    doors = replace(DOORS, warnings=tuple(each * MINUTE for each in ahead)) if ahead else DOORS
+    workflow_arns = replace(DOORS, warnings=tuple(each * MINUTE for each in ahead)) if ahead else DOORS
     one = lease(minutes)
-    return [(one.closes - shot.at) / MINUTE for shot in warn_schedules(one, doors)]
+    return [(one.closes - shot.at) / MINUTE for shot in warn_schedules(one, workflow_arns)]
 
 
 def test_a_lease_is_warned_of_15_and_5_minutes_before_its_end() -> None:
@@ -163,7 +163,7 @@ def test_a_warning_is_said_whether_or_not_the_cluster_answers(
         run = {"command": close_command(one).to_json(), "results": {}}
 
         in_slack = lab.lab.model_copy(update={"slack": Slack(command="lab")})
-        done = warn(run, Voice(in_slack, lab.capacity.ledger, Notices(topic), cluster))
+        done = warn(run, NoticeServices(in_slack, lab.capacity.ledger, Notices(topic), cluster))
 
         (said,) = [entry for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "warned"]
     assert done == {"announced": True, "kind": "warned"}

@@ -109,7 +109,7 @@ def test_a_receipt_written_again_with_other_nodes_shows_no_rows_of_the_first(led
 @pytest.mark.parametrize("choice", ["keep", "close", "replace"])
 def test_the_reason_for_what_follows_names_a_few_and_counts_the_rest(choice: Any) -> None:
     failed = rows(verdict="failed")
-    nodes = [after_verdict.Node(row["node"], "i-0", used=False) for row in failed[:NODES]]
+    nodes = [after_verdict.JudgedNode(row["node"], "i-0", used=False) for row in failed[:NODES]]
 
     decided = after_verdict.decide(failed, nodes, choice, replaceable=NODES)
 

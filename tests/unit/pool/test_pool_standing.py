@@ -10,14 +10,14 @@ from lamplighter.data import prices
 from lamplighter.data import standing as shipped
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.gpu.readiness import Stack, not_ready_because
+from lamplighter.domain.gpu.readiness import GpuSignals, not_ready_because
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.shares import Claim, shares
 from lamplighter.domain.money.unguarded import unguarded
-from lamplighter.domain.pool.nodes import NodeFacts, PodFacts, Taint
+from lamplighter.domain.pool.explanation import PoolExplanation, UnmetWindow, standing
+from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
 from lamplighter.domain.pool.pool import DeployMark
-from lamplighter.domain.pool.standing import Standing, Unmet, standing
 from lamplighter.domain.pool.target import Target
 from lamplighter.lab.model import Lab
 
@@ -60,7 +60,7 @@ def test_a_window_without_a_lease_in_force_says_why(changed: dict[str, Any], why
 
     found = standing([WINDOW], [replace(LEASE, id="other", state=LeaseState.CLOSED), lease], OPENS, 2)
 
-    assert found == Standing(Target(0, ()), (Unmet(WINDOW, lease, OPENS),))
+    assert found == PoolExplanation(Target(0, ()), (UnmetWindow(WINDOW, lease, OPENS),))
     assert found.unmet[0].reason == f"{ASKS} {why}"
 
 
@@ -68,9 +68,9 @@ def test_a_window_with_its_lease_is_met_and_others_beside_it_are_not() -> None:
     late = WINDOW._replace(window="late", order=1)
     alone = standing([], [LEASE], OPENS, 2)
 
-    assert standing([WINDOW], [LEASE], OPENS, 2) == alone == Standing(Target(2, (LEASE,)), ())
-    assert standing([WINDOW, late], [LEASE], OPENS, 2).unmet == (Unmet(late, None, OPENS),)
-    assert standing([], [], OPENS, 2) == Standing(Target(0, ()), ())
+    assert standing([WINDOW], [LEASE], OPENS, 2) == alone == PoolExplanation(Target(2, (LEASE,)), ())
+    assert standing([WINDOW, late], [LEASE], OPENS, 2).unmet == (UnmetWindow(late, None, OPENS),)
+    assert standing([], [], OPENS, 2) == PoolExplanation(Target(0, ()), ())
 
 
 def test_of_several_skips_of_a_date_the_first_is_named() -> None:
@@ -120,7 +120,7 @@ NODE = NodeFacts(
     allocatable={"nvidia.com/gpu": 4},
 )
 POD = PodFacts("gpu-operator", "validator", "gpu-1", "Running", OPENS, ready=True)
-CHART = Stack("device-plugin")
+CHART = GpuSignals("device-plugin")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ CHART = Stack("device-plugin")
     ],
 )
 def test_only_a_taint_of_the_start_keeps_a_node_from_being_ready(taint: str, *, waits: bool) -> None:
-    tainted = replace(NODE, taints=(Taint(taint, "", "NoSchedule"),))
+    tainted = replace(NODE, taints=(NodeTaint(taint, "", "NoSchedule"),))
 
     found = not_ready_because(tainted, 4, CHART)
 
@@ -144,7 +144,7 @@ def test_only_a_taint_of_the_start_keeps_a_node_from_being_ready(taint: str, *, 
 
 def test_a_type_that_nobody_knows_has_the_gpus_that_are_labelled_else_those_that_are_there() -> None:
     unlabelled = replace(NODE, labels={})
-    plain = Stack("built-in", discovery=False)
+    plain = GpuSignals("built-in", discovery=False)
     none = replace(unlabelled, allocatable={"nvidia.com/gpu": 0})
 
     assert not_ready_because(NODE, None, CHART) == not_ready_because(unlabelled, None, plain) == []
@@ -185,7 +185,7 @@ def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the
     shared = {"nvidia.com/gpu": 8}
     twice = replace(NODE, capacity=shared, allocatable=shared)
     labelled = replace(twice, labels=LABELS | {"nvidia.com/gpu.replicas": "2"})
-    quiet = Stack("device-plugin", discovery=False)
+    quiet = GpuSignals("device-plugin", discovery=False)
 
     assert not_ready_because(labelled, 4, CHART) == not_ready_because(twice, 4, quiet, replicas=2) == []
     assert not_ready_because(twice, 4, CHART, replicas=2) == ["8 of 4 GPUs can be allocated on it"]
@@ -209,8 +209,8 @@ def test_replicas_are_those_of_the_label_and_only_without_discovery_those_of_the
 def test_the_operator_must_have_validated_this_very_node(changed: dict[str, Any], because: list[str]) -> None:
     pods = [replace(POD, **changed)]
 
-    assert not_ready_because(NODE, 4, Stack(validators=pods)) == because
-    assert not_ready_because(NODE, 4, Stack("device-plugin", validators=pods)) == []
+    assert not_ready_because(NODE, 4, GpuSignals(validators=pods)) == because
+    assert not_ready_because(NODE, 4, GpuSignals("device-plugin", validators=pods)) == []
 
 
 def test_what_stands_beside_the_pools_of_an_own_cluster_is_named_with_its_price() -> None:

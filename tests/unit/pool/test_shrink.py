@@ -2,16 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 
-from lamplighter.domain.pool.shrink import Node, choose
+from lamplighter.domain.pool.shrink import ShrinkNode, choose
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 
 
-def node(name: str, *leases: str, minutes: int = 0, zone: str = "a") -> Node:
-    return Node(name, f"i-{name}", zone, EIGHT + timedelta(minutes=minutes), frozenset(leases))
+def node(name: str, *leases: str, minutes: int = 0, zone: str = "a") -> ShrinkNode:
+    return ShrinkNode(name, f"i-{name}", zone, EIGHT + timedelta(minutes=minutes), frozenset(leases))
 
 
-def gone(nodes: list[Node], surplus: int = 1, ending: str = "ending") -> list[str]:
+def gone(nodes: list[ShrinkNode], surplus: int = 1, ending: str = "ending") -> list[str]:
     return [leaving.node.name for leaving in choose(nodes, surplus, ending)]
 
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.calendar.changes import Skip
-from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.pool.standing import Standing, standings
+from lamplighter.domain.pool.explanation import PoolExplanation, standings
 from lamplighter.lab.model import Lab
 
 OPENS = datetime(2026, 12, 1, 11, tzinfo=UTC)
@@ -44,15 +44,15 @@ LEASE = Lease(
 class Lectures:
     """A course calendar with these events."""
 
-    known: tuple[Event, ...]
+    known: tuple[CourseEvent, ...]
     zone: str = "Asia/Seoul"
 
-    def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
+    def events(self, zone: str, start: int, end: int) -> Sequence[CourseEvent]:
         assert zone == self.zone
         return [event for event in self.known if event.opening < end and event.closing > start]
 
 
-def stands(*leases: Lease, at: datetime = IN_IT) -> Standing:
+def stands(*leases: Lease, at: datetime = IN_IT) -> PoolExplanation:
     most = {name: pool.max_nodes for name, pool in LAB.pools.items()}
     return standings(Timetable(LAB), {"gpu": leases}, most, at)["gpu"]
 
@@ -68,7 +68,7 @@ def test_a_window_with_its_lease_is_a_target_and_nothing_else() -> None:
 def test_every_pool_is_told_of_the_one_without_windows_and_leases_too() -> None:
     found = standings(Timetable(LAB), {}, {"gpu": 2, "other": 1}, IN_IT)
 
-    assert found["other"] == Standing(found["other"].target, ())
+    assert found["other"] == PoolExplanation(found["other"].target, ())
     assert found["other"].target.reason == "no lease is in force, so no node is justified"
 
 
@@ -116,7 +116,7 @@ def test_an_event_of_a_course_calendar_is_a_window_too() -> None:
     lab = Lab.model_validate(
         {"name": "x", "windows": [{"name": "course", "calendar": "https://example.org/c.ics"}]}
     )
-    event = Event(
+    event = CourseEvent(
         "ab12", "Lecture", OPENS.date(), int(OPENS.timestamp()), int(OPENS.timestamp()) + 3600, 3600
     )
 

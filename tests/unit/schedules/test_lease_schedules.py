@@ -14,8 +14,8 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.of_leases import firing, held_back, opening_now, opens_at, wanted_schedules
 from lamplighter.domain.schedules.schedule import (
-    Doors,
     Schedule,
+    WorkflowArns,
     close_command,
     names_of,
     open_command,
@@ -25,7 +25,7 @@ from lamplighter.values import instant
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
-DOORS = Doors("open-arn", "close-arn", "notices-arn")
+DOORS = WorkflowArns("open-arn", "close-arn", "notices-arn")
 THREE = (30 * MINUTE, 15 * MINUTE, 5 * MINUTE)
 LEASE = Lease(
     id="evening-2026-11-20",
@@ -167,9 +167,9 @@ def test_warnings_come_before_the_end_and_never_before_half_of_the_lease(
 
 
 def test_a_lab_with_its_own_warnings_is_warned_in_order_once_each() -> None:
-    doors = replace(DOORS, warnings=(2 * MINUTE, 30 * MINUTE, 2 * MINUTE))
+    workflow_arns = replace(DOORS, warnings=(2 * MINUTE, 30 * MINUTE, 2 * MINUTE))
 
-    assert [shot.name for shot in warn_schedules(LEASE, doors)] == [
+    assert [shot.name for shot in warn_schedules(LEASE, workflow_arns)] == [
         "warn-30-evening-2026-11-20",
         "warn-2-evening-2026-11-20",
     ]

@@ -10,18 +10,18 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.application.guard.watch import Watch
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.drift import Drift, Listed, drift
-from lamplighter.domain.schedules.schedule import Doors
+from lamplighter.domain.schedules.schedule import WorkflowArns
 from lamplighter.lab.model import Lab
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
-DOORS = Doors("open", "close", "notices")
+DOORS = WorkflowArns("open", "close", "notices")
 HOUR = timedelta(hours=1)
 EVENING = Lease(
     id="evening-2026-11-20",
@@ -98,11 +98,13 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
     window = {"name": "evening", "nodes": 2, "days": "daily", "start": "21:00", "end": "23:00"}
     world.capacity.lab = Lab.model_validate({"name": "lab", "time_zone": "UTC", "windows": [window]})
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    desk = world.watch.desk
-    office = Office(desk, world.watch.workflows, Notices(topic), extend_lease=world.close_lab)
+    lease_services = world.guard_services.lease_services
+    office = PlannerServices(
+        lease_services, world.guard_services.workflows, Notices(topic), extend_lease=world.close_lab
+    )
     plan_all(office)
     woken: list[str] = []
-    watch: Watch = replace(world.watch, wake_planner=lambda: woken.append("planner"))
+    watch: GuardServices = replace(world.guard_services, wake_planner=lambda: woken.append("planner"))
     scheduler = boto3.client("scheduler")
     scheduler.delete_schedule(GroupName="lab", Name="close-evening-2026-11-20")
 
@@ -115,7 +117,7 @@ def test_within_one_sweep_the_planner_is_woken_and_puts_everything_right(world: 
         ("guard", "has the schedules put right"),
         ("planner", "put right close-evening-2026-11-20"),
     ]
-    assert "close-evening-2026-11-20" in [one.name for one in desk.windows.listed()]
+    assert "close-evening-2026-11-20" in [one.name for one in lease_services.windows.listed()]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.slack.web_api import MessageGone
-from lamplighter.application.board.desk import Board
+from lamplighter.application.board.services import Board
 from lamplighter.application.board.show import show
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState

@@ -11,7 +11,8 @@ from lamplighter import clock
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.errors import OutsideFailed
-from tests.unit.slack.knocking import (
+from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, STUDENT
+from tests.unit.slack.requests import (
     HOOK,
     Knocks,
     agreeing,
@@ -23,7 +24,6 @@ from tests.unit.slack.knocking import (
     silent,
     typed,
 )
-from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, STUDENT
 
 HOUR = timedelta(hours=1)
 JIN, MINJI = f"jin ({INSTRUCTOR})", f"minji ({STUDENT})"
@@ -69,8 +69,8 @@ def test_where_slack_names_no_zone_the_labs_own_counts(door: Knocks) -> None:
 
 def test_the_same_signed_request_again_changes_nothing_and_is_answered_the_same(door: Knocks) -> None:
     request = signed(typed("open", INSTRUCTOR))
-    first = door.door.knock(request)
-    again = door.door.knock(request)
+    first = door.door.answer_event(request)
+    again = door.door.answer_event(request)
     assert first == again
     assert len(door.workflows.starts) == 1
 
@@ -78,10 +78,10 @@ def test_the_same_signed_request_again_changes_nothing_and_is_answered_the_same(
 def test_a_request_that_did_nothing_does_nothing_later_either(door: Knocks) -> None:
     lease = door.lab.put(running("evening-class", EIGHT + HOUR))
     request = signed(typed("open", INSTRUCTOR))
-    first = door.told(door.door.knock(request))
+    first = door.told(door.door.answer_event(request))
     assert "just use it" in first["text"]
     door.lab.put(running("evening-class", EIGHT, opens=lease.opens))  # it is over by now
-    assert door.told(door.door.knock(request)) == first
+    assert door.told(door.door.answer_event(request)) == first
     assert not door.workflows.starts
 
 
@@ -329,9 +329,9 @@ def test_what_was_decided_meanwhile_is_the_same_to_a_second_delivery(
 ) -> None:
     door = knocks(monkeypatch, tmp_path, silent)
     request = signed(typed("open 1", INSTRUCTOR))
-    door.door.knock(request)
+    door.door.answer_event(request)
     [command] = door.workflows.commands
     agreeing(door.workflows, command)
-    door.door.knock(request)
+    door.door.answer_event(request)
     assert len(door.workflows.starts) == 1
     assert clock.now() == EIGHT

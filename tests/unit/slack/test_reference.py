@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.domain.slack.answers import HELP
-from lamplighter.domain.slack.asked.understand import ONLY_BUTTONS, Place, Word, typed
+from lamplighter.domain.slack.asked.understand import ONLY_BUTTONS, Word, WordContext, typed
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "slack" / "slack-words.md"
-PLACE = Place(["gpu"], ["evening"], datetime(2026, 12, 1, 10, tzinfo=UTC), ZoneInfo("Asia/Seoul"))
+PLACE = WordContext(["gpu"], ["evening"], datetime(2026, 12, 1, 10, tzinfo=UTC), ZoneInfo("Asia/Seoul"))
 
 
 def test_every_word_has_its_row_and_no_other_has() -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.slack.knocking import Knocks, knocks
 from tests.unit.slack.recording import INSTRUCTOR, STUDENT
+from tests.unit.slack.requests import Knocks, knocks
 
 POOLS = {"gpu": {"price_per_hour": "1.237"}, "big": {"price_per_hour": "5.67"}}
 WINDOWS = [{"name": "evening", "pool": "gpu", "days": "fri", "start": "20:00", "end": "23:00"}]

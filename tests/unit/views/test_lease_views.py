@@ -12,7 +12,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import lease_view, told
-from lamplighter.domain.views.lease_view import Known, LeaseView, Standing, cost_so_far
+from lamplighter.domain.views.lease_view import Known, LeaseStanding, LeaseView, cost_so_far
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 from lamplighter.domain.views.told import Finding, VerdictRow
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, lease, usd
@@ -36,26 +36,26 @@ def view(one: Any = LEASE, minutes: float = 60, **known: Any) -> LeaseView:
 @pytest.mark.parametrize(
     ("state", "missing", "minutes", "standing"),
     [
-        (LeaseState.PLANNED, 0, 60, Standing.PLANNED),
-        (LeaseState.REFUSED, 0, 60, Standing.REFUSED),
-        (LeaseState.CLOSED, 1, 60, Standing.CLOSED),
-        (LeaseState.CLOSING, 0, 60, Standing.CLOSING),
-        (LeaseState.ADMITTED, 0, -0.1, Standing.PLANNED),
-        (LeaseState.ADMITTED, 0, 0, Standing.OPENING),
-        (LeaseState.OPENING, 0, 60, Standing.OPENING),
-        (LeaseState.OPEN, 0, 119.9, Standing.OPEN),
-        (LeaseState.OPEN, 0, 120, Standing.CLOSING),
-        (LeaseState.OPEN, 1, 60, Standing.DEGRADED),
-        (LeaseState.OPENING, 1, 60, Standing.DEGRADED),
+        (LeaseState.PLANNED, 0, 60, LeaseStanding.PLANNED),
+        (LeaseState.REFUSED, 0, 60, LeaseStanding.REFUSED),
+        (LeaseState.CLOSED, 1, 60, LeaseStanding.CLOSED),
+        (LeaseState.CLOSING, 0, 60, LeaseStanding.CLOSING),
+        (LeaseState.ADMITTED, 0, -0.1, LeaseStanding.PLANNED),
+        (LeaseState.ADMITTED, 0, 0, LeaseStanding.OPENING),
+        (LeaseState.OPENING, 0, 60, LeaseStanding.OPENING),
+        (LeaseState.OPEN, 0, 119.9, LeaseStanding.OPEN),
+        (LeaseState.OPEN, 0, 120, LeaseStanding.CLOSING),
+        (LeaseState.OPEN, 1, 60, LeaseStanding.DEGRADED),
+        (LeaseState.OPENING, 1, 60, LeaseStanding.DEGRADED),
     ],
 )
 def test_a_lease_stands_as_its_state_and_the_clock_say(
-    state: LeaseState, missing: int, minutes: float, standing: Standing
+    state: LeaseState, missing: int, minutes: float, standing: LeaseStanding
 ) -> None:
     found = view(replace(LEASE, state=state, missing=missing), minutes)
 
     assert found.standing is standing
-    assert found.in_force is (standing in {Standing.OPENING, Standing.OPEN, Standing.DEGRADED})
+    assert found.in_force is (standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED})
     assert found.usable == 2 - missing
     assert found.leaked_because == ("i-1 is there" if state is LeaseState.CLOSING else None)
 

@@ -16,7 +16,7 @@ from cli.understand import page, receipt
 from lamplighter import clock
 from lamplighter.adapters.aws.page_store import LAB as LAB_PAGE
 from lamplighter.adapters.aws.page_store import PageStore, receipt_key
-from lamplighter.application.pages.drawing import Easel, draw
+from lamplighter.application.pages.drawing import PageServices, draw
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
@@ -62,9 +62,9 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
         yield made
 
 
-def easel(lab: LabOnMoto) -> Easel:
+def page_services(lab: LabOnMoto) -> PageServices:
     ledger = lab.capacity.ledger
-    return Easel(Lab.from_json(ledger.document() or ""), ledger, PageStore(BUCKET))
+    return PageServices(Lab.from_json(ledger.document() or ""), ledger, PageStore(BUCKET))
 
 
 def keep(lab: LabOnMoto, **changed: object) -> None:
@@ -84,7 +84,7 @@ CLOSE = moved(("POOL#gpu", "RECEIPT#2026-11-20T21:00:00.000Z#evening-2026-11-20"
 def test_a_receipt_that_came_is_drawn_and_the_lab_with_it(lab: LabOnMoto) -> None:
     keep(lab)
 
-    assert draw(CLOSE, easel(lab)) == [KEY, LAB_PAGE]
+    assert draw(CLOSE, page_services(lab)) == [KEY, LAB_PAGE]
 
     kept = boto3.client("s3", region_name=REGION).get_object(Bucket=BUCKET, Key=KEY)
     assert kept["ContentType"] == "text/html; charset=utf-8"
@@ -94,33 +94,35 @@ def test_a_receipt_that_came_is_drawn_and_the_lab_with_it(lab: LabOnMoto) -> Non
 
 def test_the_same_event_again_writes_nothing(lab: LabOnMoto) -> None:
     keep(lab)
-    draw(CLOSE, easel(lab))
+    draw(CLOSE, page_services(lab))
 
-    assert draw(CLOSE, easel(lab)) == []
+    assert draw(CLOSE, page_services(lab)) == []
 
 
 def test_time_that_passes_is_no_change(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
-    draw({}, easel(lab))
+    draw({}, page_services(lab))
     monkeypatch.setattr(clock, "now", lambda: CLOSED + timedelta(minutes=40))
 
-    assert draw(moved(("LAB", "COMMAND#1")), easel(lab)) == []
+    assert draw(moved(("LAB", "COMMAND#1")), page_services(lab)) == []
 
 
 def test_what_is_added_to_the_trail_of_a_receipt_is_drawn_too(lab: LabOnMoto) -> None:
     keep(lab)
-    draw(CLOSE, easel(lab))
+    draw(CLOSE, page_services(lab))
     came = Entry(
         CLOSED, "gpu", "receipt", "leases", "came to 1.24 USD", "settled", lease="evening-2026-11-20"
     )
     lab.capacity.ledger.append_audit(came)
 
-    assert draw(moved(("POOL#gpu", "AUDIT#2026-11-20T21:00:00.000Z#1")), easel(lab)) == [KEY]
+    assert draw(moved(("POOL#gpu", "AUDIT#2026-11-20T21:00:00.000Z#1")), page_services(lab)) == [KEY]
 
 
 def test_what_moved_elsewhere_draws_no_receipt(lab: LabOnMoto) -> None:
     keep(lab)
 
-    assert draw(moved(("PROGRESS#gpu", "evening"), ("POOL#gone", "RECEIPT#x")), easel(lab)) == [LAB_PAGE]
+    assert draw(moved(("PROGRESS#gpu", "evening"), ("POOL#gone", "RECEIPT#x")), page_services(lab)) == [
+        LAB_PAGE
+    ]
 
 
 def test_what_ran_without_a_lease_has_its_own_page() -> None:

@@ -14,7 +14,7 @@ from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
-from lamplighter.domain.views.receipt_view import Bandwidth, Bar, Beside, ReceiptView, ZeroView
+from lamplighter.domain.views.receipt_view import Bandwidth, Bar, ReceiptExtras, ReceiptView, ZeroView
 from lamplighter.domain.views.told import Finding, VerdictRow
 from lamplighter.domain.views.windows_view import past
 
@@ -73,7 +73,7 @@ def test_all_that_a_receipt_has_is_shown() -> None:
         Stage.GPUS: Noted(1, 2, EIGHT + MINUTE, EIGHT + 5 * MINUTE),
     }
 
-    assert receipt_view.of(RECEIPT, Beside("g4dn.12xlarge", None, progress, trail)) == ReceiptView(
+    assert receipt_view.of(RECEIPT, ReceiptExtras("g4dn.12xlarge", None, progress, trail)) == ReceiptView(
         lease="evening-1",
         pool="gpu",
         owner="alice",
@@ -115,7 +115,7 @@ def test_all_that_a_receipt_has_is_shown() -> None:
 
 
 def test_a_receipt_of_an_early_release_leaves_out_what_it_does_not_know() -> None:
-    view = receipt_view.of(BARE, Beside(audit=(entry(500, "other"),)))
+    view = receipt_view.of(BARE, ReceiptExtras(audit=(entry(500, "other"),)))
 
     assert view == ReceiptView(
         lease=None,
@@ -148,14 +148,16 @@ def test_a_receipt_of_an_early_release_leaves_out_what_it_does_not_know() -> Non
 
 def test_a_drawing_begins_with_its_first_bar_and_ends_with_the_last_or_the_close() -> None:
     def drawn(**more: Any) -> tuple[datetime, datetime]:
-        view = receipt_view.of({**RECEIPT, **more}, Beside())
+        view = receipt_view.of({**RECEIPT, **more}, ReceiptExtras())
         return view.begins, view.ends
 
     assert drawn() == (EIGHT, TEN)
     early = {"instance": "i-1", "from": "2026-11-20T19:00:00Z", "to": "2026-11-20T23:00:00Z"}
     assert drawn(node_lives=[early]) == (EIGHT - 60 * MINUTE, TEN + 60 * MINUTE)
     assert drawn(opened=None, node_lives=[]) == (TEN, TEN)
-    assert receipt_view.of({**RECEIPT, "node_lives": [early]}, Beside()).bars[1].length == timedelta(hours=4)
+    assert receipt_view.of({**RECEIPT, "node_lives": [early]}, ReceiptExtras()).bars[1].length == timedelta(
+        hours=4
+    )
 
 
 KIND = gpu_type("p4d.24xlarge")
@@ -164,14 +166,14 @@ KIND = gpu_type("p4d.24xlarge")
 @pytest.mark.parametrize(
     ("measured", "beside", "floor"),
     [
-        ({"floor_gb_per_second": "4"}, Beside("p4d.24xlarge", Decimal(3)), Decimal(4)),
-        ({}, Beside("p4d.24xlarge", Decimal(3)), Decimal(3)),
-        ({}, Beside("p4d.24xlarge"), KIND.busbw_floor if KIND else None),
-        ({"floor_gb_per_second": "unknown"}, Beside(), None),
+        ({"floor_gb_per_second": "4"}, ReceiptExtras("p4d.24xlarge", Decimal(3)), Decimal(4)),
+        ({}, ReceiptExtras("p4d.24xlarge", Decimal(3)), Decimal(3)),
+        ({}, ReceiptExtras("p4d.24xlarge"), KIND.busbw_floor if KIND else None),
+        ({"floor_gb_per_second": "unknown"}, ReceiptExtras(), None),
     ],
 )
 def test_a_bandwidth_is_held_against_the_floor_it_was_judged_by_the_labs_or_the_instance_s(
-    measured: dict[str, object], beside: Beside, floor: Decimal | None
+    measured: dict[str, object], beside: ReceiptExtras, floor: Decimal | None
 ) -> None:
     row = {"check": "c", "node": "n", "measurements": {"busbw_gb_per_second": "7.25", **measured}}
 
@@ -186,7 +188,7 @@ def test_a_bandwidth_is_held_against_the_floor_it_was_judged_by_the_labs_or_the_
 def test_what_is_no_bandwidth_is_left_out(said: object) -> None:
     row = {"check": "c", "node": "n", "measurements": said}
 
-    assert receipt_view.of({**RECEIPT, "verdicts": [row, 7]}, Beside()).bandwidth == ()
+    assert receipt_view.of({**RECEIPT, "verdicts": [row, 7]}, ReceiptExtras()).bandwidth == ()
 
 
 @pytest.mark.parametrize(

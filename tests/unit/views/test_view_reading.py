@@ -10,7 +10,7 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.view_reading import Reading, read_lab, read_lease, read_receipt
+from lamplighter.adapters.aws.view_reading import ViewReading, read_lab, read_lease, read_receipt
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.checks.gpu_proof import Proof
@@ -22,7 +22,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.views.lab_view import LabView, WindowState
-from lamplighter.domain.views.lease_view import Standing
+from lamplighter.domain.views.lease_view import LeaseStanding
 from lamplighter.lab.model import Lab
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit.lab_on_moto import EIGHT, LAB, LEDGER, LabOnMoto, lab_on_moto
@@ -99,7 +99,11 @@ def test_a_lease_is_read_with_its_stages_its_verdicts_and_what_happened(world: L
     view = read_lease(ledger, lab, "gpu", lease.id, EIGHT + 15 * MINUTE)
 
     assert view is not None
-    assert (view.standing, view.stages[1].count, view.verdict) == (Standing.OPENING, "1/2", Outcome.PASSED)
+    assert (view.standing, view.stages[1].count, view.verdict) == (
+        LeaseStanding.OPENING,
+        "1/2",
+        Outcome.PASSED,
+    )
     assert [warned.what for warned in view.warnings] == ["closes soon"]
     assert view.cost_so_far == Money.of(lab.price("gpu") / 2, "USD")
     assert view.seats is not None
@@ -124,7 +128,7 @@ def test_a_pool_is_read_with_what_runs_what_the_guard_saw_and_what_comes_next(
     )
     ledger.note_gpus("gpu", SeenGpus(1, 2, EIGHT + 5 * MINUTE), None)
 
-    [pool] = Reading(ledger, lab, EIGHT + 6 * MINUTE).pools
+    [pool] = ViewReading(ledger, lab, EIGHT + 6 * MINUTE).pools
 
     assert [each.id for each in pool.leases] == [lease.id]
     assert (pool.gpus_free, pool.gpus_in_use, pool.gpus_per_node) == (1, 1, 1)
@@ -224,7 +228,7 @@ def test_what_everybody_asks_for_takes_three_reads(lab: Lab) -> None:
     dynamodb, asked = boto3.client("dynamodb"), list[str]()
     dynamodb.meta.events.register("before-call.dynamodb", lambda model, **_: asked.append(model.name))
 
-    reading = Reading(Ledger(LEDGER, dynamodb), lab, EIGHT + MINUTE)
+    reading = ViewReading(Ledger(LEDGER, dynamodb), lab, EIGHT + MINUTE)
 
     assert (len(reading.pools), reading.pause) == (1, None)
     assert sorted(asked) == ["GetItem", "Query", "Query"]

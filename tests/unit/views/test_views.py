@@ -23,7 +23,7 @@ from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views import lease_view
 from lamplighter.domain.views.lab_view import PoolView
-from lamplighter.domain.views.lease_view import Known, LeaseView, Standing
+from lamplighter.domain.views.lease_view import Known, LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import NORMAL, WEIGHT, StageState, bar, stages
 from lamplighter.values.counted import counted
 
@@ -76,7 +76,7 @@ def test_a_planned_lease_waits_for_everything_and_says_when_its_gpus_are_expecte
 
     view = shown(planned, minutes=-60)
 
-    assert (view.standing, view.bar, view.cost_so_far) == (Standing.PLANNED, 0, Money.zero("USD"))
+    assert (view.standing, view.bar, view.cost_so_far) == (LeaseStanding.PLANNED, 0, Money.zero("USD"))
     assert {each.state for each in view.stages} == {StageState.WAITING}
     assert view.gpus_expected == EIGHT + 10 * MINUTE
 
@@ -144,7 +144,7 @@ def test_the_reference_says_what_is_normal_and_what_each_stage_is_of_the_bar() -
     weights = [WEIGHT[stage] for stage in Stage]
     assert [int(each) for each in re.findall(r"(\d+) for\s[a-zA-Z]", page)] == weights
     assert sum(weights) == 100
-    for word in Standing:
+    for word in LeaseStanding:
         assert f"| {word.value} |" in page
 
 
@@ -177,7 +177,7 @@ def test_a_pool_that_is_short_of_nodes_is_degraded_and_says_what_is_missing_and_
 
     view = shown(lease, 30, known)
 
-    assert view.standing is Standing.DEGRADED
+    assert view.standing is LeaseStanding.DEGRADED
     assert view.degraded_because == "AWS has no g5.xlarge in ap-northeast-2a"
     states = {each.stage: each.state for each in view.stages}
     assert (states[Stage.NODES], states[Stage.GPUS]) == (StageState.SHORT, StageState.SHORT)
@@ -192,12 +192,12 @@ def test_gpus_that_are_not_proven_leave_the_lease_degraded_until_a_notice_says_i
     rows = [{**PASSED, "verdict": "not-proven"}]
 
     view = shown(minutes=10, known=Known(POOL, audit=[wrong], verdicts=rows))
-    assert (view.standing, view.degraded_because) == (Standing.DEGRADED, wrong.why)
+    assert (view.standing, view.degraded_because) == (LeaseStanding.DEGRADED, wrong.why)
     assert (view.verdict, view.gpus_expected) == (Outcome.NOT_PROVEN, None)
 
     opened = replace(EVENING, state=LeaseState.OPEN, ready=EIGHT + 20 * MINUTE)
     view = shown(opened, 30, Known(POOL, audit=[wrong, well], verdicts=[PASSED]))
-    assert (view.standing, view.degraded_because) == (Standing.OPEN, None)
+    assert (view.standing, view.degraded_because) == (LeaseStanding.OPEN, None)
 
 
 def test_an_open_lease_is_done_whoever_noted_its_stages_and_knows_what_it_has_cost() -> None:
@@ -205,7 +205,7 @@ def test_an_open_lease_is_done_whoever_noted_its_stages_and_knows_what_it_has_co
 
     view = shown(opened, minutes=60, known=Known(POOL, verdicts=[PASSED]))
 
-    assert (view.standing, view.bar, view.gpus_expected) == (Standing.OPEN, 1, EIGHT + 7 * MINUTE)
+    assert (view.standing, view.bar, view.gpus_expected) == (LeaseStanding.OPEN, 1, EIGHT + 7 * MINUTE)
     assert view.cost_so_far == Money.of(2 * PRICE, "USD")
     assert [row.check for row in view.verdict_rows] == ["nvidia-smi"]
 
@@ -225,7 +225,7 @@ def test_an_opening_that_was_given_up_failed_at_the_stage_it_had_come_to() -> No
 
     view = shown(ended, 7, Known(POOL, progress=progress, audit=[given_up]))
 
-    assert (view.standing, view.failed_because) == (Standing.CLOSING, given_up.why)
+    assert (view.standing, view.failed_because) == (LeaseStanding.CLOSING, given_up.why)
     assert [each.state for each in view.stages] == ["done", "failed", "waiting", "waiting", "waiting"]
 
 
@@ -246,7 +246,7 @@ def test_a_lease_that_closes_on_a_leaked_pool_says_so() -> None:
 
     view = shown(replace(EVENING, state=LeaseState.CLOSING), 200, Known(leaked))
 
-    assert (view.standing, view.leaked_because) == (Standing.CLOSING, "i-1 still runs")
+    assert (view.standing, view.leaked_because) == (LeaseStanding.CLOSING, "i-1 still runs")
 
 
 def test_a_closed_lease_costs_what_was_settled_and_keeps_what_was_found() -> None:
@@ -259,7 +259,7 @@ def test_a_closed_lease_costs_what_was_settled_and_keeps_what_was_found() -> Non
 
     view = shown(closed, 240, Known(POOL, audit=[found, found], verdicts=[PASSED]))
 
-    assert (view.standing, view.cost_so_far, view.bar) == (Standing.CLOSED, settled, 1)
+    assert (view.standing, view.cost_so_far, view.bar) == (LeaseStanding.CLOSED, settled, 1)
     assert [(each.cause, each.advice) for each in view.findings] == [("vcpu-quota", "ask for more")]
 
 
@@ -268,7 +268,7 @@ def test_a_refused_lease_says_why() -> None:
 
     view = shown(refused, 5)
 
-    assert (view.standing, view.refused_because) == (Standing.REFUSED, "it would cost 9.00 USD")
+    assert (view.standing, view.refused_because) == (LeaseStanding.REFUSED, "it would cost 9.00 USD")
 
 
 def test_warnings_of_its_end_stand_with_it() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from lamplighter.adapters.aws.calls import client, outside
-from lamplighter.domain.notices.notification import Letter
+from lamplighter.domain.notices.notification import Notification
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
@@ -35,38 +35,38 @@ class Notices:
         # One attempt: a workflow waits for it, and what fails is tried again behind its back.
         self._sns: SNSClient = sns or client("sns", attempts=1)
 
-    def say(self, letter: Letter) -> Sent:
+    def say(self, notification: Notification) -> Sent:
         """Publish, or have it published later; never fails."""
         try:
-            self.send(letter)
+            self.send(notification)
         except LamplighterError as error:
-            return self._later(letter, error)
+            return self._later(notification, error)
         return "yes"
 
-    def send(self, letter: Letter) -> None:
+    def send(self, notification: Notification) -> None:
         """Publish; OutsideFailed or TryLater where the topic does not take it."""
-        line = " ".join(letter.subject.split())
+        line = " ".join(notification.subject.split())
         # SNS takes printable ASCII subjects only.
         ascii_line = line.encode("ascii", "replace").decode("ascii")[:_SUBJECT]
         with outside("sns:Publish", self._topic):
             self._sns.publish(
                 TopicArn=self._topic,
                 Subject=ascii_line,
-                Message=letter.text,
+                Message=notification.text,
                 MessageAttributes={
                     name: {"DataType": "String", "StringValue": value}
-                    for name, value in (("kind", letter.kind), ("pool", letter.pool))
+                    for name, value in (("kind", notification.kind), ("pool", notification.pool))
                     if value
                 },
             )
 
-    def _later(self, letter: Letter, why: LamplighterError) -> Sent:
+    def _later(self, notification: Notification, why: LamplighterError) -> Sent:
         _logger.warning("a notice was not sent: %s", why)
         if self._again is None:
             return "no"
         try:
-            self._again({"topic": self._topic, "letter": letter.to_json()})
+            self._again({"topic": self._topic, "letter": notification.to_json()})
         except LamplighterError:
-            _logger.exception("the notice %r is lost: nobody takes it to try again", letter.subject)
+            _logger.exception("the notice %r is lost: nobody takes it to try again", notification.subject)
             return "no"
         return "later"

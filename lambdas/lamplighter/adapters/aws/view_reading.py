@@ -20,8 +20,8 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money, Period, period_of
 from lamplighter.domain.money.price import Price
+from lamplighter.domain.pool.explanation import standing
 from lamplighter.domain.pool.pool import PoolState
-from lamplighter.domain.pool.standing import standing
 from lamplighter.domain.views import lease_view, receipt_view
 from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView
 from lamplighter.domain.views.lease_view import LeaseView
@@ -43,12 +43,12 @@ BEFORE = timedelta(hours=1)
 
 def read_lease(ledger: Ledger, lab: Lab, pool: str, lease_id: str, now: datetime) -> LeaseView | None:
     """One lease; None where the ledger has it no more."""
-    return Reading(ledger, lab, now).lease(pool, lease_id)
+    return ViewReading(ledger, lab, now).lease(pool, lease_id)
 
 
 def read_lab(ledger: Ledger, lab: Lab, now: datetime) -> LabView:
     """The whole lab."""
-    return Reading(ledger, lab, now).whole
+    return ViewReading(ledger, lab, now).whole
 
 
 def read_receipt(ledger: Ledger, lab: Lab, pool: str, lease_id: str) -> ReceiptView | None:
@@ -73,7 +73,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
     instance_type = proofs[0].instance_type if proofs else known.instance_type if known else ""
     return receipt_view.of(
         receipt,
-        receipt_view.Beside(
+        receipt_view.ReceiptExtras(
             instance_type=instance_type,
             floor=lab.checks_for(receipt.get("window")).threshold(instance_type),
             progress=ledger.progress(pool, str(lease_id)) if lease_id else {},
@@ -83,7 +83,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
     )
 
 
-class Reading:
+class ViewReading:
     """What one look reads, each item once, when it is asked for."""
 
     def __init__(self, ledger: Ledger, lab: Lab, now: datetime) -> None:

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from lamplighter.adapters.calendars.revisions import is_cancelled
 from lamplighter.adapters.calendars.series import ENDS_FIRST, Series
 from lamplighter.adapters.calendars.text import Component, Parsed, parse, title_of
-from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.wall_clock import opening
 from lamplighter.errors import BadInput
 from lamplighter.values import zones
@@ -39,7 +39,7 @@ class CourseCalendar:
         _parsed(text)
         self._text = text
 
-    def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
+    def events(self, zone: str, start: int, end: int) -> Sequence[CourseEvent]:
         """The events that meet [start, end), by opening; dates and times without a zone are in `zone`.
 
         BadInput where there are too many, or the library cannot make sense of one.
@@ -61,7 +61,7 @@ def _series(text: str, zone: str) -> Series:
 
 
 @lru_cache(maxsize=64)
-def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[Event, ...]:
+def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[CourseEvent, ...]:
     import recurring_ical_events  # noqa: PLC0415 -- only those who follow a calendar pay for it
 
     begins, ends = zones.instant(start) - _AROUND, zones.instant(end) + _AROUND
@@ -108,7 +108,7 @@ def courses(lab: "Lab", read: Mapping[str, str]) -> dict[str, CourseCalendar]:
     return made
 
 
-def _event(component: Component, where: ZoneInfo) -> Event:
+def _event(component: Component, where: ZoneInfo) -> CourseEvent:
     start, end = _written(component, "DTSTART"), _written(component, "DTEND")
     zone = start.tzinfo
     notes: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _event(component: Component, where: ZoneInfo) -> Event:
     if ENDS_FIRST in component:
         closes, notes = opens, (f"{title} ends before it begins",)
     day = zones.instant(opens).astimezone(where).date()
-    return Event("", title, day, opens, closes, int(wall.total_seconds()), notes)
+    return CourseEvent("", title, day, opens, closes, int(wall.total_seconds()), notes)
 
 
 def _written(component: Component, key: str) -> datetime:
@@ -136,9 +136,9 @@ def _key(at: datetime) -> str | None:
     return at.tzinfo.key if isinstance(at.tzinfo, ZoneInfo) else None
 
 
-def _named(found: Sequence[tuple[str, Event]]) -> list[Event]:
+def _named(found: Sequence[tuple[str, CourseEvent]]) -> list[CourseEvent]:
     """Each event with its four characters; two of one date never have the same."""
-    named: list[Event] = []
+    named: list[CourseEvent] = []
     taken: set[tuple[object, str]] = set()
     for key, event in found:
         digest = hashlib.sha256(key.encode()).hexdigest()

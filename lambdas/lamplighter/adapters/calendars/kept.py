@@ -12,16 +12,16 @@ from lamplighter.domain.leases.warm_up import READ, measured
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger
     from lamplighter.domain.calendar.course import Course
-    from lamplighter.domain.calendar.planner import Beside
+    from lamplighter.domain.calendar.planner import CalendarInputs
     from lamplighter.domain.leases.lease import Lease
     from lamplighter.lab.model import Lab
 
 
-def beside(lab: "Lab", ledger: "Ledger", known: "Mapping[str, Sequence[Lease]]") -> "Beside":
+def beside(lab: "Lab", ledger: "Ledger", known: "Mapping[str, Sequence[Lease]]") -> "CalendarInputs":
     """All that the calendar of a deployed lab depends on, with the leases there are, by pool."""
-    from lamplighter.domain.calendar.planner import Beside  # noqa: PLC0415 -- the calendar brings pydantic: not at import
+    from lamplighter.domain.calendar.planner import CalendarInputs  # noqa: PLC0415 -- the calendar brings pydantic: not at import
 
-    return Beside(kept_courses(lab, ledger), early_warm_ups(lab, ledger), known)
+    return CalendarInputs(kept_courses(lab, ledger), early_warm_ups(lab, ledger), known)
 
 
 def kept_courses(lab: "Lab", ledger: "Ledger") -> "Mapping[str, Course]":

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from lamplighter.adapters.diagnosis.reading import Reading
-from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Answer, Connection
+from lamplighter.adapters.kubernetes.connection import NOT_FOUND, Connection, KubernetesResponse
 from lamplighter.adapters.kubernetes.nodes import NODEGROUP_LABEL
 from lamplighter.domain.diagnosis.rules.pod import Pod, is_operand, is_operator
 from lamplighter.errors import OutsideFailed
@@ -60,7 +60,7 @@ class ClusterReads:
         answer = self._ask(path, query)
         return answer.text if answer.ok else None
 
-    def _ask(self, path: str, query: dict[str, str]) -> Answer:
+    def _ask(self, path: str, query: dict[str, str]) -> KubernetesResponse:
         if self._silent:
             raise OutsideFailed(self._silent)
         try:

@@ -5,7 +5,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.doctor.facts import Caller, NotLetIn
+from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ AGAIN = (
 LOOK = "`aws configure list` shows which credentials and region your shell has"
 
 
-def who() -> Caller | NotLetIn:
+def who() -> AwsIdentity | NoAccess:
     """Who asks, or why AWS does not take them; OutsideFailed where AWS does not answer."""
     try:
         sts: STSClient = client("sts")
@@ -41,11 +41,11 @@ def who() -> Caller | NotLetIn:
             except sts.exceptions.ClientError as error:
                 if error_code(error) not in REFUSALS:
                     raise
-                return NotLetIn(f"AWS does not take your credentials: {error}", AGAIN)
+                return NoAccess(f"AWS does not take your credentials: {error}", AGAIN)
     except BadInput as error:
-        return NotLetIn(str(error), LOOK)
+        return NoAccess(str(error), LOOK)
     date = found["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
-    return Caller(
+    return AwsIdentity(
         found.get("Account", ""), found.get("Arn", ""), parsedate_to_datetime(date) if date else None
     )
 

@@ -12,11 +12,11 @@ from lamplighter.adapters.aws.capacity.adoption import Adoption
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.doctor import caller, inside
 from lamplighter.adapters.doctor.bootstrap import Bootstrap
-from lamplighter.adapters.doctor.capacity import Quotas, Zones
+from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
 from lamplighter.data.instance_types import QUOTA_CODES
-from lamplighter.domain.doctor.facts import Caller, Facts, Group, Inside, NotLetIn, SlackSecret
+from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, NoAccess, PoolGroup, SlackSecret
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.pool.adoption import FoundCluster
 from lamplighter.errors import LamplighterError
@@ -54,14 +54,14 @@ class Examination:
     def facts(self) -> Facts:
         """All of it; takes about as long as its slowest part, at most some 10 seconds where nothing answers."""
         who = _read(caller.who)
-        if isinstance(who, NotLetIn):
+        if isinstance(who, NoAccess):
             return self._nothing(who, NOBODY)
         # Whoever waited for one answer in vain need not wait for ten more.
         return self._nothing(who, SILENT) if isinstance(who, Unread) else self._all(who)
 
-    def _all(self, who: Caller) -> Facts:
+    def _all(self, who: AwsIdentity) -> Facts:
         lab = self._lab
-        bootstrap, quotas, zones, trails = Bootstrap(), Quotas(), Zones(), Trails()
+        bootstrap, quotas, zones, trails = Bootstrap(), AccountQuotas(), Zones(), Trails()
         adoption, claims, secrets = Adoption(), Claims(lab.cluster_name), SlackSecrets()
         groups = [lab.nodegroup_name(pool) for pool in lab.pools]
         with ThreadPoolExecutor(max_workers=12) as threads:
@@ -99,17 +99,17 @@ class Examination:
 
     def _group(
         self, adoption: Adoption, zones: Zones, cluster: FoundCluster | Unread | None, pool: str
-    ) -> Group | Unread | None:
+    ) -> PoolGroup | Unread | None:
         if not isinstance(cluster, FoundCluster):
             return cluster
         found = adoption.group_if_there(cluster.name, self._lab.nodegroup_name(pool))
-        return None if found is None else Group(found, zones.of_subnets(found.subnets))
+        return None if found is None else PoolGroup(found, zones.of_subnets(found.subnets))
 
-    def _types(self, groups: Mapping[str, Group | Unread | None]) -> set[str]:
+    def _types(self, groups: Mapping[str, PoolGroup | Unread | None]) -> set[str]:
         """The instance types of all pools, as far as they are known."""
         stated = {pool.instance_type for pool in self._lab.pools.values()}
         found = {
-            kind for one in groups.values() if isinstance(one, Group) for kind in one.found.instance_types
+            kind for one in groups.values() if isinstance(one, PoolGroup) for kind in one.found.instance_types
         }
         return (stated | found) - {""}
 
@@ -122,7 +122,7 @@ class Examination:
         lab, ledger = self._lab, self._ledger
         return {name: ledger.price(lab.region, pool.instance_type) for name, pool in lab.pools.items()}
 
-    def _nothing(self, who: NotLetIn | Unread, why: Unread) -> Facts:
+    def _nothing(self, who: NoAccess | Unread, why: Unread) -> Facts:
         """What is left where AWS answers no call."""
         return Facts(
             caller=who,
@@ -143,7 +143,7 @@ class Examination:
         )
 
 
-def _within(name: str, cluster: FoundCluster | Unread | None) -> Inside | Unread | None:
+def _within(name: str, cluster: FoundCluster | Unread | None) -> ClusterFacts | Unread | None:
     if not isinstance(cluster, FoundCluster):
         return cluster
     if not cluster.public_endpoint:

@@ -4,7 +4,7 @@ import re
 
 from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, among
 from lamplighter.adapters.kubernetes.connection import Connection, Object, connect
-from lamplighter.domain.doctor.facts import Inside
+from lamplighter.domain.doctor.facts import ClusterFacts
 from lamplighter.domain.pool.adoption import Autoscalers
 from lamplighter.errors import OutsideFailed
 
@@ -14,27 +14,27 @@ PATIENCE_SECONDS = 4.0
 _OPERATOR = re.compile(r"/gpu-operator:(v\d+\.\d+\.\d+)")
 
 
-def look(cluster: str) -> Inside:
+def look(cluster: str) -> ClusterFacts:
     """Never raises for a cluster that does not answer: that is an answer as well."""
     try:
         connection = connect(cluster)
     except OutsideFailed as error:
-        return Inside(Autoscalers(asked=False, reachable=False, why_not=str(error)))
+        return ClusterFacts(Autoscalers(asked=False, reachable=False, why_not=str(error)))
     connection.patience, connection.read_seconds = 0, PATIENCE_SECONDS
     return seen(connection)
 
 
-def seen(connection: Connection) -> Inside:
+def seen(connection: Connection) -> ClusterFacts:
     """What a connection sees."""
     try:
         deployments = connection.list(DEPLOYMENTS)
     except OutsideFailed as error:
-        return Inside(_not_asked(connection, error))
+        return ClusterFacts(_not_asked(connection, error))
     operator = next(filter(None, map(_operator, deployments)), None)
     try:
-        return Inside(among(connection, deployments), operator)
+        return ClusterFacts(among(connection, deployments), operator)
     except OutsideFailed as error:
-        return Inside(_not_asked(connection, error), operator)
+        return ClusterFacts(_not_asked(connection, error), operator)
 
 
 def _not_asked(connection: Connection, error: OutsideFailed) -> Autoscalers:

@@ -31,7 +31,7 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Answer:
+class KubernetesResponse:
     """What the API server said: its status, its text, and its own clock."""
 
     status: int
@@ -55,7 +55,7 @@ class Forbidden(OutsideFailed):
     """The cluster's RBAC does not let us: an older rbac.yaml, perhaps, where an administrator applied it."""
 
 
-class Bearer(Protocol):
+class BearerToken(Protocol):
     """Signs us in: a token that can be made anew."""
 
     def value(self) -> str:
@@ -75,7 +75,7 @@ class _NoDiscovery:
 class Connection:
     """One cluster's API server. Every call raises OutsideFailed where it does not answer within 10 s."""
 
-    def __init__(self, endpoint: str, ca_pem: str, token: Bearer) -> None:
+    def __init__(self, endpoint: str, ca_pem: str, token: BearerToken) -> None:
         # Imported here: it costs more than all else in this function, and most refusals never need it.
         from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415
         from kubernetes.dynamic import DynamicClient  # noqa: PLC0415
@@ -126,7 +126,7 @@ class Connection:
         body: Object | None = None,
         query: Mapping[str, str] | None = None,
         content_type: str | None = None,
-    ) -> Answer:
+    ) -> KubernetesResponse:
         """One request; a refusal comes back as its status, only an unreachable or unwilling server raises."""
         give_up = monotonic() + self.patience
         while True:
@@ -148,20 +148,20 @@ class Connection:
             )
         return answer
 
-    def expect(self, answer: Answer, method: str, path: str) -> Answer:
+    def expect(self, answer: KubernetesResponse, method: str, path: str) -> KubernetesResponse:
         """The same answer, or OutsideFailed with what the server said."""
         if not answer.ok:
             raise OutsideFailed(f"{method} {path} on {self.endpoint}: {answer.status} {answer.message}")
         return answer
 
-    def _object(self, answer: Answer, method: str, path: str) -> Object:
+    def _object(self, answer: KubernetesResponse, method: str, path: str) -> Object:
         self.expect(answer, method, path)
         parsed: Object = json.loads(answer.text)
         return parsed
 
     def _once(
         self, method: str, path: str, body: Object | None, query: Mapping[str, str], content_type: str | None
-    ) -> Answer:
+    ) -> KubernetesResponse:
         from kubernetes.client.exceptions import ApiException  # noqa: PLC0415
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
@@ -192,7 +192,7 @@ class Connection:
             ) from error
         date = headers.get("Date")
         self.server_time = parsedate_to_datetime(date) if date else None
-        return Answer(status, text, self.server_time)
+        return KubernetesResponse(status, text, self.server_time)
 
 
 def connect(cluster: str) -> Connection:

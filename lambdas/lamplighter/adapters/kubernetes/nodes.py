@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
-from lamplighter.domain.pool.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, Taint
+from lamplighter.domain.pool.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, NodeTaint
 
 NODEGROUP_LABEL = "eks.amazonaws.com/nodegroup"
 OURS = "lamplighter/"
@@ -62,7 +62,7 @@ def node_facts(item: Object) -> NodeFacts:
         ready_message=str(ready.get("message") or ready.get("reason") or ""),
         cordoned=bool(spec.get("unschedulable")),
         taints=tuple(
-            Taint(str(each.get("key", "")), str(each.get("value") or ""), str(each.get("effect", "")))
+            NodeTaint(str(each.get("key", "")), str(each.get("value") or ""), str(each.get("effect", "")))
             for each in spec.get("taints") or []
         ),
         labels=metadata.get("labels") or {},

@@ -1,8 +1,8 @@
 """Answers that are owed: what the lab decided on a command from Slack, to whoever gave it; and asks, for approval.
 
 An answer goes to the response_url while that is good, else to its asker alone in the channel. It is taken from
-the ledger before it is sent, so that the door and the board never both send it; where Slack refuses it is owed
-again.
+the ledger before it is sent, so that the Slack function and the board never both send it. Where Slack refuses it,
+it is owed again.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from lamplighter.domain.slack.times import Times
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
-    from lamplighter.application.board.desk import Board
+    from lamplighter.application.board.services import Board
 
 
 def answer(command_id: str, board: "Board") -> None:
@@ -44,17 +44,17 @@ def answer(command_id: str, board: "Board") -> None:
 
 def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
     look = board.look(owed.zone)
-    voice = answers.Voice(look.texts, Times(look.zone, look.now))
+    speech = answers.Speech(look.texts, Times(look.zone, look.now))
     named = decision.lease or decision.about
     lease = board.ledger.lease(owed.pool, named) if named else None
     if owed.ordered is not None:
         command = Command.from_json(owed.ordered)
-        return answers.decided(decision, command, lease, owed.understood, voice).to_json()
+        return answers.decided(decision, command, lease, owed.understood, speech).to_json()
     outcome = look.texts.say(f"slack.outcome.{decision.outcome}")
     text = look.texts.say(
-        "slack.outcome", outcome=outcome, reason=voice.times.retold(decision.reason, look.texts)
+        "slack.outcome", outcome=outcome, reason=speech.times.retold(decision.reason, look.texts)
     )
-    return answers.plainly(text, voice.understood(owed.understood)).to_json()
+    return answers.plainly(text, speech.understood(owed.understood)).to_json()
 
 
 def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object], board: "Board") -> None:
@@ -80,13 +80,13 @@ def show_ask(ask_id: str, board: "Board") -> None:
     ask = board.conversation.ask(ask_id)
     if ask is None or (board.channel is None and not ask.channel):
         return
-    wall = board.wall(ask.pool, f"ask-{ask.id}", board.channel or ask.channel, ask.until)
-    before, look = wall.shown.ts, board.look(ask.zone)
-    wall.display(asking.ask_message(ask, board.look()), thread=_thread(ask, board))
-    if wall.shown.ts and wall.shown.ts != before:
-        board.conversation.show_ask(ask.id, wall.shown.ts)
+    poster = board.poster(ask.pool, f"ask-{ask.id}", board.channel or ask.channel, ask.until)
+    before, look = poster.shown.ts, board.look(ask.zone)
+    poster.display(asking.ask_message(ask, board.look()), thread=_thread(ask, board))
+    if poster.shown.ts and poster.shown.ts != before:
+        board.conversation.show_ask(ask.id, poster.shown.ts)
     if ask.state != "asked":
-        wall.tells(f"told-{ask.state}", lambda: _tell(ask, asking.settled(ask, look), board))
+        poster.tells(f"told-{ask.state}", lambda: _tell(ask, asking.settled(ask, look), board))
 
 
 def _thread(ask: Ask, board: "Board") -> str | None:

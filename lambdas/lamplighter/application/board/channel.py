@@ -13,7 +13,7 @@ from lamplighter.domain.slack import channel, post
 from lamplighter.domain.slack.post import Post
 
 if TYPE_CHECKING:
-    from lamplighter.application.board.desk import Board
+    from lamplighter.application.board.services import Board
 
 
 def look_after(pool: str, board: "Board") -> None:
@@ -33,18 +33,18 @@ def look_after(pool: str, board: "Board") -> None:
 def _say(posts: Sequence[Post], pool: str, board: "Board") -> None:
     if not posts or board.channel is None:
         return
-    wall = board.wall(pool, channel.OF_POOL, board.channel, board.now() + KEEP_CLOSED)
+    poster = board.poster(pool, channel.OF_POOL, board.channel, board.now() + KEEP_CLOSED)
     for each in posts:
-        wall.says(each)
+        poster.says(each)
 
 
 def _outlook(lease: Lease, board: "Board") -> None:
     """What is foreseen of a window has a memory of its own: its lease's message is younger."""
     thing = f"{channel.OF_POOL}{lease.id}"
-    wall = board.wall(lease.pool, thing, board.channel or "", lease.closes + KEEP_CLOSED)
-    found = channel.outlook(lease, wall.shown.said, _people([lease], lease.pool, board), board.look())
+    poster = board.poster(lease.pool, thing, board.channel or "", lease.closes + KEEP_CLOSED)
+    found = channel.outlook(lease, poster.shown.said, _people([lease], lease.pool, board), board.look())
     if found is not None:
-        wall.says(found)
+        poster.says(found)
 
 
 def _closing(leases: Sequence[Lease]) -> list[Lease]:

@@ -15,7 +15,7 @@ OWN = ("MESSAGE#", "PERSON#", "SEEN#")
 
 
 @dataclass(slots=True)
-class Moved:
+class ChangedItems:
     """What to look at again; dictionaries keep the order in which things moved."""
 
     pools: dict[str, None] = field(default_factory=dict)
@@ -24,9 +24,9 @@ class Moved:
     asks: dict[str, None] = field(default_factory=dict)
 
 
-def moved(event: Mapping[str, object]) -> Moved:
+def moved(event: Mapping[str, object]) -> ChangedItems:
     """What one batch of the stream is about."""
-    found = Moved()
+    found = ChangedItems()
     for pk, sk in _keys(event.get("Records")):
         if pk.startswith(POOL):
             pool = pk.removeprefix(POOL)
@@ -43,7 +43,7 @@ def moved(event: Mapping[str, object]) -> Moved:
     return found
 
 
-def _conversation(pk: str, sk: str, found: Moved) -> None:
+def _conversation(pk: str, sk: str, found: ChangedItems) -> None:
     if sk.startswith(REPLY):
         found.commands[sk.removeprefix(REPLY)] = None
     elif sk.startswith(ASK):

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.items import KEEP_CLOSED
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.adapters.aws.view_reading import Reading, receipt_of
-from lamplighter.application.board.posting import Wall
+from lamplighter.adapters.aws.view_reading import ViewReading, receipt_of
+from lamplighter.application.board.posting import MessagePoster
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack import message, post, thread
 from lamplighter.domain.slack.asked import using
-from lamplighter.domain.slack.message import Beside
-from lamplighter.domain.slack.thread import Told
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.slack.message import MessageExtras
+from lamplighter.domain.slack.thread import ThreadFacts
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.receipt_view import ReceiptView
 
 if TYPE_CHECKING:
-    from lamplighter.application.board.desk import Board
+    from lamplighter.application.board.services import Board
 
 LOOKS = 3
 LATELY = timedelta(minutes=30)
@@ -66,34 +66,36 @@ def _shown(leases: Iterable[Lease], now: datetime) -> list[Lease]:
 def _lease(pool: str, lease_id: str, board: "Board", *, anyway: bool) -> None:
     """One lease: its message first, since what is told of it goes to that message's thread."""
     now, look = board.now(), board.look()
-    view = Reading(board.ledger, board.lab, now).lease(pool, lease_id)
+    view = ViewReading(board.ledger, board.lab, now).lease(pool, lease_id)
     if view is None:
         return
-    wall = board.wall(pool, lease_id, board.channel or "", view.closes + KEEP_CLOSED)
+    poster = board.poster(pool, lease_id, board.channel or "", view.closes + KEEP_CLOSED)
     beside = _beside(view, board)
-    if _has_message(view, wall, now):
-        wall.display(message.message(view, beside, look), anyway=anyway)
+    if _has_message(view, poster, now):
+        poster.display(message.message(view, beside, look), anyway=anyway)
     slack = board.lab.slack
-    told = Told(
-        trail=board.ledger.audit(pool, view.opens - TRAIL) if view.standing is not Standing.PLANNED else (),
+    told = ThreadFacts(
+        trail=board.ledger.audit(pool, view.opens - TRAIL)
+        if view.standing is not LeaseStanding.PLANNED
+        else (),
         pool=board.ledger.pool(pool),
         mentioned=post.mentioned([view.owner, view.by], slack, pool),
     )
     for each in thread.posts(view, told, beside, look):
-        wall.says(each)
+        poster.says(each)
 
 
-def _has_message(view: LeaseView, wall: Wall, now: datetime) -> bool:
-    if wall.shown.ts or view.in_force or view.standing is Standing.CLOSING:
+def _has_message(view: LeaseView, poster: MessagePoster, now: datetime) -> bool:
+    if poster.shown.ts or view.in_force or view.standing is LeaseStanding.CLOSING:
         return True
-    return view.standing is Standing.CLOSED and now - (view.closed or view.closes) < JUST_OVER
+    return view.standing is LeaseStanding.CLOSED and now - (view.closed or view.closes) < JUST_OVER
 
 
-def _beside(view: LeaseView, board: "Board") -> Beside:
+def _beside(view: LeaseView, board: "Board") -> MessageExtras:
     lab, receipt = board.lab, _receipt(view, board)
     seen = board.ledger.pool(view.pool).seen_gpus
     shall = view.seats.offer if view.seats else offer(lab, view.pool, view.window)
-    return Beside(
+    return MessageExtras(
         how_to_use=lab.pools[view.pool].how_to_use,
         snippet=using.pod_snippet(lab, view.pool, shall, view.window),
         seen=seen if seen is not None and view.in_force and seen.at >= view.opens else None,
@@ -103,7 +105,7 @@ def _beside(view: LeaseView, board: "Board") -> Beside:
 
 
 def _receipt(view: LeaseView, board: "Board") -> ReceiptView | None:
-    if view.standing is not Standing.CLOSED:
+    if view.standing is not LeaseStanding.CLOSED:
         return None
     found = board.ledger.receipt(view.pool, view.id, view.closed or view.closes)
     return None if found is None else receipt_of(board.ledger, board.lab, found)

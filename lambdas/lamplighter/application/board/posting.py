@@ -27,7 +27,7 @@ FIRST = "message"
 """The key of a lease's message itself, among its posts."""
 
 
-class Speaks(Protocol):
+class MessageApi(Protocol):
     """Slack's Web API, as far as the board needs it."""
 
     def post(self, channel: str, message: Message, thread: str | None = None) -> str: ...
@@ -37,7 +37,7 @@ class Speaks(Protocol):
     def whisper(self, channel: str, user: str, message: Message) -> None: ...
 
 
-class Remembers(Protocol):
+class MessageMemory(Protocol):
     """What is remembered of a message; Conflict where somebody else wrote in between."""
 
     def shown(self, pool: str, lease: str) -> Shown | None: ...
@@ -46,11 +46,11 @@ class Remembers(Protocol):
 
 
 @dataclass(slots=True)
-class Wall:
+class MessagePoster:
     """One thing's message and posts: a lease's, a pool's, an ask's."""
 
-    api: Speaks
-    memory: Remembers
+    api: MessageApi
+    memory: MessageMemory
     shown: Shown
     now: datetime
     until: datetime
@@ -59,14 +59,14 @@ class Wall:
     @classmethod
     def of(  # noqa: PLR0917
         cls,
-        api: Speaks,
-        memory: Remembers,
+        api: MessageApi,
+        memory: MessageMemory,
         pool: str,
         thing: str,
         channel: str,
         now: datetime,
         until: datetime,
-    ) -> "Wall":
+    ) -> "MessagePoster":
         """What was shown of it so far; of what is new nothing yet, and little of what was before it."""
         fresh = Shown(pool, thing, channel, ts="", digest="", told=now - TELLS_BACK)
         return cls(api, memory, memory.shown(pool, thing) or fresh, now, until)

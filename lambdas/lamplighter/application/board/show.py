@@ -10,8 +10,8 @@ from lamplighter.application.board import answers as board_answers
 from lamplighter.application.board import channel as board_channel
 from lamplighter.application.board import leases as board_leases
 from lamplighter.application.board import waiting as board_waiting
-from lamplighter.application.board.desk import Board
 from lamplighter.application.board.events import moved
+from lamplighter.application.board.services import Board
 from lamplighter.application.logs import logger
 from lamplighter.errors import LamplighterError, TryLater
 

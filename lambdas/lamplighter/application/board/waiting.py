@@ -12,11 +12,11 @@ from lamplighter.adapters.slack.web_api import Declined, Unanswered
 from lamplighter.application.leases.outlook import outlook
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.slack import waiting
-from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, Wish
+from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, WaitingPlace
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
-    from lamplighter.application.board.desk import Board
+    from lamplighter.application.board.services import Board
 
 
 def look_after(pool: str, board: "Board") -> None:
@@ -33,7 +33,7 @@ def look_after(pool: str, board: "Board") -> None:
             _offer(replace(wish, offered=at), board)
 
 
-def _offer(wish: Wish, board: "Board") -> None:
+def _offer(wish: WaitingPlace, board: "Board") -> None:
     """To the asker alone, as a direct message that waits for them; where the app may send none, in the channel."""
     message = waiting.offer_message(wish, board.look(wish.zone))
     try:
@@ -48,12 +48,12 @@ def _offer(wish: Wish, board: "Board") -> None:
         raise
 
 
-def _grants(pool: str, board: "Board") -> Callable[[Wish, int], bool]:
+def _grants(pool: str, board: "Board") -> Callable[[WaitingPlace, int], bool]:
     """Whether an open command would be granted now."""
     now = board.now()
     answer = outlook(pool, board.ledger, board.lab, now)
 
-    def granted(wish: Wish, beside: int) -> bool:
+    def granted(wish: WaitingPlace, beside: int) -> bool:
         command = Command(
             id=f"wish-{wish.id}",
             verb=Verb.OPEN,

@@ -16,7 +16,7 @@ from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.pool.evidence import Group, Instance, NodeGroup
+from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup
 from lamplighter.domain.pool.target import Target, begun, target_at
 from lamplighter.errors import BadInput
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Seen:
+class PoolReading:
     """One pool as AWS showed it, the group read before the instances."""
 
     nodegroup: NodeGroup | None
-    group: Group | None
+    group: ScalingGroup | None
     instances: tuple[Instance, ...]
 
     @property
@@ -65,19 +65,19 @@ class Capacity:
             )
         return found
 
-    def group_of(self, nodegroup: NodeGroup) -> Group | None:
+    def group_of(self, nodegroup: NodeGroup) -> ScalingGroup | None:
         """The Auto Scaling group behind it: the one EKS names, else the one with EKS's tags."""
         named = self.autoscaling.group(nodegroup.group) if nodegroup.group else None
         return named or self.autoscaling.group_of(nodegroup.cluster, nodegroup.name)
 
-    def see(self, pool: str) -> Seen:
+    def see(self, pool: str) -> PoolReading:
         """The pool's node group, its group and every instance with its tags."""
         name = self.lab.nodegroup_name(pool)
         nodegroup = self.nodegroups.read(name)
         group = (
             self.group_of(nodegroup) if nodegroup else self.autoscaling.group_of(self.lab.cluster_name, name)
         )
-        return Seen(nodegroup, group, self.instances.of_nodegroup(self.lab.cluster_name, name))
+        return PoolReading(nodegroup, group, self.instances.of_nodegroup(self.lab.cluster_name, name))
 
     def max_nodes(self, pool: str, nodegroup: NodeGroup | None) -> int:
         """The lab's bound; an adopted pool that states none has its node group's."""

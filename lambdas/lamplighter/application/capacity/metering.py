@@ -7,58 +7,66 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.capacity.capacity import Capacity, Seen
-from lamplighter.application.leases.desk import LOOKS, Desk
+from lamplighter.application.capacity.capacity import Capacity, PoolReading
+from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
-from lamplighter.domain.money.metering import Metered, Run, meter, runs
+from lamplighter.domain.money.metering import Metered, NodeLife, meter, runs
 from lamplighter.errors import TryLater
 
 ACTIVITY_PAGES = 10
 
 
-def nodes_lives(capacity: Capacity, seen: Seen, now: datetime) -> tuple[Run, ...]:
+def nodes_lives(capacity: Capacity, seen: PoolReading, now: datetime) -> tuple[NodeLife, ...]:
     """Every node's life, as far as Auto Scaling and EC2 remember."""
     activities = capacity.autoscaling.activities(seen.group.name, ACTIVITY_PAGES) if seen.group else ()
     return runs(activities, seen.instances, now)
 
 
-def metered(pool: str, leases: Sequence[Lease], since: datetime, until: datetime, desk: Desk) -> Metered:
+def metered(
+    pool: str, leases: Sequence[Lease], since: datetime, until: datetime, lease_services: LeaseServices
+) -> Metered:
     """What ran in [since, until), split among the leases."""
-    lives = nodes_lives(desk.capacity, desk.capacity.see(pool), until)
+    lives = nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), until)
     return meter(lives, grants(leases), since, until)
 
 
-def count_beyond(pool: str, until: datetime, desk: Desk, who: str, seen: Seen | None = None) -> None:
+def count_beyond(
+    pool: str, until: datetime, lease_services: LeaseServices, who: str, seen: PoolReading | None = None
+) -> None:
     """Count as spent what ran past or without a lease up to `until`, in the period in which it ran."""
-    terms = desk.terms(pool)
+    terms = lease_services.terms(pool)
     for _ in range(LOOKS):
         try:
-            _count(pool, until, terms, desk, who, seen or desk.capacity.see(pool))
+            _count(pool, until, terms, lease_services, who, seen or lease_services.capacity.see(pool))
         except Conflict:
             continue
         return
     raise TryLater(f"pool {pool} or its budget keeps changing; what ran without a lease is counted later")
 
 
-def _count(pool: str, until: datetime, terms: Terms, desk: Desk, who: str, seen: Seen) -> None:  # noqa: PLR0917
-    state, leases = desk.ledger.pool(pool), desk.ledger.leases(pool)
+def _count(  # noqa: PLR0917
+    pool: str, until: datetime, terms: Terms, lease_services: LeaseServices, who: str, seen: PoolReading
+) -> None:
+    state, leases = lease_services.ledger.pool(pool), lease_services.ledger.leases(pool)
     until = counted_to(leases, until)
     since = counted_from(leases, state.metered_until, until)
-    lives = nodes_lives(desk.capacity, seen, until) if since < until else ()
+    lives = nodes_lives(lease_services.capacity, seen, until) if since < until else ()
     while since < until:
         end = min(until, terms.period(since).ends)
         found = charge(pool, leases, meter(lives, grants(leases), since, end), terms, end)
         if found.all.time or end == until:
-            budget = desk.ledger.budget(terms.period(since).key, terms.budget.currency)
-            desk.ledger.charge(found, leases, pool=state, budget=budget, why=_why(found, leases, desk, who))
-            state, leases = desk.ledger.pool(pool), desk.ledger.leases(pool)
+            budget = lease_services.ledger.budget(terms.period(since).key, terms.budget.currency)
+            lease_services.ledger.charge(
+                found, leases, pool=state, budget=budget, why=_why(found, leases, lease_services, who)
+            )
+            state, leases = lease_services.ledger.pool(pool), lease_services.ledger.leases(pool)
         since = end
 
 
-def _why(found: Charge, leases: Sequence[Lease], desk: Desk, who: str) -> Entry | None:
+def _why(found: Charge, leases: Sequence[Lease], lease_services: LeaseServices, who: str) -> Entry | None:
     if not found.all.time:
         return None
     parts = [f"{found.unleased.seconds} without a lease"] if found.unleased.time else []
@@ -68,7 +76,7 @@ def _why(found: Charge, leases: Sequence[Lease], desk: Desk, who: str) -> Entry 
         for name, ran in found.overrun.items()
     ]
     return Entry(
-        at=desk.now(),
+        at=lease_services.now(),
         pool=found.pool,
         kind="metered",
         who=who,

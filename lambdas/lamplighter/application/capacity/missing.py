@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application import environment
-from lamplighter.application.capacity.capacity import Capacity, Seen
+from lamplighter.application.capacity.capacity import Capacity, PoolReading
 from lamplighter.application.capacity.sizes import RAIL_AFTER, Direction, Order, write
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
@@ -51,7 +51,7 @@ def missed(lease: Lease, capacity: Capacity) -> int:
     return lease.wanted - shares(claims, there(capacity.see(lease.pool))).get(lease.id, 0)
 
 
-def there(seen: Seen) -> int:
+def there(seen: PoolReading) -> int:
     """The nodes that run or boot, and stay."""
     staying = {member.instance for member in seen.group.staying} if seen.group else set()
     return sum(each.id in staying for each in seen.alive)

@@ -11,7 +11,7 @@ from enum import Enum
 
 from lamplighter.application.capacity.capacity import Capacity
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.pool.evidence import Group, NodeGroup
+from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.pool.target import Target
 from lamplighter.errors import Stale, TryLater
@@ -139,7 +139,7 @@ def _wait_for_a_deploy(capacity: Capacity, order: Order) -> None:
     raise TryLater(f"a deploy is writing the node group of pool {order.pool}: waiting for it until {until}")
 
 
-def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, Group | None]:
+def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, ScalingGroup | None]:
     """The node group and the group behind it; the latter alone is enough for who only takes away."""
     name = capacity.lab.nodegroup_name(order.pool)
     nodegroup = capacity.nodegroups.read(name)
@@ -151,7 +151,7 @@ def _found(capacity: Capacity, order: Order) -> tuple[NodeGroup | None, Group | 
     return None, left
 
 
-def _without(order: Order, target: int, group: Group | None) -> int:
+def _without(order: Order, target: int, group: ScalingGroup | None) -> int:
     if not order.without or group is None:
         return target
     return max(target - order.without, min(target, len(group.staying)))
@@ -162,7 +162,7 @@ def _towards(direction: Direction, target: int, before: int) -> int:
 
 
 def _write(
-    capacity: Capacity, order: Order, nodegroup: NodeGroup | None, group: Group | None, size: int
+    capacity: Capacity, order: Order, nodegroup: NodeGroup | None, group: ScalingGroup | None, size: int
 ) -> str | None:
     if group is not None and 0 < size < group.desired:
         _remove(capacity, order, group, size)
@@ -180,7 +180,7 @@ def _write(
     return None
 
 
-def _remove(capacity: Capacity, order: Order, group: Group, size: int) -> None:
+def _remove(capacity: Capacity, order: Order, group: ScalingGroup, size: int) -> None:
     """Take out the very nodes that were emptied, then the youngest; Auto Scaling would begin with the oldest.
 
     What has not joined Kubernetes yet cannot be emptied: it is young, and the older ones have the work.

@@ -10,12 +10,12 @@ from datetime import timedelta
 from lamplighter import clock
 from lamplighter.adapters.kubernetes import cluster_policy, nodes, pods
 from lamplighter.adapters.kubernetes.connection import Connection
-from lamplighter.adapters.kubernetes.lending import OwnedElsewhere
+from lamplighter.adapters.kubernetes.overrides import OwnedElsewhere
 from lamplighter.application.cluster import nodes as cluster_nodes
-from lamplighter.application.cluster.overrides import Borrowed, borrow
+from lamplighter.application.cluster.overrides import OverrideResult, borrow
 from lamplighter.application.cluster.run import Run, latest
 from lamplighter.domain.gpu import operator as gpu_operator
-from lamplighter.domain.gpu.operator import Operator, Standing
+from lamplighter.domain.gpu.operator import Operator, OperatorState
 from lamplighter.domain.gpu.overrides import leaves
 from lamplighter.domain.gpu.settings import Difference, differences
 from lamplighter.domain.gpu.sharing import chart_values
@@ -54,7 +54,7 @@ def apply_gpu_settings(run: Run, lab: Lab, connection: Connection) -> dict[str, 
     if standing.operator is Operator.UPGRADING and not _waited(run):
         raise TryLater(standing.reason)
     wish = lab.gpu_overlay(_window(run))
-    borrowed, elsewhere = Borrowed(None), ""
+    borrowed, elsewhere = OverrideResult(None), ""
     if wish and live:
         try:
             borrowed = borrow(run, wish, connection)
@@ -80,15 +80,15 @@ def apply_gpu_settings(run: Run, lab: Lab, connection: Connection) -> dict[str, 
     }
 
 
-def _standing(run: Run, lab: Lab, live: Mapping[str, JsonValue], connection: Connection) -> Standing:
+def _standing(run: Run, lab: Lab, live: Mapping[str, JsonValue], connection: Connection) -> OperatorState:
     """How the operator is; where a pool has none, that it has none is nothing to say."""
     if not live and lab.gpu_stack(run.pool) != "operator":
-        return Standing(Operator.ABSENT)
+        return OperatorState(Operator.ABSENT)
     return gpu_operator.standing(live, pods.labelled(connection, gpu_operator.POD_LABEL))
 
 
 def _state(
-    standing: Standing, elsewhere: str, refused: str, found: list[Difference], *, changed: bool
+    standing: OperatorState, elsewhere: str, refused: str, found: list[Difference], *, changed: bool
 ) -> str:
     """The gravest first."""
     if standing.operator is not Operator.WORKS:

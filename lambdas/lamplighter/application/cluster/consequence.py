@@ -12,7 +12,7 @@ from lamplighter.adapters.kubernetes.evictions import Eviction
 from lamplighter.application.cluster.run import Run
 from lamplighter.domain.checks import after_verdict
 from lamplighter.domain.checks import ladder as checks
-from lamplighter.domain.checks.after_verdict import Decision, Node
+from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode
 from lamplighter.domain.checks.gpu_proof import carried_over
 from lamplighter.domain.checks.placement import GpuNode
 from lamplighter.domain.checks.verdicts.verdict import Outcome
@@ -44,13 +44,13 @@ def what_follows(
     settings: Checks,
     run: Run,
     connection: Connection,
-) -> Decision:
+) -> CheckDecision:
     """What the lab does about these verdicts."""
     if settings.on_failure != "replace" or run.lease is None:
         return after_verdict.decide(rows, (), settings.on_failure)
     failed = {row.get("node") for row in rows if row.get("verdict") == Outcome.FAILED}
     judged = [
-        Node(each.name, each.facts.instance, _used(connection, each.name))
+        JudgedNode(each.name, each.facts.instance, _used(connection, each.name))
         for each in gpu_nodes
         if each.name in failed
     ]

@@ -89,10 +89,10 @@ def going(run: Run, lab: Lab, connection: Connection, here: list[NodeFacts], at:
     return leaving + [by_name[each.node.name] for each in chosen]
 
 
-def _shrinkable(connection: Connection, node: NodeFacts) -> shrink.Node:
+def _shrinkable(connection: Connection, node: NodeFacts) -> shrink.ShrinkNode:
     holding = [pod for pod in pods.on_node(connection, node.name) if pod.gpus and not pod.finished]
     leases = frozenset(pod.labels.get(checks.LEASE_LABEL, "") for pod in holding)
-    return shrink.Node(node.name, node.instance, node.zone, node.created, leases)
+    return shrink.ShrinkNode(node.name, node.instance, node.zone, node.created, leases)
 
 
 def _begun(connection: Connection, node: NodeFacts) -> datetime:

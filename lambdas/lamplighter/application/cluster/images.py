@@ -14,7 +14,7 @@ from lamplighter.application.cluster.run import Run
 from lamplighter.application.logs import logger
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
-from lamplighter.domain.checks.manifests import AHEAD, Errand
+from lamplighter.domain.checks.manifests import AHEAD, CheckOrigin
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
@@ -29,7 +29,7 @@ def bring_ahead(nodes: Iterable[NodeFacts], run: Run, lab: Lab, connection: Conn
     """Have the first checks' images on these nodes by the time that their GPUs are ready; never fails."""
     lease = run.lease or run.pool
     images = {each.image for each in checks.ladder(lab.checks_for(run.window)) if not each.stage}
-    errand = Errand(lease, run.pool, instant.written(clock.now()))
+    origin = CheckOrigin(lease, run.pool, instant.written(clock.now()))
     mine = _asked_for.setdefault(connection, set())
     for node in nodes:
         for image in sorted(images):
@@ -37,7 +37,7 @@ def bring_ahead(nodes: Iterable[NodeFacts], run: Run, lab: Lab, connection: Conn
             if name in mine or not node.ready:
                 continue
             try:
-                pods.create(connection, checks_manifests.ahead(image, errand, name, node))
+                pods.create(connection, checks_manifests.ahead(image, origin, name, node))
             except OutsideFailed as error:
                 logger().info(
                     "an image is not brought ahead", extra={"node": node.name, "reason": str(error)}

@@ -12,7 +12,7 @@ from lamplighter.adapters.kubernetes import pods
 from lamplighter.adapters.kubernetes.connection import Connection, Forbidden
 from lamplighter.application.cluster.run import Run
 from lamplighter.domain.checks import node as checks_node
-from lamplighter.domain.checks.course import Ending
+from lamplighter.domain.checks.ladder_progress import CheckEnding
 from lamplighter.domain.checks.placement import GpuNode, NotJudged, fetches
 from lamplighter.domain.checks.time_limit import pull_of, ran_for
 from lamplighter.domain.checks.verdicts import verdict
@@ -56,14 +56,14 @@ class Judged:
 
 @dataclass(frozen=True)
 class Endings:
-    """What has come of a ladder: how each seat ended, its pods by seat, and seconds of pulling by pod."""
+    """The result of a ladder: how each placement ended, its pods by placement, and seconds of pulling by pod."""
 
-    endings: Sequence[Ending]
+    endings: Sequence[CheckEnding]
     pods: Mapping[str, Sequence[PodFacts]]
     pulled: Mapping[str, float]
 
-    def in_order(self) -> list[Ending]:
-        return sorted(self.endings, key=lambda ending: (ending.seat.check.stage, ending.seat.turn))
+    def in_order(self) -> list[CheckEnding]:
+        return sorted(self.endings, key=lambda ending: (ending.placement.check.stage, ending.placement.turn))
 
 
 def verdicts(
@@ -94,15 +94,15 @@ def verdicts(
 
 def _judged(
     connection: Connection,
-    ending: Ending,
+    ending: CheckEnding,
     nodes: Mapping[str, GpuNode],
     pulls: Mapping[tuple[str, str], float],
 ) -> list[Judged]:
-    seat = ending.seat
-    decided = _verdict(connection, ending, nodes[seat.nodes[0]])
+    placement = ending.placement
+    decided = _verdict(connection, ending, nodes[placement.nodes[0]])
     rows = []
-    for name in seat.judged:
-        others = [other for other in seat.nodes if other != name]
+    for name in placement.judged:
+        others = [other for other in placement.nodes if other != name]
         said = decided
         if others:
             said = Verdict(
@@ -111,13 +111,13 @@ def _judged(
                 {**decided.measurements, "with": others},
             )
         seconds = max((ran_for(pod).total_seconds() for pod in ending.pods), default=None)
-        pulled = pulls.get((seat.name, name))
-        rows.append(Judged(seat.check.name, name, said, seconds, pulled, ending.busy))
+        pulled = pulls.get((placement.name, name))
+        rows.append(Judged(placement.check.name, name, said, seconds, pulled, ending.busy))
     return rows
 
 
-def _verdict(connection: Connection, ending: Ending, node: GpuNode) -> Verdict:
-    check = ending.seat.check
+def _verdict(connection: Connection, ending: CheckEnding, node: GpuNode) -> Verdict:
+    check = ending.placement.check
     if ending.why is not None:
         return verdict.not_proven(f"{check.name}: {ending.why}")
     shown = min(ending.pods, key=lambda pod: pod.labels.get(INDEX, "0"))
@@ -129,15 +129,15 @@ def _verdict(connection: Connection, ending: Ending, node: GpuNode) -> Verdict:
 
 
 def _pulls(come: Endings, lease: str) -> dict[tuple[str, str], float]:
-    """Seconds of pulling by seat and node; what a pod brought beforehand is the first check's that needs it."""
-    brought = fetches([ending.seat for ending in come.endings], lease)
+    """Seconds of pulling by placement and node; an image pulled early counts for the first check that needs it."""
+    brought = fetches([ending.placement for ending in come.endings], lease)
     found: dict[tuple[str, str], float] = {}
     for ending in come.in_order():
-        for node in ending.seat.nodes:
+        for node in ending.placement.nodes:
             mine = [pod for pod in ending.pods if pod.node == node]
-            mine += come.pods.get(brought.pop((node, ending.seat.check.image), ""), ())
+            mine += come.pods.get(brought.pop((node, ending.placement.check.image), ""), ())
             total = sum((pull_of(pod, come.pulled) for pod in mine), timedelta())
-            found[ending.seat.name, node] = round(total.total_seconds(), 3)
+            found[ending.placement.name, node] = round(total.total_seconds(), 3)
     return found
 
 

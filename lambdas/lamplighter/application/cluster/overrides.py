@@ -1,6 +1,6 @@
 """What a window changes of the ClusterPolicy: put on while a lease wants it, given back when none does.
 
-The lab's own settings belong to Helm. There is one ClusterPolicy, so one loan at a time: who asks first is
+The lab's own settings belong to Helm. There is one ClusterPolicy, so one override at a time: who asks first is
 heard, whoever asks for the same joins. What stood there is in the ledger before anything is changed.
 """
 
@@ -9,80 +9,82 @@ from dataclasses import dataclass, replace
 
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.adapters.kubernetes import lending
+from lamplighter.adapters.kubernetes import overrides
 from lamplighter.adapters.kubernetes.cluster_policy import PATH
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.cluster.run import Run
-from lamplighter.domain.gpu.overrides import Before, Loan
+from lamplighter.domain.gpu.overrides import Before, Override
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.values.json_value import JsonValue
 
-LOAN = "cluster-policy"
+CLUSTER_POLICY = "cluster-policy"
 
 
 @dataclass(frozen=True)
-class Borrowed:
+class OverrideResult:
     """What became of a wish: what stood there before, or why it was not granted."""
 
     before: Before | None
     refused: str = ""
 
 
-def borrow(run: Run, wish: Mapping[str, JsonValue], connection: Connection) -> Borrowed:
+def borrow(run: Run, wish: Mapping[str, JsonValue], connection: Connection) -> OverrideResult:
     """Put a window's fields on for its lease. May be repeated; raises TryLater where others are faster.
 
     Raises OwnedElsewhere for a field that belongs neither to Helm nor to us.
     """
     lease, fields = run.lease or run.pool, {"spec": dict(wish)}
-    standing = run.books().loan(LOAN)
+    standing = run.books().override(CLUSTER_POLICY)
     if standing is not None and standing.ended is None and standing.fields != fields:
         running = _in_force(run, standing.holders)
         if running:
-            return Borrowed(None, _taken(standing, running, lease))
+            return OverrideResult(None, _taken(standing, running, lease))
         give_back_settings(run, None, connection)
 
     def keep(found: Before) -> Before:
-        loan = Loan(LOAN, PATH, fields, found, {lease: run.pool}, clock.now())
-        kept = run.books().keep_loan(loan)
+        override = Override(CLUSTER_POLICY, PATH, fields, found, {lease: run.pool}, clock.now())
+        kept = run.books().keep_override(override)
         if kept.fields != fields:
             raise TryLater(f"another lease is changing {kept.called()} at this very moment")
         if lease not in kept.holders:
             run.books().change_holders(kept, kept.held_by(lease, run.pool))
         return kept.before
 
-    before = lending.borrow(connection, PATH, fields, keep=keep)
-    # Slow enough, this lease may be over by now, and its loan given back: then this change goes back as well.
+    before = overrides.borrow(connection, PATH, fields, keep=keep)
+    # This lease may be over by now and its override reverted: then revert this change as well.
     if over := run.over():
-        run.books().keep_loan(Loan(LOAN, PATH, fields, before, {lease: run.pool}, clock.now()))
+        run.books().keep_override(
+            Override(CLUSTER_POLICY, PATH, fields, before, {lease: run.pool}, clock.now())
+        )
         give_back_settings(run, None, connection)
-        return Borrowed(None, over)
-    return Borrowed(before)
+        return OverrideResult(None, over)
+    return OverrideResult(before)
 
 
 def give_back_settings(run: Run, lab: Lab | None, connection: Connection) -> dict[str, object]:
     """Step GiveBack: what no running lease wants any more is Helm's again. May be repeated, however late."""
     del lab
-    loan = run.books().loan(LOAN)
-    if loan is None:
+    override = run.books().override(CLUSTER_POLICY)
+    if override is None:
         return {"state": "nothing-borrowed"}
-    staying = _in_force(run, loan.holders) if loan.ended is None else {}
+    staying = _in_force(run, override.holders) if override.ended is None else {}
     if staying:
-        if staying != loan.holders:
-            run.books().change_holders(loan, replace(loan, holders=staying))
-        return {"state": "kept", "holders": sorted(staying), "during": _asked(loan)}
-    after = lending.give_back(connection, loan.path, loan.before)
-    if loan.ended is None:
+        if staying != override.holders:
+            run.books().change_holders(override, replace(override, holders=staying))
+        return {"state": "kept", "holders": sorted(staying), "during": _asked(override)}
+    after = overrides.give_back(connection, override.path, override.before)
+    if override.ended is None:
         try:
-            run.books().end_loan(loan, clock.now())
+            run.books().end_override(override, clock.now())
         except Conflict:
             # Somebody joined while it went back: it is theirs now.
-            lending.borrow(connection, loan.path, dict(loan.fields), keep=lambda _: loan.before)
+            overrides.borrow(connection, override.path, dict(override.fields), keep=lambda _: override.before)
             raise
     return {
         "state": "given-back" if after else "gone",
-        "before": loan.before.values(),
-        "during": _asked(loan),
+        "before": override.before.values(),
+        "during": _asked(override),
         "after": after.values() if after else {},
     }
 
@@ -96,18 +98,18 @@ def _in_force(run: Run, holders: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _taken(loan: Loan, holders: Mapping[str, str], lease: str) -> str:
+def _taken(override: Override, holders: Mapping[str, str], lease: str) -> str:
     if lease in holders:
-        return f"the lab was changed while {lease} is open; {loan.called()} stays as it opened with"
+        return f"the lab was changed while {lease} is open; {override.called()} stays as it opened with"
     who = " and ".join(sorted(holders))
-    return f"{who}, which opened first, has changed {loan.called()}; that is kept while it is open"
+    return f"{who}, which opened first, has changed {override.called()}; that is kept while it is open"
 
 
-def _asked(loan: Loan) -> dict[str, JsonValue]:
+def _asked(override: Override) -> dict[str, JsonValue]:
     """What was put on, by dotted path."""
     values: dict[str, JsonValue] = {}
-    for field in loan.before.fields:
-        part: JsonValue = dict(loan.fields)
+    for field in override.before.fields:
+        part: JsonValue = dict(override.fields)
         for step in field.path:
             part = part[step] if isinstance(part, Mapping) else None
         values[field.called] = part

@@ -100,14 +100,14 @@ def _document(found: object) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _stack(run: Run, lab: Lab, connection: Connection) -> readiness.Stack:
+def _stack(run: Run, lab: Lab, connection: Connection) -> readiness.GpuSignals:
     """What announces the pool's GPUs; an operator that is expected and not there: what can be allocated decides."""
     kind = lab.gpu_stack(run.pool)
     if kind != "operator":
-        return readiness.Stack(kind, discovery=lab.discovers(run.pool))
+        return readiness.GpuSignals(kind, discovery=lab.discovers(run.pool))
     if run.result("ApplyGpuSettings").get("state") == "absent":
-        return readiness.Stack("built-in", discovery=False)
-    return readiness.Stack(validators=pods.labelled(connection, readiness.VALIDATOR_LABEL))
+        return readiness.GpuSignals("built-in", discovery=False)
+    return readiness.GpuSignals(validators=pods.labelled(connection, readiness.VALIDATOR_LABEL))
 
 
 def _staying(node: NodeFacts, connection: Connection) -> NodeFacts:

@@ -17,11 +17,11 @@ from lamplighter.application.cluster.judge import Endings, Judged, verdicts
 from lamplighter.application.cluster.run import Run
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
-from lamplighter.domain.checks.course import Course, Ending, Moves
+from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.gpu_proof import together
-from lamplighter.domain.checks.manifests import AHEAD, Errand
-from lamplighter.domain.checks.placement import GpuNode, Seat, seats
-from lamplighter.domain.checks.room import room
+from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderMoves, LadderProgress
+from lamplighter.domain.checks.manifests import AHEAD, CheckOrigin
+from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.checks.verdicts import verdict
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
@@ -50,11 +50,11 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         return {"verdict": Outcome.NOT_PROVEN, "over": True, "reason": over}
     settings = lab.checks_for(run.window)
     gpu_nodes, unknown = _nodes(run, lab, settings, connection)
-    due, not_judged = seats(checks.ladder(settings), gpu_nodes, lease)
+    due, not_judged = placements(checks.ladder(settings), gpu_nodes, lease)
     by_name = {node.name: node for node in gpu_nodes}
     running = _running(connection, lease)
     pulled = pods.pull_seconds(connection, checks.NAMESPACE) if running else {}
-    course = Course(
+    course = LadderProgress(
         due=due,
         nodes=by_name,
         pods=running,
@@ -65,8 +65,8 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     )
     moves = course.moves()
     run.note(Stage.CHECKS, len(moves.endings), len(due))
-    errand = Errand(lease, run.pool, instant.written(clock.now()))
-    refused = _start(connection, moves, by_name, errand)
+    origin = CheckOrigin(lease, run.pool, instant.written(clock.now()))
+    refused = _start(connection, moves, by_name, origin)
     if moves.waiting or len(refused) < len(moves.start):
         raise TryLater("; ".join(moves.waiting[:5]) or "checks have just been asked for")
     run.note(Stage.CHECKS, len(due), len(due))
@@ -140,7 +140,7 @@ def _unproven(node: str, why: str) -> Judged:
 
 
 def _running(connection: Connection, lease: str) -> dict[str, list[PodFacts]]:
-    """The pods of this lease's checks, by seat; not those that brought images before there was anything to check."""
+    """The pods of this lease's checks, by placement, without the pods that only pulled images."""
     found: dict[str, list[PodFacts]] = {}
     for pod in pods.labelled(connection, f"{checks.LEASE_LABEL}={lease}", checks.NAMESPACE):
         if pod.labels.get(checks.CHECK_LABEL) != AHEAD:
@@ -149,37 +149,41 @@ def _running(connection: Connection, lease: str) -> dict[str, list[PodFacts]]:
 
 
 def _start(
-    connection: Connection, moves: Moves, by_name: Mapping[str, GpuNode], errand: Errand
-) -> list[Ending]:
-    """Create what is due; gives the seats for which there is no room and will be none."""
-    wanted = {node for seat in moves.start for node in seat.nodes}
+    connection: Connection, moves: LadderMoves, by_name: Mapping[str, GpuNode], origin: CheckOrigin
+) -> list[CheckEnding]:
+    """Create what is due; gives the placements that will never find free GPUs."""
+    wanted = {node for placement in moves.start for node in placement.nodes}
     others = {name: pods.on_node(connection, name) for name in sorted(wanted)}
     refused = []
-    for seat in moves.start:
-        where = [by_name[name] for name in seat.nodes]
-        found = [room(seat.check, node, others[node.name], connection.server_time) for node in where]
+    for placement in moves.start:
+        where = [by_name[name] for name in placement.nodes]
+        found = [room(placement.check, node, others[node.name], connection.server_time) for node in where]
         if taken := next((each for each in found if each.taken), None):
-            refused.append(Ending(seat, (), taken.why, busy=taken.used))
+            refused.append(CheckEnding(placement, (), taken.why, busy=taken.used))
         elif busy := next((each for each in found if each.why), None):
-            moves.waiting.append(f"{seat.check.name}: {busy.why}")
+            moves.waiting.append(f"{placement.check.name}: {busy.why}")
         else:
-            _create(connection, seat, where, errand)
+            _create(connection, placement, where, origin)
     if len(refused) < len(moves.start) or moves.waiting:
         for node, image, name in moves.fetch:
-            pods.create(connection, checks_manifests.fetch(image, errand, name, by_name[node].facts))
+            pods.create(connection, checks_manifests.fetch(image, origin, name, by_name[node].facts))
     return refused
 
 
-def _create(connection: Connection, seat: Seat, where: Sequence[GpuNode], errand: Errand) -> None:
+def _create(
+    connection: Connection, placement: Placement, where: Sequence[GpuNode], origin: CheckOrigin
+) -> None:
     first = where[0]
     if len(where) == 1:
-        pods.create(connection, checks_manifests.pod(seat.check, errand, seat.name, first.facts, first.kind))
+        pods.create(
+            connection, checks_manifests.pod(placement.check, origin, placement.name, first.facts, first.kind)
+        )
         return
     facts = [node.facts for node in where]
     jobs.create(
         connection,
-        checks_manifests.job(seat.check, errand, seat.name, facts),
-        checks_manifests.service(seat.check, errand, seat.name),
+        checks_manifests.job(placement.check, origin, placement.name, facts),
+        checks_manifests.service(placement.check, origin, placement.name),
     )
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from lamplighter.application.deploy import mark as deploy_mark
-from lamplighter.application.deploy.answer import Answer
 from lamplighter.application.deploy.event import Event, before, known_as, properties_of
+from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.errors import BadInput
 
 
-def desired_size(event: Event) -> Answer:
+def desired_size(event: Event) -> CloudFormationResponse:
     """What the node group has now, for CloudFormation to write it back; 0 where there is none yet.
 
     Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
@@ -20,48 +20,48 @@ def desired_size(event: Event) -> Answer:
     cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
     name = f"size-of-{cluster}/{nodegroup}"
     if event["RequestType"] == "Delete":
-        return Answer(name)
+        return CloudFormationResponse(name)
     pool = _pool_of(nodegroup) if event["RequestType"] == "Update" else None
     about_to_come = deploy_mark.justified(pool) if pool else 0
     found = NodeGroups(cluster).read(nodegroup)
     size = max(present_size(found), about_to_come) if found else 0
-    return Answer(name, data={"DesiredSize": size})
+    return CloudFormationResponse(name, data={"DesiredSize": size})
 
 
-def edit(event: Event) -> Answer:
+def edit(event: Event) -> CloudFormationResponse:
     """Fail an edit that EKS takes in two updates only, before anything is changed."""
     from lamplighter.application.deploy.edit import checked  # noqa: PLC0415 -- only here
 
     known = known_as(event)
     if event["RequestType"] == "Delete":
-        return Answer(known)
+        return CloudFormationResponse(known)
     groups = properties_of(event)["Groups"]
-    return Answer(checked(groups, (before(event) or {}).get("Groups"), known))
+    return CloudFormationResponse(checked(groups, (before(event) or {}).get("Groups"), known))
 
 
-def sizes(event: Event) -> Answer:
+def sizes(event: Event) -> CloudFormationResponse:
     """What CloudFormation shall write of a pool's sizes."""
     from lamplighter.application.deploy.sizes import sizes  # noqa: PLC0415 -- only here
 
     known = known_as(event)
     return (
-        Answer(known)
+        CloudFormationResponse(known)
         if event["RequestType"] == "Delete"
         else sizes(properties_of(event), before(event), known, str(event.get("RequestId", "")))
     )
 
 
-def version(event: Event) -> Answer:
+def version(event: Event) -> CloudFormationResponse:
     """The version of its launch template that a node group has from here on."""
     from lamplighter.application.deploy.version import version  # noqa: PLC0415 -- only here
 
     known, given = known_as(event), event.get("ResourceProperties")
     if event["RequestType"] == "Delete" or not isinstance(given, Mapping):
-        return Answer(known)
+        return CloudFormationResponse(known)
     return version(given, known)
 
 
-def node_role(event: Event) -> Answer:
+def node_role(event: Event) -> CloudFormationResponse:
     """The name of the nodes' role: the one that the group has, which EKS never changes, or a new group's.
 
     A group of another role would be another group, and its name is taken: roles of older releases keep theirs.
@@ -72,9 +72,9 @@ def node_role(event: Event) -> Answer:
     cluster, nodegroup = properties["Cluster"], properties["Nodegroup"]
     name = f"role-of-{cluster}/{nodegroup}"
     if event["RequestType"] == "Delete":
-        return Answer(name)
+        return CloudFormationResponse(name)
     found = NodeGroups(cluster).read(nodegroup)
-    return Answer(name, data={"RoleName": (found.role if found else "") or properties["New"]})
+    return CloudFormationResponse(name, data={"RoleName": (found.role if found else "") or properties["New"]})
 
 
 def _pool_of(nodegroup: str) -> str | None:
@@ -83,7 +83,7 @@ def _pool_of(nodegroup: str) -> str | None:
     return next((pool for pool in lab().pools if lab().nodegroup_name(pool) == nodegroup), None)
 
 
-def group(event: Event) -> Answer:
+def group(event: Event) -> CloudFormationResponse:
     """The Auto Scaling group behind a pool's node group, which only EKS can name."""
     from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling  # noqa: PLC0415 -- on first use
     from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415
@@ -92,7 +92,7 @@ def group(event: Event) -> Answer:
     pool, cluster, nodegroup = properties["Pool"], properties["Cluster"], properties["Nodegroup"]
     name = f"group-of-{cluster}/{nodegroup}"
     if event["RequestType"] == "Delete":
-        return Answer(name)
+        return CloudFormationResponse(name)
     found = NodeGroups(cluster).read(nodegroup)
     group = found.group if found and found.group else None
     if group is None:
@@ -103,4 +103,4 @@ def group(event: Event) -> Answer:
             f"pool {pool}: node group {nodegroup} is not in cluster {cluster}, so its curfew has nothing to "
             "bring to zero; deploy when it is there, or leave the curfew out"
         )
-    return Answer(name, data={"AutoScalingGroupName": group})
+    return CloudFormationResponse(name, data={"AutoScalingGroupName": group})

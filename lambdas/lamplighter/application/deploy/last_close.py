@@ -22,7 +22,7 @@ def start(event: Mapping[str, object], workflow: str) -> None:
     """Hand CloudFormation's event and the closes to the workflow, which answers when it is done."""
     capacity = deployed()
     now, request = capacity.now(), str(event["RequestId"])
-    # First of all: a planner that runs beside this, or an opening under way, finds the door closed.
+    # First of all: a planner that runs beside this, or an opening under way, finds the lab paused.
     capacity.ledger.begin_last_close("cdk destroy", now)
     for pool in capacity.lab.pools:
         for lease in capacity.ledger.leases(pool):

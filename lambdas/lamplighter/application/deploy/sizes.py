@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from lamplighter import clock
 from lamplighter.adapters.aws.capacity.autoscaling import AutoScaling
 from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
-from lamplighter.application.deploy.answer import Answer
+from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.domain.pool.evidence import NodeGroup
 from lamplighter.errors import OutsideFailed, TryLater
 
@@ -34,7 +34,9 @@ def present_size(found: NodeGroup) -> int:
     return group.desired if group else found.desired
 
 
-def sizes(now: Properties, before: Properties | None, known: str | None, request: str) -> Answer:
+def sizes(
+    now: Properties, before: Properties | None, known: str | None, request: str
+) -> CloudFormationResponse:
     """What to tell CloudFormation; the physical id carries it, for the next time.
 
     `before` are the properties that are deployed, None at a first deploy. `request` is CloudFormation's id of it: the
@@ -54,10 +56,10 @@ def sizes(now: Properties, before: Properties | None, known: str | None, request
     return _answer(now, answer)
 
 
-def _answer(now: Properties, told: tuple[int, int]) -> Answer:
+def _answer(now: Properties, told: tuple[int, int]) -> CloudFormationResponse:
     desired, most = told
     name = f"sizes-of-{now['Cluster']}/{now['Nodegroup']} at {desired} of {most}"
-    return Answer(name, data={"DesiredSize": desired, "MaxSize": most})
+    return CloudFormationResponse(name, data={"DesiredSize": desired, "MaxSize": most})
 
 
 def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from lamplighter import clock
 from lamplighter.application.deploy import mark as deploy_mark
-from lamplighter.application.deploy.answer import Answer
 from lamplighter.application.deploy.event import Event, known_as, properties_of
+from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.errors import BadInput, LamplighterError
 
 _logger = logging.getLogger(__name__)
 
 
-def gate(event: Event) -> Answer:
+def gate(event: Event) -> CloudFormationResponse:
     """Fail a change of a pool's own resources while somebody holds it, and keep it empty until they are changed.
 
     The physical id carries the digest that is deployed, so that a rollback to it is no change; and so that
@@ -24,14 +24,14 @@ def gate(event: Event) -> Answer:
     name = f"gate-{pool}-{properties['Digest']}"
     if event["RequestType"] == "Delete":
         deploy_mark.let_go(pool)
-        return Answer(known_as(event))
+        return CloudFormationResponse(known_as(event))
     if event["RequestType"] == "Create" or known_as(event) == name:
-        return Answer(name)
+        return CloudFormationResponse(name)
     deploy_mark.hold_still(pool, deploy_mark.Write.CHANGE)
-    return Answer(name)
+    return CloudFormationResponse(name)
 
 
-def pools(event: Event) -> Answer:
+def pools(event: Event) -> CloudFormationResponse:
     """Fail a deploy that takes a pool, or nodes of it, away from who holds them."""
     old = event.get("OldResourceProperties")
     had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
@@ -42,7 +42,7 @@ def pools(event: Event) -> Answer:
         for pool, before in _most(old).items():
             if most.get(pool, before) < before:
                 deploy_mark.refuse_fewer(pool, most[pool])
-    return Answer("pools")
+    return CloudFormationResponse("pools")
 
 
 def _most(properties: object) -> dict[str, int]:
@@ -51,7 +51,7 @@ def _most(properties: object) -> dict[str, int]:
     return {pool: int(most) for pool, _, most in (each.partition("=") for each in said.split(",") if each)}
 
 
-def currency(event: Event) -> Answer:
+def currency(event: Event) -> CloudFormationResponse:
     """Fail a deploy after which the ledger would have money in two currencies."""
     if event["RequestType"] != "Delete":
         from lamplighter.application.deploy.currency import refuse_another  # noqa: PLC0415 -- only here
@@ -60,10 +60,10 @@ def currency(event: Event) -> Answer:
         old = event.get("OldResourceProperties")
         before = [{key: str(value) for key, value in old.items()}] if isinstance(old, Mapping) else []
         refuse_another(lab().pools, properties_of(event), *before)
-    return Answer("currency")
+    return CloudFormationResponse("currency")
 
 
-def plan(event: Event) -> Answer:
+def plan(event: Event) -> CloudFormationResponse:
     """Let the planner run to its end, so that changed windows are in force when the deploy is done.
 
     A first deploy fails where a pool's node group is not there or nobody knows its price: the name is wrong.
@@ -72,7 +72,7 @@ def plan(event: Event) -> Answer:
 
     known = known_as(event)
     if event["RequestType"] == "Delete":
-        return Answer(known)
+        return CloudFormationResponse(known)
     name = f"plan-{properties_of(event)['Digest']}"
     # As with the gate: the way back to what is deployed is not refused.
     if known != name:
@@ -82,7 +82,7 @@ def plan(event: Event) -> Answer:
     unknown = planned.get("unknown")
     if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
         raise BadInput("; ".join(map(str, unknown)))
-    return Answer(name)
+    return CloudFormationResponse(name)
 
 
 def _all_groups_are_reached() -> None:
@@ -101,13 +101,13 @@ def _all_groups_are_reached() -> None:
             )
 
 
-def swept(event: Event) -> Answer:
+def swept(event: Event) -> CloudFormationResponse:
     """Let the guard sweep before the alarm on its silence is made."""
     if event["RequestType"] == "Create":
         from lamplighter.application.deploy.first_sweep import await_sweep  # noqa: PLC0415 -- only at a first deploy
 
         await_sweep()
-    return Answer("swept")
+    return CloudFormationResponse("swept")
 
 
 def _may_open_again() -> None:
@@ -118,20 +118,20 @@ def _may_open_again() -> None:
     Ledger(ENVIRONMENT.ledger_table).end_last_close()
 
 
-def emptied(event: Event) -> Answer:
+def emptied(event: Event) -> CloudFormationResponse:
     """On deletion, empty the bucket of pages, which CloudFormation deletes only empty."""
     bucket = properties_of(event)["Bucket"]
     if event["RequestType"] == "Delete":
         from lamplighter.adapters.aws.bucket import Bucket  # noqa: PLC0415 -- only at a destroy
 
         Bucket(bucket).empty()
-    return Answer(f"pages-in-{bucket}")
+    return CloudFormationResponse(f"pages-in-{bucket}")
 
 
-def last_closed(event: Event) -> Answer | None:
+def last_closed(event: Event) -> CloudFormationResponse | None:
     """On deletion, hand over to the workflow that closes every pool; it answers, with proof or without."""
     if event["RequestType"] != "Delete":
-        return Answer("last-closed")
+        return CloudFormationResponse("last-closed")
     from lamplighter.application.deploy.last_close import start  # noqa: PLC0415 -- only at a destroy
 
     start(event, os.environ["LAST_CLOSE_ARN"])

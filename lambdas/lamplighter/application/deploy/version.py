@@ -10,12 +10,12 @@ import json
 import re
 from collections.abc import Mapping
 
-from lamplighter.application.deploy.answer import Answer
+from lamplighter.application.deploy.response import CloudFormationResponse
 
 _TOLD = re.compile(r"version-of-\S+ (\d+) as (\w+)(?: after (\d+) as (\w+))?")
 
 
-def version(now: Mapping[str, object], known: str) -> Answer:
+def version(now: Mapping[str, object], known: str) -> CloudFormationResponse:
     """The version to tell; the physical id carries it with what it says, and those before, for the way back."""
     says = hashlib.sha256(json.dumps(now["Template"], sort_keys=True).encode()).hexdigest()[:16]
     told = _TOLD.fullmatch(known)
@@ -26,4 +26,4 @@ def version(now: Mapping[str, object], known: str) -> Answer:
         number = told[3] if told[4] == says else number
         before = f" after {told[1]} as {told[2]}"
     name = f"version-of-{now['Cluster']}/{now['Nodegroup']} {number} as {says}{before}"
-    return Answer(name, data={"Version": number})
+    return CloudFormationResponse(name, data={"Version": number})

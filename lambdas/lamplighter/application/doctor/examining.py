@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lamplighter.adapters.aws.ledger.ledger import Ledger
-    from lamplighter.domain.doctor.line import Line
+    from lamplighter.domain.doctor.line import DoctorLine
     from lamplighter.lab.model import Lab
 
 
 WHO = "doctor"
 
 
-def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[Line]":
+def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[DoctorLine]":
     from lamplighter.adapters.calendars.kept import kept_courses  # noqa: PLC0415
     from lamplighter.adapters.doctor.collect import Examination  # noqa: PLC0415
     from lamplighter.domain.doctor.checks import examine  # noqa: PLC0415
@@ -41,28 +41,28 @@ def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[Line]":
     return examine(facts, found, now)
 
 
-def counted(lines: "Sequence[Line]") -> dict[str, object]:
-    from lamplighter.domain.doctor.line import Outcome  # noqa: PLC0415
+def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:
+    from lamplighter.domain.doctor.line import LineOutcome  # noqa: PLC0415
     from lamplighter.domain.doctor.told import of  # noqa: PLC0415
 
-    named = {outcome: [line.check for line in of(lines, outcome)] for outcome in Outcome}
+    named = {outcome: [line.check for line in of(lines, outcome)] for outcome in LineOutcome}
     return {
-        "ok": len(named[Outcome.OK]),
-        "not_ok": named[Outcome.NOT_OK],
-        "not_known": named[Outcome.NOT_KNOWN],
+        "ok": len(named[LineOutcome.OK]),
+        "not_ok": named[LineOutcome.NOT_OK],
+        "not_known": named[LineOutcome.NOT_KNOWN],
     }
 
 
-def tell(found: "Lab", ledger: "Ledger", lines: "Sequence[Line]", now: "datetime") -> None:
+def tell(found: "Lab", ledger: "Ledger", lines: "Sequence[DoctorLine]", now: "datetime") -> None:
     """Into the trail first, and aloud if it is the first time today."""
     from lamplighter.application.notices import telling  # noqa: PLC0415 -- only where it speaks
     from lamplighter.data.texts import Texts  # noqa: PLC0415
     from lamplighter.domain.audit.entry import Entry  # noqa: PLC0415
     from lamplighter.domain.commands.command import WHOLE_LAB, Decision  # noqa: PLC0415
-    from lamplighter.domain.doctor.told import of_visit  # noqa: PLC0415
-    from lamplighter.domain.notices import notification as letter  # noqa: PLC0415
+    from lamplighter.domain.doctor.told import of_examination  # noqa: PLC0415
+    from lamplighter.domain.notices import notification  # noqa: PLC0415
 
-    told = of_visit(lines, Texts(found.notify.language))
+    told = of_examination(lines, Texts(found.notify.language))
     entry = Entry(now, WHOLE_LAB, "examined", WHO, "looked the lab over", told.plain)
     if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", told.plain, now), entry):
-        telling.notices().say(letter.of(found.name, WHOLE_LAB, told))
+        telling.notices().say(notification.of(found.name, WHOLE_LAB, told))

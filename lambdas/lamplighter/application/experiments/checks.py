@@ -8,18 +8,18 @@ from datetime import timedelta
 
 from lamplighter.adapters.kubernetes import jobs, nodes, pods
 from lamplighter.application.cluster.judge import INDEX
-from lamplighter.application.experiments.bench import Bench
+from lamplighter.application.experiments.services import ExperimentServices
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks import node as checks_node
-from lamplighter.domain.checks.course import Course, Ending, Moves
+from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.ladder import Check
-from lamplighter.domain.checks.manifests import Errand
-from lamplighter.domain.checks.placement import GpuNode, Seat, seats
-from lamplighter.domain.checks.room import room
+from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderMoves, LadderProgress
+from lamplighter.domain.checks.manifests import CheckOrigin
+from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.checks.verdicts import verdict
 from lamplighter.domain.checks.verdicts.verdict import Verdict
-from lamplighter.domain.experiments.observation import Look
+from lamplighter.domain.experiments.observation import Observation
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.pool.nodes import PodFacts
@@ -33,57 +33,59 @@ REQUIRED = "cuda>=99.0"
 SEEN, PROOF = "seen", "proof"
 
 
-def collective(run: ExperimentRun, bench: Bench, purpose: str) -> Look:
+def collective(run: ExperimentRun, services: ExperimentServices, purpose: str) -> Observation:
     """The all_reduce between two nodes."""
-    return _course(run, bench, (checks.ALL_REDUCE,), purpose)
+    return _course(run, services, (checks.ALL_REDUCE,), purpose)
 
 
-def with_gpus(run: ExperimentRun, bench: Bench) -> Look:
+def with_gpus(run: ExperimentRun, services: ExperimentServices) -> Observation:
     """Every GPU can be had again, and works."""
-    rows, waiting = _allocatable(run, bench)
+    rows, waiting = _allocatable(run, services)
     if waiting:
-        return Look(rows, waiting)
-    found = _course(run, bench, (checks.NVIDIA_SMI, checks.VECTOR_ADD), PROOF)
-    return Look([*rows, *found.verdicts], found.waiting)
+        return Observation(rows, waiting)
+    found = _course(run, services, (checks.NVIDIA_SMI, checks.VECTOR_ADD), PROOF)
+    return Observation([*rows, *found.verdicts], found.waiting)
 
 
-def without_gpus(run: ExperimentRun, bench: Bench) -> Look:
+def without_gpus(run: ExperimentRun, services: ExperimentServices) -> Observation:
     """No GPU can be had, and a pod that asks for one waits."""
-    here = _gpu_nodes(run, bench)
+    here = _gpu_nodes(run, services)
     waiting = [f"{node.name} still offers {node.facts.gpus} GPUs" for node in here if node.facts.gpus]
     if not here:
-        return Look((), ("the pool has no node",))
+        return Observation((), ("the pool has no node",))
     rows = [_row("allocatable", node.name, checks_node.allocatable(node.facts, node.kind)) for node in here]
     if waiting:
         # A pod that came now would still get one.
-        return Look(rows, waiting)
-    pod = _single(run, bench, checks.VECTOR_ADD, here[0])
+        return Observation(rows, waiting)
+    pod = _single(run, services, checks.VECTOR_ADD, here[0])
     if pod is None or not pod.waiting:
         waiting.append("the pod that asks for a GPU has not been looked at by the scheduler yet")
     if pod is not None and pod.waiting:
         why = f"it waits for a GPU: {pod.waiting}"
         rows.append(_row(checks.VECTOR_ADD.name, here[0].name, verdict.failed(why)))
-    return Look(rows, waiting)
+    return Observation(rows, waiting)
 
 
-def newer_cuda(run: ExperimentRun, bench: Bench) -> Look:
+def newer_cuda(run: ExperimentRun, services: ExperimentServices) -> Observation:
     """The pod that asks for a CUDA of the future."""
-    here = _gpu_nodes(run, bench)
+    here = _gpu_nodes(run, services)
     if not here:
-        return Look((), ("the pool has no node",))
-    pod = _single(run, bench, checks.VECTOR_ADD, here[0], {"NVIDIA_REQUIRE_CUDA": REQUIRED})
+        return Observation((), ("the pool has no node",))
+    pod = _single(run, services, checks.VECTOR_ADD, here[0], {"NVIDIA_REQUIRE_CUDA": REQUIRED})
     if pod is None or not (pod.finished or _refused(pod)):
-        return Look((), (f"the pod has not tried to start: {pod.waiting if pod else 'it is being made'}",))
+        return Observation(
+            (), (f"the pod has not tried to start: {pod.waiting if pod else 'it is being made'}",)
+        )
     if pod.finished and pod.exit_code == 0:
         said = f"the pod ran, though its image requires {REQUIRED}: the node's runtime does not check it"
-        return Look((_row(NEWER_CUDA, here[0].name, verdict.passed(said)),), ended=pod.ended)
+        return Observation((_row(NEWER_CUDA, here[0].name, verdict.passed(said)),), ended=pod.ended)
     said = pod.waiting or f"it ended with exit code {pod.exit_code}"
-    return Look((_row(NEWER_CUDA, here[0].name, verdict.failed(said)),), ended=pod.ended)
+    return Observation((_row(NEWER_CUDA, here[0].name, verdict.failed(said)),), ended=pod.ended)
 
 
-def clean_up(run: ExperimentRun, bench: Bench) -> None:
+def clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
     """No pod, Job or Service of this run is left."""
-    connection = bench.connect()
+    connection = services.connect()
     selector = f"{checks.LEASE_LABEL} in ({run.id}-{SEEN},{run.id}-{PROOF})"
     for path in jobs.labels(connection, selector, checks.NAMESPACE):
         jobs.delete(connection, path)
@@ -91,69 +93,75 @@ def clean_up(run: ExperimentRun, bench: Bench) -> None:
         pods.delete(connection, pod.namespace, pod.name)
 
 
-def _course(run: ExperimentRun, bench: Bench, ladder: Sequence[Check], purpose: str) -> Look:
-    connection, key = bench.connect(), f"{run.id}-{purpose}"
-    here = {node.name: node for node in _gpu_nodes(run, bench)}
-    due, left_out = seats(ladder, list(here.values()), key)
+def _course(
+    run: ExperimentRun, services: ExperimentServices, ladder: Sequence[Check], purpose: str
+) -> Observation:
+    connection, key = services.connect(), f"{run.id}-{purpose}"
+    here = {node.name: node for node in _gpu_nodes(run, services)}
+    due, left_out = placements(ladder, list(here.values()), key)
     found: dict[str, list[PodFacts]] = {}
     listed = pods.labelled(connection, f"{checks.LEASE_LABEL}={key}", checks.NAMESPACE)
     for pod in listed:
         found.setdefault(pod.labels.get(checks.SEAT_LABEL, pod.name), []).append(pod)
-    course = Course(
+    course = LadderProgress(
         due=due,
         nodes=here,
         pods=found,
         pulled=pods.pull_seconds(connection, checks.NAMESPACE) if listed else {},
         budget=LONGEST,
         lease=key,
-        now=bench.now(),
+        now=services.now(),
     )
     moves = course.moves()
-    errand = Errand(key, run.pool, instant.written(bench.now()))
+    origin = CheckOrigin(key, run.pool, instant.written(services.now()))
     for node, image, name in moves.fetch:
-        pods.create(connection, checks_manifests.fetch(image, errand, name, here[node].facts))
-    for seat in moves.start:
-        taken = _start(seat, here, errand, moves, bench)
+        pods.create(connection, checks_manifests.fetch(image, origin, name, here[node].facts))
+    for placement in moves.start:
+        taken = _start(placement, here, origin, moves, services)
         if taken is not None:
             moves.endings.append(taken)
     rows = [_row(each.check, run.pool, verdict.not_proven(each.why)) for each in left_out]
     for ending in moves.endings:
-        said = _verdict(ending, here[ending.seat.nodes[0]], bench)
-        rows += [_row(ending.seat.check.name, node, said) for node in ending.seat.judged]
+        said = _verdict(ending, here[ending.placement.nodes[0]], services)
+        rows += [_row(ending.placement.check.name, node, said) for node in ending.placement.judged]
     ends = [pod.ended for ending in moves.endings for pod in ending.pods if pod.ended]
-    return Look(rows, moves.waiting, None if moves.waiting else max(ends, default=run.changed))
+    return Observation(rows, moves.waiting, None if moves.waiting else max(ends, default=run.changed))
 
 
 def _start(
-    seat: Seat, here: Mapping[str, GpuNode], errand: Errand, moves: Moves, bench: Bench
-) -> Ending | None:
+    placement: Placement,
+    here: Mapping[str, GpuNode],
+    origin: CheckOrigin,
+    moves: LadderMoves,
+    services: ExperimentServices,
+) -> CheckEnding | None:
     """Ask for a check where there is room for it; how it ended already, where there is none and will be none."""
-    connection, mine = bench.connect(), [here[name] for name in seat.nodes]
+    connection, mine = services.connect(), [here[name] for name in placement.nodes]
     for node in mine:
-        free = room(seat.check, node, pods.on_node(connection, node.name), connection.server_time)
+        free = room(placement.check, node, pods.on_node(connection, node.name), connection.server_time)
         if free.taken:
-            return Ending(seat, (), free.why)
+            return CheckEnding(placement, (), free.why)
         if free.why:
-            moves.waiting.append(f"{seat.check.name}: {free.why}")
+            moves.waiting.append(f"{placement.check.name}: {free.why}")
             return None
-    moves.waiting.append(f"{seat.check.name} has just been asked for")
-    if seat.check.nodes == 1:
-        made = checks_manifests.pod(seat.check, errand, seat.name, mine[0].facts, mine[0].kind)
+    moves.waiting.append(f"{placement.check.name} has just been asked for")
+    if placement.check.nodes == 1:
+        made = checks_manifests.pod(placement.check, origin, placement.name, mine[0].facts, mine[0].kind)
         pods.create(connection, made)
         return None
-    job = checks_manifests.job(seat.check, errand, seat.name, [node.facts for node in mine])
-    jobs.create(connection, job, checks_manifests.service(seat.check, errand, seat.name))
+    job = checks_manifests.job(placement.check, origin, placement.name, [node.facts for node in mine])
+    jobs.create(connection, job, checks_manifests.service(placement.check, origin, placement.name))
     return None
 
 
-def _verdict(ending: Ending, node: GpuNode, bench: Bench) -> Verdict:
-    check = ending.seat.check
+def _verdict(ending: CheckEnding, node: GpuNode, services: ExperimentServices) -> Verdict:
+    check = ending.placement.check
     if ending.why is not None or not ending.pods:
         return verdict.not_proven(ending.why or "it said nothing")
     # Rank 0 prints the result; where a rank failed, its own words count as well.
     shown = next((pod for pod in ending.pods if pod.exit_code), ending.pods[0])
     ranks = sorted(ending.pods, key=lambda pod: pod.labels.get(INDEX, "0"))
-    printed = [pods.log(bench.connect(), pod) for pod in ranks]
+    printed = [pods.log(services.connect(), pod) for pod in ranks]
     text = "\n".join(each for each in printed if each)
     if not text or shown.exit_code is None:
         return verdict.not_proven("what it printed cannot be read")
@@ -162,16 +170,20 @@ def _verdict(ending: Ending, node: GpuNode, bench: Bench) -> Verdict:
 
 
 def _single(
-    run: ExperimentRun, bench: Bench, check: Check, node: GpuNode, env: Mapping[str, str] | None = None
+    run: ExperimentRun,
+    services: ExperimentServices,
+    check: Check,
+    node: GpuNode,
+    env: Mapping[str, str] | None = None,
 ) -> PodFacts | None:
     """The one pod of a run that is not meant to end well; None where it has just been asked for."""
-    connection, key = bench.connect(), f"{run.id}-{SEEN}"
+    connection, key = services.connect(), f"{run.id}-{SEEN}"
     found = pods.labelled(connection, f"{checks.LEASE_LABEL}={key}", checks.NAMESPACE)
     if found:
         return found[0]
-    errand = Errand(key, run.pool, instant.written(bench.now()))
+    origin = CheckOrigin(key, run.pool, instant.written(services.now()))
     name = checks_manifests.seat_name(check.name, key, (node.name,))
-    made = checks_manifests.pod(check, errand, name, node.facts, node.kind)
+    made = checks_manifests.pod(check, origin, name, node.facts, node.kind)
     if env:
         _with(made, env)
     pods.create(connection, made)
@@ -188,17 +200,19 @@ def _with(manifest: checks_manifests.Manifest, env: Mapping[str, str]) -> None:
         ]
 
 
-def _allocatable(run: ExperimentRun, bench: Bench) -> tuple[list[dict[str, object]], list[str]]:
-    here = _gpu_nodes(run, bench)
+def _allocatable(
+    run: ExperimentRun, services: ExperimentServices
+) -> tuple[list[dict[str, object]], list[str]]:
+    here = _gpu_nodes(run, services)
     judged = [(node.name, checks_node.allocatable(node.facts, node.kind)) for node in here]
     rows = [_row("allocatable", name, found) for name, found in judged]
     return rows, [f"{name}: {found.reason}" for name, found in judged if not found.passed]
 
 
-def _gpu_nodes(run: ExperimentRun, bench: Bench) -> list[GpuNode]:
-    pool = bench.lab.pools[run.pool]
+def _gpu_nodes(run: ExperimentRun, services: ExperimentServices) -> list[GpuNode]:
+    pool = services.lab.pools[run.pool]
     found = []
-    for node in nodes.pool_nodes(bench.connect(), bench.lab.nodegroup_name(run.pool)):
+    for node in nodes.pool_nodes(services.connect(), services.lab.nodegroup_name(run.pool)):
         kind = gpu_type(node.instance_type or pool.instance_type)
         if kind is not None and node.ready and not node.cordoned:
             found.append(GpuNode(node, kind))

@@ -9,13 +9,13 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from lamplighter.application.experiments import probes
-from lamplighter.application.experiments.bench import Bench, run_of
 from lamplighter.application.experiments.change import seen
+from lamplighter.application.experiments.services import ExperimentServices, run_of
 from lamplighter.domain.experiments import observation
 from lamplighter.domain.experiments.admission import PROOF
 from lamplighter.domain.experiments.catalogue import Touches
-from lamplighter.domain.experiments.observation import Look
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.observation import Observation
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.errors import LamplighterError, OutsideFailed, Stale, TryLater
 
 _logger = logging.getLogger(__name__)
@@ -25,55 +25,55 @@ TO_CLEAN_UP = timedelta(minutes=2)
 """Before its lease ends a proof is given up, so that no pod of it is left to be drained."""
 
 
-def observe(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+def observe(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
     """Step Observe: what is seen, once the diagnosis names the expected cause or the time is up."""
-    kept = run_of(run, bench.ledger)
-    if kept is None or kept.undone or kept.phase is Phase.PREPARED:
+    kept = run_of(run, services.ledger)
+    if kept is None or kept.undone or kept.phase is ExperimentPhase.PREPARED:
         raise Stale("the run is not changed, or undone by now: there is nothing to observe")
-    if kept.phase is Phase.OBSERVED:
+    if kept.phase is ExperimentPhase.OBSERVED:
         return _brief(kept.seen)
-    lease, now = bench.lease_of(kept), bench.now()
+    lease, now = services.lease_of(kept), services.now()
     late = now >= kept.due(lease) or lease is None or not lease.in_force(now)
-    look = probes.symptom(kept, bench)
+    look = probes.symptom(kept, services)
     if look.waiting and not late:
         raise TryLater("; ".join(look.waiting))
-    diagnosis = _diagnosed(kept, bench)
+    diagnosis = _diagnosed(kept, services)
     found = observation.seen(kept.experiment, look.verdicts, diagnosis, now)
     settled = look.ended is not None and now >= look.ended + TO_BE_TOLD
     if not found["as_expected"] and not late and not settled:
         named = ", ".join(observation.causes(diagnosis)) or "nothing"
         raise TryLater(f"the diagnosis names {named}, {kept.experiment.cause} is expected")
-    if not seen(kept, bench, found):
+    if not seen(kept, services, found):
         raise Stale(f"{kept.name} was undone while it was observed")
     return _brief(found)
 
 
-def prove_restored(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+def prove_restored(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
     """Step ProveRestored: the same checks, on the pool as it is after the restore."""
-    kept = run_of(run, bench.ledger)
+    kept = run_of(run, services.ledger)
     if kept is None or not kept.undone:
         raise Stale("the run is not undone: there is nothing to prove yet")
-    if kept.phase is Phase.PROVEN:
+    if kept.phase is ExperimentPhase.PROVEN:
         return dict(kept.proof)
-    now = bench.now()
+    now = services.now()
     if kept.changed is None and kept.experiment.touches is not Touches.NOTHING:
         return observation.proof((), now, "nothing was changed")
-    why_not = _no_time(kept, bench, now)
+    why_not = _no_time(kept, services, now)
     try:
-        look = probes.proof(kept, bench)
+        look = probes.proof(kept, services)
     except OutsideFailed as error:
         if why_not is None:
             raise
-        look = Look((), (str(error),))
+        look = Observation((), (str(error),))
     if look.waiting and why_not is None:
         raise TryLater("; ".join(look.waiting))
     with suppress(OutsideFailed):
-        probes.clean_up(kept, bench)
+        probes.clean_up(kept, services)
     return observation.proof(look.verdicts, now, why_not if look.waiting else None)
 
 
-def _no_time(run: ExperimentRun, bench: Bench, now: datetime) -> str | None:
-    lease = bench.lease_of(run)
+def _no_time(run: ExperimentRun, services: ExperimentServices, now: datetime) -> str | None:
+    lease = services.lease_of(run)
     if lease is None or not lease.in_force(now) or now >= lease.closes - TO_CLEAN_UP:
         return "the lease was over before the checks were"
     if run.restored is not None and now >= run.restored + PROOF:
@@ -81,9 +81,9 @@ def _no_time(run: ExperimentRun, bench: Bench, now: datetime) -> str | None:
     return None
 
 
-def _diagnosed(run: ExperimentRun, bench: Bench) -> Mapping[str, object]:
+def _diagnosed(run: ExperimentRun, services: ExperimentServices) -> Mapping[str, object]:
     try:
-        return bench.diagnose(run)
+        return services.diagnose(run)
     except LamplighterError as error:
         _logger.warning("%s is observed without a diagnosis: %s", run.id, error)
         return {}

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.experiments.bench import Bench, run_of
 from lamplighter.application.experiments.change import restore
-from lamplighter.application.leases.desk import LOOKS
+from lamplighter.application.experiments.services import ExperimentServices, run_of
+from lamplighter.application.leases.services import LOOKS
 from lamplighter.application.run import command_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision
@@ -24,14 +24,14 @@ from lamplighter.errors import Refused, TryLater
 from lamplighter.values import instant
 
 
-def prepare(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+def prepare(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
     """Step Prepare: granted with everything kept and armed, or refused with the reason."""
     command = command_of(run)
-    decision = bench.ledger.command(command.pool, command.id) or _decide(command, bench)
-    kept = run_of(run, bench.ledger)
+    decision = services.ledger.command(command.pool, command.id) or _decide(command, services)
+    kept = run_of(run, services.ledger)
     if decision.outcome != "granted" or kept is None or kept.undone:
         return {"outcome": "refused" if kept is None else "over", "reason": decision.reason, "run": None}
-    arm(kept, bench)
+    arm(kept, services)
     return {
         "outcome": "granted",
         "reason": decision.reason,
@@ -42,44 +42,44 @@ def prepare(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
     }
 
 
-def arm(run: ExperimentRun, bench: Bench) -> None:
+def arm(run: ExperimentRun, services: ExperimentServices) -> None:
     """Put the rails of a run where its lease wants them by now, and read them back."""
-    lease = bench.lease_of(run)
+    lease = services.lease_of(run)
     closes = lease.closes if lease is not None else run.closes
-    now = bench.now()
-    for rail in rails(run, bench.workflow, closes):
+    now = services.now()
+    for rail in rails(run, services.workflow, closes):
         # One that is due already is not armed any more: whoever asks restores at once.
         if rail.at > now + NEAREST:
-            bench.schedules.put_and_read_back(rail)
+            services.schedules.put_and_read_back(rail)
 
 
-def rearm(run: Mapping[str, object], bench: Bench) -> dict[str, object]:
+def rearm(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
     """Step Rearm: after a lease was moved; restores at once where its new end leaves no time."""
     lease = command_of(run).lease
-    under_way = bench.ledger.experiment_under_way()
+    under_way = services.ledger.experiment_under_way()
     if under_way is None or under_way.lease != lease:
         return {"outcome": "nothing", "reason": f"no experiment runs inside the lease {lease}"}
-    overdue = under_way.overdue(bench.lease_of(under_way), bench.now())
+    overdue = under_way.overdue(services.lease_of(under_way), services.now())
     if overdue:
-        return restore(run, bench)
-    arm(under_way, bench)
+        return restore(run, services)
+    arm(under_way, services)
     return {"outcome": "armed", "reason": f"{under_way.name} is undone ahead of the lease's new end"}
 
 
-def _decide(command: Command, bench: Bench) -> Decision:
+def _decide(command: Command, services: ExperimentServices) -> Decision:
     for _ in range(LOOKS):
-        now = bench.now()
-        leases = {name: bench.ledger.leases(name) for name in bench.lab.pools}
-        here = ground(bench.lab, command.pool, leases, bench.ledger.experiments())
+        now = services.now()
+        leases = {name: services.ledger.leases(name) for name in services.lab.pools}
+        here = ground(services.lab, command.pool, leases, services.ledger.experiments())
         answer = decide(command, here, now)
         reason, run = answer.reason, answer.run
         if run is not None:
             try:
-                run = replace(run, before=_before(run, bench))
+                run = replace(run, before=_before(run, services))
             except Refused as error:
                 run, reason = None, str(error)
         if run is None:
-            return _refuse(command, reason, now, bench)
+            return _refuse(command, reason, now, services)
         decision = Decision(command.id, "granted", reason, now, lease=run.lease)
         why = Entry(
             at=now,
@@ -92,43 +92,43 @@ def _decide(command: Command, bench: Bench) -> Decision:
             details={"run": run.id, "affected": ", ".join(run.affected)},
         )
         try:
-            bench.ledger.begin_experiment(run, decision, why)
+            services.ledger.begin_experiment(run, decision, why)
         except Conflict:
             continue
         return decision
     raise TryLater("the ledger keeps changing; asking again")
 
 
-def _refuse(command: Command, reason: str, now: datetime, bench: Bench) -> Decision:
+def _refuse(command: Command, reason: str, now: datetime, services: ExperimentServices) -> Decision:
     decision = Decision(command.id, "refused", reason, now)
     why = Entry(now, command.pool, "refused", command.by, f"asked to run {command.experiment}", reason)
-    bench.ledger.decide(command.pool, decision, why)
+    services.ledger.decide(command.pool, decision, why)
     return decision
 
 
-def _before(run: ExperimentRun, bench: Bench) -> dict[str, object]:
+def _before(run: ExperimentRun, services: ExperimentServices) -> dict[str, object]:
     """What is there and will be put back; Refused where it is not there to be changed."""
     match run.experiment.touches:
         case Touches.RULES:
-            return {"rules": _rules(bench)}
+            return {"rules": _rules(services)}
         case Touches.POLICY:
             from lamplighter.application.experiments.policy import seen  # noqa: PLC0415 -- only where it matters
 
-            return {"policy": seen(run, bench)}
+            return {"policy": seen(run, services)}
         case Touches.NOTHING:
             return {}
 
 
-def _rules(bench: Bench) -> list[dict[str, object]]:
-    found = bench.group_ids()
+def _rules(services: ExperimentServices) -> list[dict[str, object]]:
+    found = services.group_ids()
     if found is None:
         raise Refused(
-            f"the security groups of lab {bench.lab.name} were not found by their names: was the cluster stack "
+            f"the security groups of lab {services.lab.name} were not found by their names: was the cluster stack "
             "deployed by this lab?"
         )
     node, auxiliary = found
-    rules = bench.groups.rules(found)
-    pair = (ephemeral(rules, node), vpc_wide(rules, auxiliary, bench.lab.cluster.vpc.cidr))
+    rules = services.groups.rules(found)
+    pair = (ephemeral(rules, node), vpc_wide(rules, auxiliary, services.lab.cluster.vpc.cidr))
     if None in pair:
         raise Refused(
             "the rules that the experiment takes are not all there: security_groups.recommended_rules and "

@@ -9,17 +9,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_back, write
-from lamplighter.application.guard import says as guard_says
+from lamplighter.application.guard import announcements as guard_says
+from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import said_of
-from lamplighter.application.guard.watch import Watch
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
-from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
 from lamplighter.domain.guard.facts import MEMORY, NOTICE, PoolFacts
 from lamplighter.domain.guard.failsafe import FAILSAFE_MARGIN
 from lamplighter.domain.guard.incident import PAGES_EVERY, QUIET, pages_again, retry_after
 from lamplighter.domain.guard.leak import left
-from lamplighter.domain.notices import notification as letter
+from lamplighter.domain.notices import notification
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.schedules.schedule import Start, start_name
 from lamplighter.errors import OutsideFailed, TryLater
@@ -34,30 +34,30 @@ SILENT = frozenset({Action.DISARM, Action.NOTE, Action.PROTECT, Action.SWITCH_CU
 """Nobody is woken for these; who has to know of a warning is told by the lab's own topic."""
 
 
-def act(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
+def act(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
     """Do what the breach asks for; False when it was done, or said, before."""
     _logger.warning("%s: %s", breach.rule.value, breach.reason)
-    done = _DOES[breach.action](watch, facts, breach)
+    done = _DOES[breach.action](guard_services, facts, breach)
     if done:
-        _write_down(watch, facts.pool, breach)
+        _write_down(guard_services, facts.pool, breach)
     return done
 
 
-def _close(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
+def _close(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
     """Order zero at once where nobody has a lease, then let CloseLab drain, prove and settle."""
-    pool, now = facts.pool, watch.capacity.now()
-    if breach.rule is Rule.FAILSAFE_WRONG and _is_armed(watch, facts):
+    pool, now = facts.pool, guard_services.capacity.now()
+    if breach.rule is Rule.FAILSAFE_WRONG and _is_armed(guard_services, facts):
         return False
     if breach.target == 0 and breach.lease is None:
-        _order_zero(watch, pool, breach.since or now)
-    if _started_lately(watch, pool, breach, now):
+        _order_zero(guard_services, pool, breach.since or now)
+    if _started_lately(guard_services, pool, breach, now):
         return False
     lease = next((each for each in facts.leases if each.id == breach.lease), None)
     command = Command(
         id=f"guard-{pool}-{breach.lease or 'pool'}-{_bucket(now)}",
         verb=Verb.CLOSE,
         pool=pool,
-        owner=watch.capacity.lab.owner,
+        owner=guard_services.capacity.lab.owner,
         by="guard",
         source="guard",
         issued=now,
@@ -68,24 +68,26 @@ def _close(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
         generation=lease.generation if lease and lease.granted else None,
         because=breach.reason,
     )
-    return watch.workflows.start(Start(watch.close_lab, start_name(command.id), command))
+    return guard_services.workflows.start(Start(guard_services.close_lab, start_name(command.id), command))
 
 
-def _order_zero(watch: Watch, pool: str, since: datetime) -> None:
+def _order_zero(guard_services: GuardServices, pool: str, since: datetime) -> None:
     try:
-        write(watch.capacity, Order(pool, watch.holder, "guard", Direction.DOWN, since=since))
+        write(
+            guard_services.capacity, Order(pool, guard_services.holder, "guard", Direction.DOWN, since=since)
+        )
     except TryLater as later:
         _logger.info("the order is left to CloseLab: %s", later)
 
 
-def _started_lately(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
+def _started_lately(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:
     """Whether this very close was started so lately that it is still at work; it gets longer each time.
 
     What was proven gone since is over: nodes that somebody starts after that are not waited for.
     """
     started: list[datetime] = []
     in_vain: list[datetime] = []
-    for entry in watch.capacity.ledger.audit(pool, now - MEMORY):
+    for entry in guard_services.capacity.ledger.audit(pool, now - MEMORY):
         if entry.kind == "zero-proven":
             in_vain = []
         elif entry.details.get("action") == Action.CLOSE and entry.lease == breach.lease:
@@ -102,59 +104,59 @@ def _bucket(now: datetime) -> str:
     return f"{start:%Y%m%dT%H%MZ}"
 
 
-def _terminate(watch: Watch, _facts: PoolFacts, breach: Breach) -> bool:
-    watch.capacity.instances.terminate(breach.instances)
+def _terminate(guard_services: GuardServices, _facts: PoolFacts, breach: Breach) -> bool:
+    guard_services.capacity.instances.terminate(breach.instances)
     return True
 
 
-def _arm(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
+def _arm(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
     """Put the failsafe where the leases of this very moment want it, nobody else moving it meanwhile."""
-    capacity, pool = watch.capacity, facts.pool
-    with capacity.ledger.writing(pool, watch.holder, capacity.now()):
+    capacity, pool = guard_services.capacity, facts.pool
+    with capacity.ledger.writing(pool, guard_services.holder, capacity.now()):
         # Who extends a lease moves the failsafe first: what was seen in between is no fault.
-        if facts.failsafe_wanted and _is_armed(watch, facts):
+        if facts.failsafe_wanted and _is_armed(guard_services, facts):
             return False
         try:
-            watch.desk.arm(pool)
+            guard_services.lease_services.arm(pool)
         except OutsideFailed as error:
             reason = (
                 f"the failsafe of pool {pool} could not be put right: {error}; the next sweep tries again"
             )
-            _write_down(watch, pool, replace(breach, action=Action.FAILED, reason=reason))
+            _write_down(guard_services, pool, replace(breach, action=Action.FAILED, reason=reason))
             raise
     return True
 
 
-def _is_armed(watch: Watch, facts: PoolFacts) -> bool:
+def _is_armed(guard_services: GuardServices, facts: PoolFacts) -> bool:
     """Whether the failsafe is by now as the leases want it by now."""
-    wanted = watch.desk.wanted_failsafe(facts.pool)
+    wanted = guard_services.lease_services.wanted_failsafe(facts.pool)
     return bool(wanted) and all(
-        watch.desk.failsafes.read(schedule.name) == schedule
+        guard_services.lease_services.failsafes.read(schedule.name) == schedule
         for schedule in wanted
         if schedule.at > facts.now + FAILSAFE_MARGIN
     )
 
 
-def _restore_sizes(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+def _restore_sizes(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
     try:
-        put_bounds_back(watch.capacity, facts.pool, watch.holder)
+        put_bounds_back(guard_services.capacity, facts.pool, guard_services.holder)
     except TryLater as later:
         _logger.info("the sizes are put back later: %s", later)
         return False
     return True
 
 
-def _switch_curfew(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+def _switch_curfew(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
     for name, enabled in facts.curfew.items():
         if enabled not in {None, facts.acting}:
-            watch.desk.failsafes.switch(name, on=facts.acting)
+            guard_services.lease_services.failsafes.switch(name, on=facts.acting)
     return True
 
 
-def _protect(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
+def _protect(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
     from lamplighter.adapters.kubernetes.nodes import protect  # noqa: PLC0415 -- only where it matters
 
-    connection = watch.kubernetes()
+    connection = guard_services.kubernetes()
     if connection is None:
         return False
     for node in facts.unprotected:
@@ -162,61 +164,65 @@ def _protect(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
     return True
 
 
-def _restore(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
+def _restore(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
     """Start the workflow that undoes an experiment, once in five minutes."""
     from lamplighter.domain.experiments.rails import restore  # noqa: PLC0415 -- seldom
 
-    run, now = facts.experiment, watch.capacity.now()
+    run, now = facts.experiment, guard_services.capacity.now()
     if run is None:
         return False
-    return watch.workflows.start(restore(run, watch.experiment, _bucket(now), now, breach.reason))
-
-
-def _warn(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
-    """Say on the lab's own topic what will happen, so that people can still do something about it."""
-    lab = watch.capacity.lab
-    lease = next((each for each in facts.leases if each.id == breach.lease), None)
-    if lease is not None:
-        said = guard_says.of_early_end(lab, lease, breach.reason, facts.now + NOTICE)
-        watch.notices.say(letter.of(lab.name, lease.pool, said))
-    return True
-
-
-def _mark_leaked(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
-    return watch.capacity.ledger.mark_leaked(facts.pool, watch.capacity.now(), left(facts))
-
-
-def _recover(watch: Watch, facts: PoolFacts, _breach: Breach) -> bool:
-    phase = Phase.OPEN if facts.target.nodes else Phase.CLOSED
-    return watch.capacity.ledger.clear_leaked(facts.pool, phase)
-
-
-def _only_write_down(_watch: Watch, _facts: PoolFacts, _breach: Breach) -> bool:
-    return True
-
-
-def _say(watch: Watch, facts: PoolFacts, breach: Breach) -> bool:
-    """Once a day, whatever the reason says by then."""
-    now = watch.capacity.now()
-    return not any(
-        said.action == Action.SAY and now - said.at < SAID_AGAIN_AFTER
-        for said in _said_before(watch, facts.pool, breach, now)
+    return guard_services.workflows.start(
+        restore(run, guard_services.experiment, _bucket(now), now, breach.reason)
     )
 
 
-def _said_before(watch: Watch, pool: str, breach: Breach, now: datetime) -> list[Said]:
+def _warn(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
+    """Say on the lab's own topic what will happen, so that people can still do something about it."""
+    lab = guard_services.capacity.lab
+    lease = next((each for each in facts.leases if each.id == breach.lease), None)
+    if lease is not None:
+        said = guard_says.of_early_end(lab, lease, breach.reason, facts.now + NOTICE)
+        guard_services.notices.say(notification.of(lab.name, lease.pool, said))
+    return True
+
+
+def _mark_leaked(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
+    return guard_services.capacity.ledger.mark_leaked(facts.pool, guard_services.capacity.now(), left(facts))
+
+
+def _recover(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -> bool:
+    phase = Phase.OPEN if facts.target.nodes else Phase.CLOSED
+    return guard_services.capacity.ledger.clear_leaked(facts.pool, phase)
+
+
+def _only_write_down(_watch: GuardServices, _facts: PoolFacts, _breach: Breach) -> bool:
+    return True
+
+
+def _say(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
+    """Once a day, whatever the reason says by then."""
+    now = guard_services.capacity.now()
+    return not any(
+        said.action == Action.SAY and now - said.at < SAID_AGAIN_AFTER
+        for said in _said_before(guard_services, facts.pool, breach, now)
+    )
+
+
+def _said_before(
+    guard_services: GuardServices, pool: str, breach: Breach, now: datetime
+) -> list[EarlierBreach]:
     """What was said of the same rule and lease since the day before, oldest first."""
     return [
         said_of(entry)
-        for entry in watch.capacity.ledger.audit(pool, now - PAGES_EVERY - QUIET)
+        for entry in guard_services.capacity.ledger.audit(pool, now - PAGES_EVERY - QUIET)
         if entry.details.get("rule") == breach.rule and entry.lease == breach.lease
     ]
 
 
-def _write_down(watch: Watch, pool: str, breach: Breach) -> None:
-    now = watch.capacity.now()
-    paging = _pages(watch, pool, breach, now)
-    watch.capacity.ledger.append_audit(
+def _write_down(guard_services: GuardServices, pool: str, breach: Breach) -> None:
+    now = guard_services.capacity.now()
+    paging = _pages(guard_services, pool, breach, now)
+    guard_services.capacity.ledger.append_audit(
         Entry(
             at=now,
             pool=pool,
@@ -234,11 +240,11 @@ def _write_down(watch: Watch, pool: str, breach: Breach) -> None:
         )
     )
     if paging:
-        lab = watch.capacity.lab
-        watch.pages.say(letter.of(lab.name, pool, guard_says.of_breach(lab, pool, breach)))
+        lab = guard_services.capacity.lab
+        guard_services.pages.say(notification.of(lab.name, pool, guard_says.of_breach(lab, pool, breach)))
 
 
-def _pages(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
+def _pages(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:
     """Whether somebody is paged; for what goes on and on more and more rarely."""
     if breach.action in SILENT:
         return False
@@ -247,7 +253,7 @@ def _pages(watch: Watch, pool: str, breach: Breach, now: datetime) -> bool:
         return breach.action in {Action.PAGE, Action.MARK_LEAKED, Action.SAY}
     if breach.action in {Action.SAY, Action.RECOVER}:
         return True
-    return pages_again(_said_before(watch, pool, breach, now), now)
+    return pages_again(_said_before(guard_services, pool, breach, now), now)
 
 
 def _kind(breach: Breach) -> str:
@@ -276,7 +282,7 @@ _DONE = {
     Action.RECOVER: "sees the end of the leak of",
     Action.SAY: "watches",
 }
-_DOES: Mapping[Action, Callable[[Watch, PoolFacts, Breach], bool]] = {
+_DOES: Mapping[Action, Callable[[GuardServices, PoolFacts, Breach], bool]] = {
     Action.CLOSE: _close,
     Action.TERMINATE: _terminate,
     Action.REARM: _arm,

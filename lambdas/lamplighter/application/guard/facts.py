@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.workflows import NEVER_STARTED
-from lamplighter.application.capacity.capacity import Capacity, Seen
+from lamplighter.application.capacity.capacity import Capacity, PoolReading
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
+from lamplighter.application.guard.services import GuardServices, LabFacts
 from lamplighter.application.guard.trail import closing_since, incident, said_in
-from lamplighter.application.guard.watch import LabFacts, Watch
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.calendar.curfew import schedule_names as curfew_names
@@ -22,7 +22,7 @@ from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import Group, NodeGroup, Update
+from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup, Update
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import failsafe_instant, failsafe_schedules, schedule_names
 from lamplighter.domain.schedules.of_leases import held_back, opens_at, unopened
@@ -32,13 +32,13 @@ from lamplighter.errors import OutsideFailed, TryLater
 _logger = logging.getLogger(__name__)
 
 
-def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
+def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> PoolFacts:
     """Everything that the rules ask about a pool.
 
     AWS first, the group before EC2, then the ledger: a lease that is granted meanwhile is seen with its
     nodes, and one that begins to close has left its word in the trail, which is read last.
     """
-    capacity = watch.capacity
+    capacity = guard_services.capacity
     lab = capacity.lab
     seen = capacity.see(pool)
     state = capacity.ledger.pool(pool)
@@ -46,7 +46,7 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
     now = capacity.now()
     trail = capacity.ledger.audit(pool, now - MEMORY)
     wanted = _wanted_failsafe(leases, now, pool, seen.nodegroup, seen.group)
-    failsafe = _found_failsafe(watch, pool, wanted, lab_facts)
+    failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
     unread: list[str] = []
     claimed = lab_facts.claims.get(lab.nodegroup_name(pool), lab.name)
     facts = PoolFacts(
@@ -64,34 +64,36 @@ def gather(watch: Watch, pool: str, lab_facts: LabFacts) -> PoolFacts:
         kubernetes_nodes=(),
         failsafe_wanted=wanted,
         failsafe_found=failsafe,
-        curfew=_curfew(watch, pool, lab_facts),
-        incident=incident(watch.capacity.ledger, state),
+        curfew=_curfew(guard_services, pool, lab_facts),
+        incident=incident(guard_services.capacity.ledger, state),
         said=said_in(trail),
         claimed_by=claimed if claimed != lab.name else None,
         longest_lease=lab.guard.longest_lease,
-        idle_after=_idle_after(watch, leases),
+        idle_after=_idle_after(guard_services, leases),
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
-        opening_ended=_opening_ended(watch, leases, lab_facts.pauses, trail, now),
-        overdrafts=_overdrafts(watch, pool, leases, now, unread),
+        opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),
+        overdrafts=_overdrafts(guard_services, pool, leases, now, unread),
         held_back=held_back(leases, lab_facts.pauses or (), now),
         experiment=lab_facts.experiment,
         unread=tuple(unread),
     )
-    facts = replace(facts, over_since=_over_since(watch, facts, state), raised_by=_raised_by(capacity, facts))
+    facts = replace(
+        facts, over_since=_over_since(guard_services, facts, state), raised_by=_raised_by(capacity, facts)
+    )
     if not (seen.existing or state.leaked_since or failsafe):
-        note_nothing_runs(watch, facts, state)
+        note_nothing_runs(guard_services, facts, state)
         return facts
-    return with_kubernetes(watch, facts, state)
+    return with_kubernetes(guard_services, facts, state)
 
 
 def _overdrafts(
-    watch: Watch, pool: str, leases: Iterable[Lease], now: datetime, unread: list[str]
+    guard_services: GuardServices, pool: str, leases: Iterable[Lease], now: datetime, unread: list[str]
 ) -> Mapping[str, Overdraft]:
     """Which leases will use up their budget; what cannot be reckoned keeps no other rule from being asked."""
     from lamplighter.application.guard.overdrafts import overdrafts  # noqa: PLC0415 -- only the sweep reckons
 
     try:
-        return overdrafts(watch.desk, pool, leases, now)
+        return overdrafts(guard_services.lease_services, pool, leases, now)
     except (OutsideFailed, TryLater) as error:
         _logger.warning("the sweep goes on without the running costs of pool %s: %s", pool, error)
     except Exception as error:
@@ -100,23 +102,23 @@ def _overdrafts(
     return {}
 
 
-def _curfew(watch: Watch, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:
+def _curfew(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Mapping[str, bool | None]:
     """The rails of the pool's curfew as the listing shows them; none where it has no curfew."""
-    if lab_facts.listed is None or watch.capacity.lab.curfew(pool) is None:
+    if lab_facts.listed is None or guard_services.capacity.lab.curfew(pool) is None:
         return {}
     enabled = {one.name: one.enabled for one in lab_facts.listed}
     return {name: enabled.get(name) for name in curfew_names(pool)}
 
 
-def _idle_after(watch: Watch, leases: Iterable[Lease]) -> dict[str, timedelta]:
+def _idle_after(guard_services: GuardServices, leases: Iterable[Lease]) -> dict[str, timedelta]:
     from lamplighter.domain.leases.idleness import allowed  # noqa: PLC0415
 
-    found = {lease.id: allowed(lease, watch.capacity.lab) for lease in leases if not lease.kept}
+    found = {lease.id: allowed(lease, guard_services.capacity.lab) for lease in leases if not lease.kept}
     return {name: length for name, length in found.items() if length is not None}
 
 
 def _opening_ended(
-    watch: Watch,
+    guard_services: GuardServices,
     leases: Iterable[Lease],
     pauses: Sequence[Pause] | None,
     trail: Iterable[Entry],
@@ -134,7 +136,7 @@ def _opening_ended(
         if now < opens + OPENING_PATIENCE or now >= lease.closes:
             continue
         try:
-            ended = watch.workflows.ended(watch.open_lab, lease.run)
+            ended = guard_services.workflows.ended(guard_services.open_lab, lease.run)
         except (OutsideFailed, TryLater) as error:
             _logger.warning("how %s is opened is not known: %s", lease.id, error)
             continue
@@ -158,14 +160,14 @@ def _opens(
     return max([opens, *over, *resumed])
 
 
-def _over_since(watch: Watch, facts: PoolFacts, state: PoolState) -> datetime | None:
+def _over_since(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> datetime | None:
     """Since when the pool should be at zero and is not, kept from sweep to sweep."""
     if facts.target.nodes or not facts.costly:
         if state.over_since is not None:
-            watch.capacity.ledger.note_not_over(facts.pool)
+            guard_services.capacity.ledger.note_not_over(facts.pool)
         return None
     if state.over_since is None:
-        watch.capacity.ledger.note_over(facts.pool, facts.now)
+        guard_services.capacity.ledger.note_over(facts.pool, facts.now)
     return state.over_since or facts.now
 
 
@@ -176,7 +178,7 @@ def _raised_by(capacity: Capacity, facts: PoolFacts) -> str:
 
 
 def _wanted_failsafe(
-    leases: Iterable[Lease], now: datetime, pool: str, nodegroup: NodeGroup | None, group: Group | None
+    leases: Iterable[Lease], now: datetime, pool: str, nodegroup: NodeGroup | None, group: ScalingGroup | None
 ) -> tuple[Schedule, ...]:
     """The failsafe that the leases ask for; none without leases or without a group to bring down."""
     first = failsafe_instant(leases, now)
@@ -186,21 +188,21 @@ def _wanted_failsafe(
 
 
 def _found_failsafe(
-    watch: Watch, pool: str, wanted: Sequence[Schedule], lab_facts: LabFacts
+    guard_services: GuardServices, pool: str, wanted: Sequence[Schedule], lab_facts: LabFacts
 ) -> tuple[Schedule, ...] | None:
     """The failsafe that Scheduler has; None where it did not say."""
     names = {schedule.name for schedule in wanted} | (lab_facts.schedules or set()) & set(
         schedule_names(pool)
     )
     try:
-        read = [watch.desk.failsafes.read(name) for name in sorted(names)]
+        read = [guard_services.lease_services.failsafes.read(name) for name in sorted(names)]
     except (OutsideFailed, TryLater) as error:
         _logger.warning("the sweep goes on without the failsafe of pool %s: %s", pool, error)
         return None
     return tuple(schedule for schedule in read if schedule is not None)
 
 
-def _rolling(capacity: Capacity, seen: Seen) -> Update | None:
+def _rolling(capacity: Capacity, seen: PoolReading) -> Update | None:
     if seen.nodegroup is None or seen.nodegroup.status != "UPDATING" or not seen.alive:
         return None
     return capacity.nodegroups.rolling(seen.nodegroup.name)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lamplighter.application.guard.watch import Watch
+from lamplighter.application.guard.services import GuardServices
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.pool.pool import PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed, TryLater
@@ -21,57 +21,62 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-def with_kubernetes(watch: Watch, facts: PoolFacts, state: PoolState) -> PoolFacts:
-    nodes = pool_nodes(watch, facts.pool)
+def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> PoolFacts:
+    nodes = pool_nodes(guard_services, facts.pool)
     if nodes is None:
         if not _runs(facts):
-            note_nothing_runs(watch, facts, state)
+            note_nothing_runs(guard_services, facts, state)
         return replace(facts, kubernetes_nodes=None)
     leased = nodes if facts.target.nodes else ()
-    held = _held(watch, nodes) if facts.target.nodes else None
+    held = _held(guard_services, nodes) if facts.target.nodes else None
     if held is not None:
-        _note_gpus(watch, facts, state, nodes, held)
+        _note_gpus(guard_services, facts, state, nodes, held)
     return replace(
         facts,
         kubernetes_nodes=tuple(node.name for node in nodes),
         unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
         # A pool that waits for capacity is not idle; an instance that never joined the cluster is.
-        idle_since=_idle_since(watch, facts, state, held, there=bool(nodes) or _runs(facts)),
+        idle_since=_idle_since(guard_services, facts, state, held, there=bool(nodes) or _runs(facts)),
     )
 
 
-def note_nothing_runs(watch: Watch, facts: PoolFacts, state: PoolState) -> None:
+def note_nothing_runs(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> None:
     """A pool without an instance is not idle: a node that comes later is idle since it came."""
     if state.idle_since is not None:
-        watch.capacity.ledger.note_busy(facts.pool, facts.now)
+        guard_services.capacity.ledger.note_busy(facts.pool, facts.now)
 
 
 def _runs(facts: PoolFacts) -> bool:
     return any(instance.alive for instance in facts.instances)
 
 
-def pool_nodes(watch: Watch, pool: str) -> "Sequence[NodeFacts] | None":
+def pool_nodes(guard_services: GuardServices, pool: str) -> "Sequence[NodeFacts] | None":
     """The pool's nodes in Kubernetes, or None where it does not answer."""
     from lamplighter.adapters.kubernetes import nodes  # noqa: PLC0415 -- only where it matters
 
-    connection = watch.kubernetes()
+    connection = guard_services.kubernetes()
     if connection is None:
         return None
     try:
-        return nodes.pool_nodes(connection, watch.capacity.lab.nodegroup_name(pool))
+        return nodes.pool_nodes(connection, guard_services.capacity.lab.nodegroup_name(pool))
     except (OutsideFailed, TryLater) as error:
-        watch.without_kubernetes(error)
+        guard_services.without_kubernetes(error)
         return None
 
 
-def node_names(watch: Watch, pool: str) -> tuple[str, ...] | None:
+def node_names(guard_services: GuardServices, pool: str) -> tuple[str, ...] | None:
     """Their names, or None where Kubernetes does not answer."""
-    nodes = pool_nodes(watch, pool)
+    nodes = pool_nodes(guard_services, pool)
     return None if nodes is None else tuple(node.name for node in nodes)
 
 
 def _idle_since(
-    watch: Watch, facts: PoolFacts, state: PoolState, held: "Sequence[PodFacts] | None", *, there: bool
+    guard_services: GuardServices,
+    facts: PoolFacts,
+    state: PoolState,
+    held: "Sequence[PodFacts] | None",
+    *,
+    there: bool,
 ) -> datetime | None:
     """Since when no pod has held a GPU of the pool; None where one does or none is there, or nobody needs to know."""
     from lamplighter.domain.leases.idleness import idle_since  # noqa: PLC0415 -- only where a lease may be idle
@@ -79,7 +84,7 @@ def _idle_since(
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
     if not limited or held is None:
         return None
-    ledger, since = watch.capacity.ledger, idle_since(state, facts.now, held=bool(held) or not there)
+    ledger, since = guard_services.capacity.ledger, idle_since(state, facts.now, held=bool(held) or not there)
     if since is not None:
         ledger.note_idle(facts.pool, since, facts.now)
     elif state.idle_since is not None:
@@ -88,7 +93,7 @@ def _idle_since(
 
 
 def _note_gpus(
-    watch: Watch,
+    guard_services: GuardServices,
     facts: PoolFacts,
     state: PoolState,
     nodes: "Sequence[NodeFacts]",
@@ -103,16 +108,16 @@ def _note_gpus(
     in_use = sum(max(1, pod.gpus) for pod in held if pod.namespace != NAMESPACE)
     seen = SeenGpus(min(in_use, of), of, facts.now)
     try:
-        watch.capacity.ledger.note_gpus(facts.pool, seen, state.seen_gpus)
+        guard_services.capacity.ledger.note_gpus(facts.pool, seen, state.seen_gpus)
     except (OutsideFailed, TryLater) as error:
         _logger.warning("how many GPUs are in use is not noted: %s", error)
 
 
-def _held(watch: Watch, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":
+def _held(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":
     """The pods on these nodes that hold a GPU; None where Kubernetes does not answer."""
     from lamplighter.adapters.kubernetes import pods  # noqa: PLC0415
 
-    connection = watch.kubernetes()
+    connection = guard_services.kubernetes()
     if connection is None:
         return None
     try:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.metering import nodes_lives
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.guard import budget as guard_budget
 from lamplighter.domain.guard.budget import Running
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -23,38 +23,44 @@ _logger = logging.getLogger(__name__)
 SECOND = timedelta(seconds=1)
 
 
-def overdrafts(desk: Desk, pool: str, leases: Iterable[Lease], now: datetime) -> Mapping[str, Overdraft]:
+def overdrafts(
+    lease_services: LeaseServices, pool: str, leases: Iterable[Lease], now: datetime
+) -> Mapping[str, Overdraft]:
     """The leases of a pool whose budget will be used up before they end; none while holds are covered."""
     in_force = [lease for lease in leases if lease.in_force(now)]
     if not in_force:
         return {}
     found: dict[str, Overdraft] = {}
     try:
-        terms = desk.terms(pool)
+        terms = lease_services.terms(pool)
     except BadInput as unknown:
         _logger.warning("the cost of pool %s is not known: %s", pool, unknown)
         return {}
     for period in sorted({lease.period for lease in in_force}):
-        budget = desk.ledger.budget(period, terms.budget.currency)
+        budget = lease_services.ledger.budget(period, terms.budget.currency)
         if not guard_budget.covered(in_force, terms, budget):
-            running = [each for name in desk.capacity.lab.pools for each in _running(desk, name, period, now)]
+            running = [
+                each
+                for name in lease_services.capacity.lab.pools
+                for each in _running(lease_services, name, period, now)
+            ]
             found |= guard_budget.overdrafts(running, terms, budget, now)
     return found
 
 
-def _running(desk: Desk, pool: str, period: str, now: datetime) -> list[Running]:
+def _running(lease_services: LeaseServices, pool: str, period: str, now: datetime) -> list[Running]:
     """The leases of a period that are not settled, with what their nodes have come to by now."""
-    leases = desk.ledger.leases(pool)
+    leases = lease_services.ledger.leases(pool)
     meant = [lease for lease in leases if lease.period == period and _unsettled(lease, now)]
     if not meant:
         return []
     try:
-        today = desk.terms(pool).price_per_hour
+        today = lease_services.terms(pool).price_per_hour
     except BadInput as unknown:
         # Another pool's node group may be gone: what was granted there has its price.
         _logger.warning("what a node of pool %s costs now is not known: %s", pool, unknown)
         today = None
-    lives = nodes_lives(desk.capacity, desk.capacity.see(pool), now)
+    lives = nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), now)
     so_far = meter(lives, grants(leases), min(lease.opens for lease in meant), now).leased
     present = meter(lives, grants(leases), now - SECOND, now).leased
     nothing = timedelta()

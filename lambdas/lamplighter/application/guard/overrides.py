@@ -1,7 +1,7 @@
 """The guard and what leases changed of the GPU Operator: what outlived its leases is given back.
 
 The guard reads the ledger and no ClusterPolicy; the giving back is the cluster function's, which is started
-and not waited for. A loan that was given back is looked after for a while: a change that was on its way then
+and not waited for. The guard looks at a reverted override for a while: a change that was on its way then
 may have landed after it.
 """
 
@@ -9,9 +9,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from lamplighter.application.guard.watch import Watch
+from lamplighter.application.guard.services import GuardServices
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.gpu.overrides import Loan
+from lamplighter.domain.gpu.overrides import Override
 from lamplighter.domain.leases.lease import Lease
 
 _logger = logging.getLogger(__name__)
@@ -21,18 +21,20 @@ FORGOTTEN = timedelta(minutes=8)
 LANDS_WITHIN = timedelta(minutes=12)
 
 
-def give_back_forgotten(watch: Watch, leases: Mapping[str, Sequence[Lease]]) -> list[Loan]:
-    """Start the giving back of every loan that no running lease holds; those that were started for."""
-    now, ledger = watch.capacity.now(), watch.capacity.ledger
-    found = [loan for loan in ledger.loans() if _due(loan, leases, now)]
-    for loan in found:
-        pool = next(iter(loan.holders.values()))
-        watch.give_back(pool)
+def give_back_forgotten(
+    guard_services: GuardServices, leases: Mapping[str, Sequence[Lease]]
+) -> list[Override]:
+    """Start the revert of every override that no running lease holds; gives those that were started."""
+    now, ledger = guard_services.capacity.now(), guard_services.capacity.ledger
+    found = [override for override in ledger.overrides() if _due(override, leases, now)]
+    for override in found:
+        pool = next(iter(override.holders.values()))
+        guard_services.give_back(pool)
         why = (
-            f"{' and '.join(sorted(loan.holders))} changed {loan.called()} of the ClusterPolicy and is over;"
+            f"{' and '.join(sorted(override.holders))} changed {override.called()} of the ClusterPolicy and is over;"
             " it goes back to Helm"
         )
-        if loan.ended is None and now - _over_since(loan, leases, now) >= FORGOTTEN:
+        if override.ended is None and now - _over_since(override, leases, now) >= FORGOTTEN:
             _logger.warning("forgotten settings: %s", why)
             ledger.append_audit(
                 Entry(now, pool, "breach", "guard", "gives back GPU settings that outlived their lease", why)
@@ -40,18 +42,20 @@ def give_back_forgotten(watch: Watch, leases: Mapping[str, Sequence[Lease]]) -> 
     return found
 
 
-def _due(loan: Loan, leases: Mapping[str, Sequence[Lease]], now: datetime) -> bool:
-    if loan.ended is not None:
-        return now - loan.ended < LANDS_WITHIN
+def _due(override: Override, leases: Mapping[str, Sequence[Lease]], now: datetime) -> bool:
+    if override.ended is not None:
+        return now - override.ended < LANDS_WITHIN
     # Of a pool that could not be read nobody knows whether its lease runs.
-    if not set(loan.holders.values()) <= set(leases):
+    if not set(override.holders.values()) <= set(leases):
         return False
-    return not any(lease.in_force(now) for lease in _holders(loan, leases))
+    return not any(lease.in_force(now) for lease in _holders(override, leases))
 
 
-def _over_since(loan: Loan, leases: Mapping[str, Sequence[Lease]], now: datetime) -> datetime:
-    return max((lease.closes for lease in _holders(loan, leases) if lease.closes <= now), default=loan.since)
+def _over_since(override: Override, leases: Mapping[str, Sequence[Lease]], now: datetime) -> datetime:
+    return max(
+        (lease.closes for lease in _holders(override, leases) if lease.closes <= now), default=override.since
+    )
 
 
-def _holders(loan: Loan, leases: Mapping[str, Sequence[Lease]]) -> list[Lease]:
-    return [lease for name, pool in loan.holders.items() for lease in leases[pool] if lease.id == name]
+def _holders(override: Override, leases: Mapping[str, Sequence[Lease]]) -> list[Lease]:
+    return [lease for name, pool in override.holders.items() for lease in leases[pool] if lease.id == name]

@@ -8,15 +8,15 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.application.capacity.capacity import Seen
-from lamplighter.application.guard import says as guard_says
+from lamplighter.application.capacity.capacity import PoolReading
+from lamplighter.application.guard import announcements as guard_says
 from lamplighter.application.guard.kubernetes import node_names
-from lamplighter.application.guard.watch import Watch
+from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Action, Rule
-from lamplighter.domain.notices import notification as letter
-from lamplighter.domain.pool.evidence import Group, Member
+from lamplighter.domain.notices import notification
+from lamplighter.domain.pool.evidence import Member, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.values import instant
 
@@ -30,18 +30,18 @@ PROOF_PATIENCE = timedelta(minutes=30)
 """After that long without proof the pool is leaked."""
 
 
-def prove_zero(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
+def prove_zero(run: Mapping[str, object], guard_services: GuardServices) -> dict[str, object]:
     """Step ProveZero: what this close had to take is gone. TryLater until then, `zero: false` after 30 minutes.
 
     With other leases in force the proof is that no more than their nodes are left.
     """
-    capacity = watch.capacity
+    capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     seen = capacity.see(pool)
     target = capacity.target(pool, seen.nodegroup)
-    end_drains(watch, pool, seen.group, drained(run) if target.nodes else None)
-    nodes = node_names(watch, pool)
+    end_drains(guard_services, pool, seen.group, drained(run) if target.nodes else None)
+    nodes = node_names(guard_services, pool)
     desired = seen.group.desired if seen.group else 0
     left = _left(seen, nodes, target.nodes)
     document: dict[str, object] = {
@@ -55,7 +55,7 @@ def prove_zero(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
     }
     if left is None:
         # Said at the end of the look: from here on, whoever looks sees it too.
-        _note(watch, pool, run, capacity.now(), target.nodes)
+        _note(guard_services, pool, run, capacity.now(), target.nodes)
         return document
     ordered = result(run, "Scale").get("at")
     since = instant.read(str(ordered)) if ordered else instant.read(str(_command(run)["issued"]))
@@ -64,14 +64,14 @@ def prove_zero(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
     return document
 
 
-def mark_leaked(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
+def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dict[str, object]:
     """Step MarkLeaked: the pool should be at zero and is not; the guard closes it again and pages from here."""
-    capacity = watch.capacity
+    capacity = guard_services.capacity
     pool = pool_of(run, capacity.lab)
     now = capacity.now()
     seen = capacity.see(pool)
     target = capacity.target(pool, seen.nodegroup)
-    why = _left(seen, node_names(watch, pool), target.nodes)
+    why = _left(seen, node_names(guard_services, pool), target.nodes)
     if target.nodes or why is None:
         return {"leaked": False, "since": None, "reason": why or _proven(pool, target.nodes)}
     if capacity.ledger.mark_leaked(pool, now, why):
@@ -87,13 +87,15 @@ def mark_leaked(run: Mapping[str, object], watch: Watch) -> dict[str, object]:
                 details={"rule": Rule.LEAKED.value, "action": Action.PAGE.value, "paged": "yes"},
             )
         )
-        watch.pages.say(letter.of(capacity.lab.name, pool, guard_says.of_leak(capacity.lab, pool, reason)))
+        guard_services.pages.say(
+            notification.of(capacity.lab.name, pool, guard_says.of_leak(capacity.lab, pool, reason))
+        )
     since = capacity.ledger.pool(pool).leaked_since or now
     return {"leaked": True, "since": instant.written(since), "reason": why}
 
 
 def end_drains(
-    watch: Watch, pool: str, group: Group | None, only: Collection[str] | None = None
+    guard_services: GuardServices, pool: str, group: ScalingGroup | None, only: Collection[str] | None = None
 ) -> list[str]:
     """End EKS's wait for every leaving node that is empty, or has had its time; the rest is asked to go.
 
@@ -103,23 +105,25 @@ def end_drains(
     waiting = [each for each in members if each.waits_for_drain and (only is None or each.instance in only)]
     if group is None or not waiting:
         return []
-    connection = watch.kubernetes()
-    nodes = _nodes(watch, pool, connection)
+    connection = guard_services.kubernetes()
+    nodes = _nodes(guard_services, pool, connection)
     ended: list[str] = []
     for member in waiting:
-        if _may_end(watch, group, member, connection, nodes):
-            watch.capacity.autoscaling.end_drain(group.name, member.instance)
+        if _may_end(guard_services, group, member, connection, nodes):
+            guard_services.capacity.autoscaling.end_drain(group.name, member.instance)
             ended.append(member.instance)
     return ended
 
 
-def _nodes(watch: Watch, pool: str, connection: "Connection | None") -> "dict[str, NodeFacts] | None":
+def _nodes(
+    guard_services: GuardServices, pool: str, connection: "Connection | None"
+) -> "dict[str, NodeFacts] | None":
     from lamplighter.adapters.kubernetes.nodes import pool_nodes  # noqa: PLC0415 -- only while draining
 
     if connection is None:
         return None
     try:
-        found = pool_nodes(connection, watch.capacity.lab.nodegroup_name(pool))
+        found = pool_nodes(connection, guard_services.capacity.lab.nodegroup_name(pool))
     except OutsideFailed as error:
         _logger.warning("drains are ended without Kubernetes: %s", error)
         return None
@@ -127,8 +131,8 @@ def _nodes(watch: Watch, pool: str, connection: "Connection | None") -> "dict[st
 
 
 def _may_end(
-    watch: Watch,
-    group: Group,
+    guard_services: GuardServices,
+    group: ScalingGroup,
     member: Member,
     connection: "Connection | None",
     nodes: "dict[str, NodeFacts] | None",
@@ -137,9 +141,9 @@ def _may_end(
     from lamplighter.adapters.kubernetes.nodes import cordon  # noqa: PLC0415
     from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying  # noqa: PLC0415
 
-    now = watch.capacity.now()
+    now = guard_services.capacity.now()
     if connection is None or nodes is None:
-        since = _leaving_since(watch, group, member)
+        since = _leaving_since(guard_services, group, member)
         return since is not None and now - since >= PATIENCE
     node = nodes.get(member.instance)
     if node is None:
@@ -155,14 +159,14 @@ def _may_end(
     return False
 
 
-def _leaving_since(watch: Watch, group: Group, member: Member) -> datetime | None:
-    for activity in watch.capacity.autoscaling.activities(group.name):
+def _leaving_since(guard_services: GuardServices, group: ScalingGroup, member: Member) -> datetime | None:
+    for activity in guard_services.capacity.autoscaling.activities(group.name):
         if not activity.launches and member.instance in activity.description:
             return activity.started
     return None
 
 
-def _left(seen: Seen, nodes: tuple[str, ...] | None, target: int) -> str | None:
+def _left(seen: PoolReading, nodes: tuple[str, ...] | None, target: int) -> str | None:
     """What speaks against the proof, or None."""
     if nodes is None:
         return "Kubernetes could not be asked"
@@ -184,10 +188,12 @@ def _proven(pool: str, target: int) -> str:
     return f"pool {pool} has no instance, no node and no order"
 
 
-def _note(watch: Watch, pool: str, run: Mapping[str, object], now: datetime, target: int) -> None:
+def _note(
+    guard_services: GuardServices, pool: str, run: Mapping[str, object], now: datetime, target: int
+) -> None:
     command = _command(run)
     lease = command.get("lease")
-    watch.capacity.ledger.append_audit(
+    guard_services.capacity.ledger.append_audit(
         Entry(
             at=now,
             pool=pool,
@@ -200,7 +206,7 @@ def _note(watch: Watch, pool: str, run: Mapping[str, object], now: datetime, tar
         )
     )
     if target == 0:
-        watch.capacity.ledger.clear_leaked(pool)
+        guard_services.capacity.ledger.clear_leaked(pool)
 
 
 def _command(run: Mapping[str, object]) -> Mapping[str, object]:

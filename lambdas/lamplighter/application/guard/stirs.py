@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING
 from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
-    from lamplighter.application.guard.watch import Watch
+    from lamplighter.application.guard.services import GuardServices
     from lamplighter.domain.guard.facts import PoolFacts
 
 
-def stir(watch: "Watch", facts: "PoolFacts", failures: list[str]) -> None:
+def stir(guard_services: "GuardServices", facts: "PoolFacts", failures: list[str]) -> None:
     """Move the pool's own item while somebody waits in Slack, or while news of the pool are fresh."""
-    if watch.capacity.lab.slack is None:
+    if guard_services.capacity.lab.slack is None:
         return
     try:
-        if _is_waited_for(watch, facts) or _has_news(watch, facts):
-            watch.desk.ledger.note_stirred(facts.pool, facts.now)
+        if _is_waited_for(guard_services, facts) or _has_news(guard_services, facts):
+            guard_services.lease_services.ledger.note_stirred(facts.pool, facts.now)
     except LamplighterError as error:
         failures.append(f"pool {facts.pool}, what Slack is to be told: {error}")
 
 
-def _is_waited_for(watch: "Watch", facts: "PoolFacts") -> bool:
-    return bool(watch.desk.ledger.wishes(facts.pool, facts.now))
+def _is_waited_for(guard_services: "GuardServices", facts: "PoolFacts") -> bool:
+    return bool(guard_services.lease_services.ledger.wishes(facts.pool, facts.now))
 
 
-def _has_news(watch: "Watch", facts: "PoolFacts") -> bool:
+def _has_news(guard_services: "GuardServices", facts: "PoolFacts") -> bool:
     """Whether something was said lately of which no lease's message tells."""
     from lamplighter.domain.slack import channel  # noqa: PLC0415 -- only for labs with Slack
 
-    trail = watch.desk.ledger.audit(facts.pool, facts.now - channel.TELLS_BACK)
+    trail = guard_services.lease_services.ledger.audit(facts.pool, facts.now - channel.TELLS_BACK)
     return any(channel.is_news(entry) for entry in trail)

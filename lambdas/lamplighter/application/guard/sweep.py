@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from lamplighter.application.capacity.capacity import Seen
+from lamplighter.application.capacity.capacity import PoolReading
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.money import count
 from lamplighter.application.guard.overrides import give_back_forgotten
 from lamplighter.application.guard.proof import end_drains
 from lamplighter.application.guard.schedules import reconcile
+from lamplighter.application.guard.services import GuardServices, gather_lab
 from lamplighter.application.guard.stirs import stir
-from lamplighter.application.guard.watch import Watch, gather_lab
 from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import RULES, judge
@@ -36,34 +36,34 @@ PLANNED_WITHIN = timedelta(hours=3)
 """The planner runs every hour, and plans 36 of them."""
 
 
-def sweep_all(watch: Watch) -> dict[str, object]:
+def sweep_all(guard_services: GuardServices) -> dict[str, object]:
     """One round over all pools; what cannot be read or done keeps nothing else from being guarded."""
-    lab_facts = gather_lab(watch)
+    lab_facts = gather_lab(guard_services)
     breaches: list[dict[str, object]] = []
     leases: dict[str, tuple[Lease, ...]] = {}
     failures = list(lab_facts.failures)
-    for pool in watch.capacity.lab.pools:
+    for pool in guard_services.capacity.lab.pools:
         with _going_on(failures, f"pool {pool}"):
-            facts = gather(watch, pool, lab_facts)
+            facts = gather(guard_services, pool, lab_facts)
             failures += [f"pool {pool}, {each}" for each in facts.unread]
             leases[pool] = facts.leases
-            breaches += _put_right(watch, facts, failures)
-            stir(watch, facts, failures)
+            breaches += _put_right(guard_services, facts, failures)
+            stir(guard_services, facts, failures)
     with _going_on(failures, "schedules"):
-        reconcile(watch, lab_facts, leases)
+        reconcile(guard_services, lab_facts, leases)
     with _going_on(failures, "GPU settings"):
-        give_back_forgotten(watch, leases)
+        give_back_forgotten(guard_services, leases)
     if failures:
         raise OutsideFailed("; ".join(failures))
-    if _is_planned(watch):
-        watch.heartbeat()
+    if _is_planned(guard_services):
+        guard_services.heartbeat()
     return {"breaches": breaches}
 
 
-def _is_planned(watch: Watch) -> bool:
+def _is_planned(guard_services: GuardServices) -> bool:
     """Whether the planner was heard of lately; where it was not, the sign of life is kept back."""
-    planned = watch.capacity.ledger.planned_at()
-    if planned is not None and watch.capacity.now() - planned < PLANNED_WITHIN:
+    planned = guard_services.capacity.ledger.planned_at()
+    if planned is not None and guard_services.capacity.now() - planned < PLANNED_WITHIN:
         return True
     _logger.error("the planner is silent since %s", clock_time(planned) if planned else "ever")
     return False
@@ -80,7 +80,9 @@ def _going_on(failures: list[str], what: str) -> Iterator[None]:
         failures.append(f"{what}: {named}")
 
 
-def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict[str, object]]:
+def _put_right(
+    guard_services: GuardServices, facts: PoolFacts, failures: list[str]
+) -> list[dict[str, object]]:
     """Each breach by itself: one that cannot be put right now is left to the next sweep."""
     found: list[dict[str, object]] = []
     judged: list[Breach] = []
@@ -91,7 +93,7 @@ def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict
         done = False
         with _going_on(failures, f"pool {facts.pool}, {breach.rule.value}"):
             try:
-                done = act(watch, facts, breach)
+                done = act(guard_services, facts, breach)
             except TryLater as later:
                 _logger.info("%s is left to the next sweep: %s", breach.rule.value, later)
         found.append(
@@ -105,13 +107,13 @@ def _put_right(watch: Watch, facts: PoolFacts, failures: list[str]) -> list[dict
         )
     if facts.acting and not facts.target.nodes:
         with _going_on(failures, f"pool {facts.pool}, draining"):
-            end_drains(watch, facts.pool, facts.group)
-    _count(watch, facts, failures)
+            end_drains(guard_services, facts.pool, facts.group)
+    _count(guard_services, facts, failures)
     return found
 
 
-def _count(watch: Watch, facts: PoolFacts, failures: list[str]) -> None:
+def _count(guard_services: GuardServices, facts: PoolFacts, failures: list[str]) -> None:
     """Money comes last: nothing is kept running to be counted."""
-    seen = Seen(facts.nodegroup, facts.group, facts.instances)
+    seen = PoolReading(facts.nodegroup, facts.group, facts.instances)
     with _going_on(failures, f"pool {facts.pool}, counting"):
-        count(watch.desk, facts.pool, facts.leases, seen, facts.now)
+        count(guard_services.lease_services, facts.pool, facts.leases, seen, facts.now)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.guard.breach import Action, Said
+from lamplighter.domain.guard.breach import Action, EarlierBreach
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.pool.pool import PoolState
 
@@ -26,15 +26,15 @@ def closing_since(entries: Iterable[Entry]) -> datetime | None:
     return since
 
 
-def said_in(entries: Iterable[Entry]) -> tuple[Said, ...]:
+def said_in(entries: Iterable[Entry]) -> tuple[EarlierBreach, ...]:
     """The breaches among them, in their order."""
     return tuple(said_of(entry) for entry in entries if "rule" in entry.details)
 
 
-def said_of(entry: Entry) -> Said:
+def said_of(entry: Entry) -> EarlierBreach:
     """An audit entry of an earlier sweep as what it said."""
     details = entry.details
-    return Said(
+    return EarlierBreach(
         details["rule"],
         details.get("action", ""),
         entry.lease,

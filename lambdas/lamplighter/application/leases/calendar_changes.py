@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from lamplighter.adapters.calendars.kept import kept_courses
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Clock, clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
@@ -16,19 +16,25 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.values import zones
 
 
-def skip(command: Command, desk: Desk) -> Decision:
+def skip(command: Command, lease_services: LeaseServices) -> Decision:
     """Take a date of a window out of the calendar."""
     from lamplighter.domain.calendar import skipping  # noqa: PLC0415 -- the calendar is worked out only here
 
-    now, ledger = desk.now(), desk.ledger
-    lab = desk.capacity.lab
+    now, ledger = lease_services.now(), lease_services.ledger
+    lab = lease_services.capacity.lab
     courses = kept_courses(lab, ledger)
     answer = skipping.skip(
-        command, lab, ledger.skips(), _leases(desk), now=now, clock=_clock(desk), courses=courses
+        command,
+        lab,
+        ledger.skips(),
+        _leases(lease_services),
+        now=now,
+        clock=_clock(lease_services),
+        courses=courses,
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
-        return _kept(command, decision, desk)
+        return _kept(command, decision, lease_services)
     pool, lease = answer.opening.pool, answer.opening.lease
     what = f"skipped {answer.skip.window} on {answer.skip.date}"
     why = Entry(now, pool, "skipped", command.by, what, answer.reason, lease)
@@ -36,17 +42,19 @@ def skip(command: Command, desk: Desk) -> Decision:
     return decision
 
 
-def unskip(command: Command, desk: Desk) -> Decision:
+def unskip(command: Command, lease_services: LeaseServices) -> Decision:
     """Put a date of a window back into the calendar."""
     from lamplighter.domain.calendar import skipping  # noqa: PLC0415 -- the calendar is worked out only here
 
-    now, ledger = desk.now(), desk.ledger
-    lab = desk.capacity.lab
+    now, ledger = lease_services.now(), lease_services.ledger
+    lab = lease_services.capacity.lab
     courses = kept_courses(lab, ledger)
-    answer = skipping.unskip(command, lab, ledger.skips(), now=now, clock=_clock(desk), courses=courses)
+    answer = skipping.unskip(
+        command, lab, ledger.skips(), now=now, clock=_clock(lease_services), courses=courses
+    )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
-        return _kept(command, decision, desk)
+        return _kept(command, decision, lease_services)
     lease = answer.opening.lease
     what = f"put back {answer.skip.window} on {answer.skip.date}"
     why = Entry(now, answer.opening.pool, "unskipped", command.by, what, answer.reason, lease)
@@ -54,60 +62,78 @@ def unskip(command: Command, desk: Desk) -> Decision:
     return decision
 
 
-def pause(command: Command, desk: Desk) -> Decision:
+def pause(command: Command, lease_services: LeaseServices) -> Decision:
     """Keep everything closed for a while."""
     from lamplighter.domain.calendar import pausing  # noqa: PLC0415 -- on first use
 
-    now = desk.now()
-    answer = pausing.pause(command, desk.ledger.pauses(), _leases(desk), now=now, clock=_clock(desk))
+    now = lease_services.now()
+    answer = pausing.pause(
+        command,
+        lease_services.ledger.pauses(),
+        _leases(lease_services),
+        now=now,
+        clock=_clock(lease_services),
+    )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.pause is None:
-        return _kept(command, decision, desk)
-    why = _of_all_pools(command, decision, "paused", "paused the lab", desk)
-    desk.ledger.pause(answer.pause, command.pool, decision, why)
+        return _kept(command, decision, lease_services)
+    why = _of_all_pools(command, decision, "paused", "paused the lab", lease_services)
+    lease_services.ledger.pause(answer.pause, command.pool, decision, why)
     return decision
 
 
-def resume(command: Command, desk: Desk) -> Decision:
+def resume(command: Command, lease_services: LeaseServices) -> Decision:
     """Let pools open again."""
     from lamplighter.domain.calendar import pausing  # noqa: PLC0415 -- on first use
 
-    now = desk.now()
-    answer = pausing.resume(command, desk.ledger.pauses(), _leases(desk), now=now, clock=_clock(desk))
+    now = lease_services.now()
+    answer = pausing.resume(
+        command,
+        lease_services.ledger.pauses(),
+        _leases(lease_services),
+        now=now,
+        clock=_clock(lease_services),
+    )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if not answer.ended:
-        return _kept(command, decision, desk)
-    why = _of_all_pools(command, decision, "resumed", "resumed the lab", desk)
-    desk.ledger.resume(answer.ended, command.pool, decision, why)
+        return _kept(command, decision, lease_services)
+    why = _of_all_pools(command, decision, "resumed", "resumed the lab", lease_services)
+    lease_services.ledger.resume(answer.ended, command.pool, decision, why)
     return decision
 
 
-def _kept(command: Command, decision: Decision, desk: Desk) -> Decision:
+def _kept(command: Command, decision: Decision, lease_services: LeaseServices) -> Decision:
     """An answer that changes nothing; a no is for the trail as well."""
     why = None
     if decision.outcome == "refused":
         why = Entry(
             decision.at, command.pool, "refused", command.by, f"asked to {command.verb}", decision.reason
         )
-    desk.ledger.decide(command.pool, decision, why)
+    lease_services.ledger.decide(command.pool, decision, why)
     return decision
 
 
-def _of_all_pools(command: Command, decision: Decision, kind: str, what: str, desk: Desk) -> Sequence[Entry]:
+def _of_all_pools(
+    command: Command, decision: Decision, kind: str, what: str, lease_services: LeaseServices
+) -> Sequence[Entry]:
     """`why POOL` reads the trail of one pool: each says what was decided for all."""
     at: datetime = decision.at
-    return [Entry(at, pool, kind, command.by, what, decision.reason) for pool in desk.capacity.lab.pools]
+    return [
+        Entry(at, pool, kind, command.by, what, decision.reason) for pool in lease_services.capacity.lab.pools
+    ]
 
 
-def _leases(desk: Desk) -> list[Lease]:
-    return [lease for pool in desk.capacity.lab.pools for lease in desk.ledger.leases(pool)]
+def _leases(lease_services: LeaseServices) -> list[Lease]:
+    return [
+        lease for pool in lease_services.capacity.lab.pools for lease in lease_services.ledger.leases(pool)
+    ]
 
 
-def _clock(desk: Desk) -> Clock:
-    return clock_of(zones.zone(desk.capacity.lab.time_zone))
+def _clock(lease_services: LeaseServices) -> Clock:
+    return clock_of(zones.zone(lease_services.capacity.lab.time_zone))
 
 
-CHANGES: Mapping[Verb, Callable[[Command, Desk], Decision]] = {
+CHANGES: Mapping[Verb, Callable[[Command, LeaseServices], Decision]] = {
     Verb.SKIP: skip,
     Verb.UNSKIP: unskip,
     Verb.PAUSE: pause,

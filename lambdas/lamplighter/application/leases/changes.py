@@ -8,23 +8,23 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.leases.desk import LOOKS, Desk
+from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Decision, Verb
 from lamplighter.errors import BadInput, TryLater
 
-Changing: TypeAlias = Callable[[Command, Desk], Decision]
+Changing: TypeAlias = Callable[[Command, LeaseServices], Decision]
 """Decides on a command, keeps decision, audit entry and change together, and gives the decision.
 
 Raises Conflict where somebody wrote in between: it is asked again.
 """
 
 
-def change(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def change(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step Change: the answer to a person's change; `calendar` says that the planner must look again."""
     command = command_of(run)
-    decision = desk.ledger.command(command.pool, command.id) or _decide(command, desk)
+    decision = lease_services.ledger.command(command.pool, command.id) or _decide(command, lease_services)
     changed = decision.outcome not in {"refused", "unchanged"}
     return {
         "outcome": decision.outcome,
@@ -34,36 +34,36 @@ def change(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     }
 
 
-def _decide(command: Command, desk: Desk) -> Decision:
+def _decide(command: Command, lease_services: LeaseServices) -> Decision:
     does = _changes().get(command.verb)
     if does is None:
         raise BadInput(f"verb: '{command.verb}' is no change")
-    if command.pool != WHOLE_LAB and command.pool not in desk.capacity.lab.pools:
-        return refusal(command, f"the lab has no pool {command.pool}", desk)
-    too_old = command.too_old(desk.now(), _generation(command, desk))
+    if command.pool != WHOLE_LAB and command.pool not in lease_services.capacity.lab.pools:
+        return refusal(command, f"the lab has no pool {command.pool}", lease_services)
+    too_old = command.too_old(lease_services.now(), _generation(command, lease_services))
     if too_old:
-        return refusal(command, too_old, desk)
+        return refusal(command, too_old, lease_services)
     for _ in range(LOOKS):
         try:
-            return does(command, desk)
+            return does(command, lease_services)
         except Conflict:
             continue
     raise TryLater(f"what {command.verb} is about keeps changing; asking again")
 
 
-def refusal(command: Command, reason: str, desk: Desk) -> Decision:
+def refusal(command: Command, reason: str, lease_services: LeaseServices) -> Decision:
     """Keep a no and its reason; changes nothing else."""
-    now = desk.now()
+    now = lease_services.now()
     decision = Decision(command.id, "refused", reason, now)
     why = Entry(now, command.pool, "refused", command.by, f"asked to {command.verb}", reason)
-    desk.ledger.decide(command.pool, decision, why)
+    lease_services.ledger.decide(command.pool, decision, why)
     return decision
 
 
-def _generation(command: Command, desk: Desk) -> int:
+def _generation(command: Command, lease_services: LeaseServices) -> int:
     if command.generation is None or command.pool == WHOLE_LAB:
         return command.generation or 0
-    return desk.ledger.pool(command.pool).generation
+    return lease_services.ledger.pool(command.pool).generation
 
 
 def _changes() -> Mapping[Verb, Changing]:

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
 from lamplighter.application.capacity.metering import count_beyond, metered, nodes_lives
-from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.experiments import undone_before_the_end
 from lamplighter.application.leases.granting import admitted
+from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
@@ -22,7 +22,7 @@ from lamplighter.domain.leases import closing
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import receipt as receipts
-from lamplighter.domain.money.metering import Run
+from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.notices.findings import of_receipt
@@ -38,21 +38,25 @@ RECEIPT_OWED = timedelta(days=1)
 _logger = logging.getLogger(__name__)
 
 
-def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step RestoreExperiments: hand over, undo what was put in on purpose, end the leases, move the failsafe nearer.
 
     An experiment that cannot be undone now keeps no lease from ending: the guard goes on undoing it.
     """
-    pool = pool_of(run, desk.capacity.lab)
+    pool = pool_of(run, lease_services.capacity.lab)
     command = command_of(run)
     if not closing.is_emergency(command):
-        _hand_over(pool, desk)
-    opened = desk.ledger.command(pool, command.opened_by) if command.opened_by else None
+        _hand_over(pool, lease_services)
+    opened = lease_services.ledger.command(pool, command.opened_by) if command.opened_by else None
     restored: list[str] = []
     for _ in range(LOOKS):
-        state, leases, now = desk.ledger.pool(pool), desk.ledger.leases(pool), desk.now()
+        state, leases, now = (
+            lease_services.ledger.pool(pool),
+            lease_services.ledger.leases(pool),
+            lease_services.now(),
+        )
         decided = closing.decide(command, opened.granted if opened else None, leases, now)
-        restored += undone_before_the_end(decided.leases, command, restored, desk)
+        restored += undone_before_the_end(decided.leases, command, restored, lease_services)
         why = Entry(
             at=now,
             pool=pool,
@@ -64,19 +68,19 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
             details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},
         )
         try:
-            desk.ledger.begin_closing(decided.leases, state, now, why)
+            lease_services.ledger.begin_closing(decided.leases, state, now, why)
         except Conflict:
             continue
         break
     else:
         raise TryLater(f"the leases of pool {pool} keep changing; closing again")
     answer = Decision(command.id, "over" if decided.over else "closing", decided.over or decided.reason, now)
-    desk.ledger.decide(pool, answer)
+    lease_services.ledger.decide(pool, answer)
     if decided.over:
-        _keep_the_moved_end(command.lease, leases, desk)
+        _keep_the_moved_end(command.lease, leases, lease_services)
     else:
-        with desk.ledger.writing(pool, f"RestoreExperiments {command.id}", desk.now()):
-            _move_nearer(pool, desk)
+        with lease_services.ledger.writing(pool, f"RestoreExperiments {command.id}", lease_services.now()):
+            _move_nearer(pool, lease_services)
     return {
         "restored": restored,
         "closing": [lease.id for lease in decided.leases],
@@ -85,21 +89,21 @@ def restore_experiments(run: Mapping[str, object], desk: Desk) -> dict[str, obje
     }
 
 
-def settle(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def settle(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step Settle: what ran is metered and counts as spent, the hold goes back, the lease is closed."""
-    pool = pool_of(run, desk.capacity.lab)
+    pool = pool_of(run, lease_services.capacity.lab)
     at = result(run, "ProveZero").get("at")
-    closed = instant.read(str(at)) if at else desk.now()
-    terms = desk.terms(pool)
+    closed = instant.read(str(at)) if at else lease_services.now()
+    terms = lease_services.terms(pool)
     for _ in range(LOOKS):
         try:
-            unleased = _settle_once(pool, closed, terms, desk)
+            unleased = _settle_once(pool, closed, terms, lease_services)
         except Conflict:
             continue
         break
     else:
         raise TryLater(f"the budget keeps changing while pool {pool} is settled")
-    leases = _ended(run, pool, desk)
+    leases = _ended(run, pool, lease_services)
     cost = sum((lease.cost for lease in leases if lease.cost), Money.zero(terms.budget.currency))
     return {
         "node_seconds": sum(lease.node_seconds or 0 for lease in leases),
@@ -109,19 +113,21 @@ def settle(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     }
 
 
-def disarm(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def disarm(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step Disarm: the failsafe is set to the leases that remain, or taken away where there are none."""
-    pool = pool_of(run, desk.capacity.lab)
-    with desk.ledger.writing(pool, f"Disarm {command_of(run).id}", desk.now()):
-        first, _ = desk.arm(pool)
-    for lease in _ended(run, pool, desk):
-        desk.unschedule(lease)
-    target = target_at(desk.ledger.leases(pool), desk.now(), desk.terms(pool).max_nodes)
-    desk.ledger.set_phase(pool, Phase.OPEN if target.nodes else Phase.CLOSED)
+    pool = pool_of(run, lease_services.capacity.lab)
+    with lease_services.ledger.writing(pool, f"Disarm {command_of(run).id}", lease_services.now()):
+        first, _ = lease_services.arm(pool)
+    for lease in _ended(run, pool, lease_services):
+        lease_services.unschedule(lease)
+    target = target_at(
+        lease_services.ledger.leases(pool), lease_services.now(), lease_services.terms(pool).max_nodes
+    )
+    lease_services.ledger.set_phase(pool, Phase.OPEN if target.nodes else Phase.CLOSED)
     if first is None:
-        desk.ledger.append_audit(
+        lease_services.ledger.append_audit(
             Entry(
-                at=desk.now(),
+                at=lease_services.now(),
                 pool=pool,
                 kind="failsafe-disarmed",
                 who="leases",
@@ -132,26 +138,28 @@ def disarm(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     return {"at": instant.written(first) if first else None}
 
 
-def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step Receipt: keep one receipt for each lease that ended, and one for what ran without any.
 
     A run closes whatever is being closed on its pool, so it gives the receipts of other runs' leases as well.
     """
-    pool = pool_of(run, desk.capacity.lab)
+    pool = pool_of(run, lease_services.capacity.lab)
     proof = result(run, "ProveZero")
     made: list[dict[str, object]] = []
-    ended = _ended(run, pool, desk)
-    ended += _without_receipt(pool, {lease.id for lease in ended}, desk)
-    lives = _lives(pool, desk) if ended else ()
+    ended = _ended(run, pool, lease_services)
+    ended += _without_receipt(pool, {lease.id for lease in ended}, lease_services)
+    lives = _lives(pool, lease_services) if ended else ()
     for lease in ended:
-        said = of_receipt(desk.ledger.audit(pool, lease.opens), lease.id)
-        document = receipts.receipt(lease, desk.ledger.verdicts(pool, lease.id), proof, said)
+        said = of_receipt(lease_services.ledger.audit(pool, lease.opens), lease.id)
+        document = receipts.receipt(lease, lease_services.ledger.verdicts(pool, lease.id), proof, said)
         document["node_lives"] = receipts.node_lives(lease, lives)
-        document["settings"] = in_receipt(desk.ledger.settings(pool, lease.id), result(run, "GiveBack"))
-        desk.ledger.put_receipt(pool, lease.closed or lease.closes, lease.id, document)
-        desk.ledger.append_audit(
+        document["settings"] = in_receipt(
+            lease_services.ledger.settings(pool, lease.id), result(run, "GiveBack")
+        )
+        lease_services.ledger.put_receipt(pool, lease.closed or lease.closes, lease.id, document)
+        lease_services.ledger.append_audit(
             Entry(
-                at=desk.now(),
+                at=lease_services.now(),
                 pool=pool,
                 kind="receipt",
                 who="leases",
@@ -165,88 +173,90 @@ def receipt(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     billed = result(run, "Settle").get("unleased")
     ran = NodeTime.from_json(billed) if isinstance(billed, Mapping) else None
     if ran is not None and ran.time:
-        at = instant.read(str(proof["at"])) if proof.get("at") else desk.now()
+        at = instant.read(str(proof["at"])) if proof.get("at") else lease_services.now()
         document = receipts.unleased_receipt(pool, at, ran, proof)
-        desk.ledger.bill_unleased(pool, at, document, ran)
+        lease_services.ledger.bill_unleased(pool, at, document, ran)
         made.append(document)
     return receipts.named(pool, made)
 
 
-def _lives(pool: str, desk: Desk) -> tuple[Run, ...]:
+def _lives(pool: str, lease_services: LeaseServices) -> tuple[NodeLife, ...]:
     """The nodes' lives, to be drawn: a receipt is given without them where AWS does not say."""
     try:
-        return nodes_lives(desk.capacity, desk.capacity.see(pool), desk.now())
+        return nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), lease_services.now())
     except LamplighterError as error:
         _logger.warning("the receipt has no nodes' lives: %s", error)
         return ()
 
 
-def _hand_over(pool: str, desk: Desk) -> None:
+def _hand_over(pool: str, lease_services: LeaseServices) -> None:
     """Grant what opens at this very moment, so that its nodes are kept; then nobody is bounced."""
-    leases = desk.ledger.leases(pool)
-    closing.wait_for_successor(leases, desk.now())
-    for planned in due(leases, desk.now()):
+    leases = lease_services.ledger.leases(pool)
+    closing.wait_for_successor(leases, lease_services.now())
+    for planned in due(leases, lease_services.now()):
         try:
-            admitted(open_command(planned), desk)
+            admitted(open_command(planned), lease_services)
         except (TryLater, OutsideFailed):
             raise
         except LamplighterError as error:
             _logger.warning("%s is not handed over to: %s", planned.id, error)
 
 
-def _move_nearer(pool: str, desk: Desk) -> None:
+def _move_nearer(pool: str, lease_services: LeaseServices) -> None:
     """The failsafe follows the leases that end; one that fires just now comes soon enough, and keeps nobody waiting."""
     try:
-        desk.arm(pool)
+        lease_services.arm(pool)
     except TryLater as later:
         _logger.info("the failsafe stays where it is: %s", later)
 
 
-def _keep_the_moved_end(lease_id: str | None, leases: list[Lease], desk: Desk) -> None:
+def _keep_the_moved_end(lease_id: str | None, leases: list[Lease], lease_services: LeaseServices) -> None:
     """A close that came for an end since moved: see that the new end has its schedules."""
     for lease in leases:
-        if lease.id == lease_id and lease.in_force(desk.now()):
-            desk.schedule_end(lease)
+        if lease.id == lease_id and lease.in_force(lease_services.now()):
+            lease_services.schedule_end(lease)
 
 
-def _ended(run: Mapping[str, object], pool: str, desk: Desk) -> list[Lease]:
+def _ended(run: Mapping[str, object], pool: str, lease_services: LeaseServices) -> list[Lease]:
     """The leases that this run ended, as the ledger has them now."""
     named = result(run, "RestoreExperiments").get("closing")
     names = {str(name) for name in named} if isinstance(named, list) else set()
-    return [lease for lease in desk.ledger.leases(pool) if lease.id in names]
+    return [lease for lease in lease_services.ledger.leases(pool) if lease.id in names]
 
 
-def _without_receipt(pool: str, named: Collection[str], desk: Desk) -> list[Lease]:
+def _without_receipt(pool: str, named: Collection[str], lease_services: LeaseServices) -> list[Lease]:
     """Other leases that were closed lately and have no receipt yet, since the run that ended them has failed."""
-    since = desk.now() - RECEIPT_OWED
+    since = lease_services.now() - RECEIPT_OWED
     return [
         lease
-        for lease in desk.ledger.leases(pool)
+        for lease in lease_services.ledger.leases(pool)
         if lease.state is LeaseState.CLOSED
         and lease.id not in named
         and lease.closed is not None
         and lease.closed >= since
-        and desk.ledger.receipt(pool, lease.id, lease.closed) is None
+        and lease_services.ledger.receipt(pool, lease.id, lease.closed) is None
     ]
 
 
-def _settle_once(pool: str, closed: datetime, terms: Terms, desk: Desk) -> NodeTime:
+def _settle_once(pool: str, closed: datetime, terms: Terms, lease_services: LeaseServices) -> NodeTime:
     """Count what ran past or without a lease, then close every lease that is being closed.
 
     Gives what no receipt says yet.
     """
-    count_beyond(pool, closed, desk, "leases")
-    leases = desk.ledger.leases(pool)
+    count_beyond(pool, closed, lease_services, "leases")
+    leases = lease_services.ledger.leases(pool)
     # One that began to close after the proof has a close, and a proof, of its own.
     ending = [lease for lease in leases if lease.state is LeaseState.CLOSING and lease.closes <= closed]
     if ending:
-        ran = metered(pool, leases, min(lease.opens for lease in ending), closed, desk)
+        ran = metered(pool, leases, min(lease.opens for lease in ending), closed, lease_services)
         for lease in ending:
-            _settle_lease(lease, ran.leased.get(lease.id, timedelta()), closed, terms, desk)
-    return desk.ledger.pool(pool).unbilled or NodeTime.nothing(terms.budget.currency)
+            _settle_lease(lease, ran.leased.get(lease.id, timedelta()), closed, terms, lease_services)
+    return lease_services.ledger.pool(pool).unbilled or NodeTime.nothing(terms.budget.currency)
 
 
-def _settle_lease(lease: Lease, ran: timedelta, closed: datetime, terms: Terms, desk: Desk) -> None:
+def _settle_lease(
+    lease: Lease, ran: timedelta, closed: datetime, terms: Terms, lease_services: LeaseServices
+) -> None:
     price = lease.price_per_hour or terms.price_per_hour
     whole = NodeTime.at(ran, price, terms.budget.currency)
     past = ""
@@ -256,7 +266,7 @@ def _settle_lease(lease: Lease, ran: timedelta, closed: datetime, terms: Terms, 
         past = f", {lease.overrun.seconds} of them past its end{replaced}"
     settled = replace(lease, closed=closed, node_seconds=whole.seconds, cost=whole.cost)
     why = Entry(
-        at=desk.now(),
+        at=lease_services.now(),
         pool=lease.pool,
         kind="closed",
         who="leases",
@@ -265,5 +275,5 @@ def _settle_lease(lease: Lease, ran: timedelta, closed: datetime, terms: Terms, 
         lease=lease.id,
         nodes=lease.nodes,
     )
-    budget = desk.ledger.budget(lease.period, terms.budget.currency)
-    desk.ledger.settle(settled, budget, why)
+    budget = lease_services.ledger.budget(lease.period, terms.budget.currency)
+    lease_services.ledger.settle(settled, budget, why)

@@ -6,7 +6,7 @@ The experiments function does it and is waited for; what it cannot do now, its s
 import logging
 from collections.abc import Collection, Iterable
 
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.rails import GOOD_FOR
@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 
 
 def undone_before_the_end(
-    leases: Iterable[Lease], command: Command, done: Collection[str], desk: Desk
+    leases: Iterable[Lease], command: Command, done: Collection[str], lease_services: LeaseServices
 ) -> list[str]:
     """Undo every run of leases that are about to end, also one that is called undone; gives their ids.
 
@@ -29,35 +29,37 @@ def undone_before_the_end(
     if not ending:
         return []
     restored = []
-    for run in desk.ledger.experiments():
+    for run in lease_services.ledger.experiments():
         if run.lease not in ending or run.id in done:
             continue
         because = f"{ending[run.lease].called()} ends"
         try:
-            desk.ask_experiments(_event("Restore", run, command, desk, because))
+            lease_services.ask_experiments(_event("Restore", run, command, lease_services, because))
         except LamplighterError as error:
             _logger.warning("%s is not undone: %s", run.id, error)
-            _say(run, f"it could not be undone as its lease ended: {error}", desk)
+            _say(run, f"it could not be undone as its lease ended: {error}", lease_services)
             continue
         restored.append(run.id)
     return restored
 
 
-def experiment_follows(lease: Lease, command: Command, desk: Desk) -> None:
+def experiment_follows(lease: Lease, command: Command, lease_services: LeaseServices) -> None:
     """A lease ends sooner: the schedules of its experiment come with it, or it is undone at once."""
-    run = desk.ledger.experiment_under_way()
+    run = lease_services.ledger.experiment_under_way()
     if run is None or run.lease != lease.id:
         return
     because = f"{lease.called()} ends at {instant.clock_time(lease.closes)}"
     try:
-        desk.ask_experiments(_event("Rearm", run, command, desk, because))
+        lease_services.ask_experiments(_event("Rearm", run, command, lease_services, because))
     except LamplighterError as error:
         _logger.warning("the schedules of %s are left where they were: %s", run.id, error)
-        _say(run, f"its schedules could not follow its lease: {error}", desk)
+        _say(run, f"its schedules could not follow its lease: {error}", lease_services)
 
 
-def _event(step: str, run: ExperimentRun, command: Command, desk: Desk, because: str) -> dict[str, object]:
-    now = desk.now()
+def _event(
+    step: str, run: ExperimentRun, command: Command, lease_services: LeaseServices, because: str
+) -> dict[str, object]:
+    now = lease_services.now()
     order = Command(
         id=f"{command.id}-{run.id}",
         verb=Verb.RESTORE,
@@ -74,10 +76,10 @@ def _event(step: str, run: ExperimentRun, command: Command, desk: Desk, because:
     return {"step": step, "run": {"command": order.to_json(), "results": {}}}
 
 
-def _say(run: ExperimentRun, why: str, desk: Desk) -> None:
-    desk.ledger.append_audit(
+def _say(run: ExperimentRun, why: str, lease_services: LeaseServices) -> None:
+    lease_services.ledger.append_audit(
         Entry(
-            at=desk.now(),
+            at=lease_services.now(),
             pool=run.pool,
             kind="experiment-not-restored",
             who="leases",

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.experiments import experiment_follows
 from lamplighter.application.leases.granting import entry
+from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision
@@ -19,16 +19,16 @@ from lamplighter.errors import TryLater
 from lamplighter.values import instant
 
 
-def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def extend(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step Extend: move the failsafe, then the end of a lease, then its schedules; or say why not."""
-    pool = pool_of(run, desk.capacity.lab)
+    pool = pool_of(run, lease_services.capacity.lab)
     command = command_of(run)
-    decision = desk.ledger.command(pool, command.id) or _decide_extension(command, desk)
-    lease = desk.ledger.lease(pool, decision.lease) if decision.lease else None
+    decision = lease_services.ledger.command(pool, command.id) or _decide_extension(command, lease_services)
+    lease = lease_services.ledger.lease(pool, decision.lease) if decision.lease else None
     if decision.outcome in {"extended", "shortened"} and lease is not None and lease.granted:
-        desk.schedule_end(lease)
+        lease_services.schedule_end(lease)
         if decision.outcome == "shortened":
-            experiment_follows(lease, command, desk)
+            experiment_follows(lease, command, lease_services)
     return {
         "outcome": decision.outcome,
         "reason": decision.reason,
@@ -36,27 +36,27 @@ def extend(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     }
 
 
-def _decide_extension(command: Command, desk: Desk) -> Decision:
-    with desk.ledger.writing(command.pool, f"Extend {command.id}", desk.now()) as fence:
+def _decide_extension(command: Command, lease_services: LeaseServices) -> Decision:
+    with lease_services.ledger.writing(command.pool, f"Extend {command.id}", lease_services.now()) as fence:
         for look in range(LOOKS):
             try:
-                decision = _extend_once(command, desk, fence)
+                decision = _extend_once(command, lease_services, fence)
             except Conflict:
                 continue
             # After a shortening the failsafe comes nearer only now: before, it would have cut a lease short.
             if decision.outcome == "shortened" or (look and decision.outcome != "extended"):
-                desk.arm(command.pool)
+                lease_services.arm(command.pool)
             return decision
     raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
 
 
-def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
-    pool = desk.ledger.pool(command.pool)
-    leases = desk.ledger.leases(command.pool)
-    now = desk.now()
-    terms = desk.terms(command.pool)
+def _extend_once(command: Command, lease_services: LeaseServices, fence: Fence) -> Decision:
+    pool = lease_services.ledger.pool(command.pool)
+    leases = lease_services.ledger.leases(command.pool)
+    now = lease_services.now()
+    terms = lease_services.terms(command.pool)
     meant = extension.meant(command, leases, now)
-    budget = desk.ledger.budget(meant.period, terms.budget.currency) if meant else None
+    budget = lease_services.ledger.budget(meant.period, terms.budget.currency) if meant else None
     answer = extension.decide(command, terms, leases, budget, now=now, generation=pool.generation)
     decision = Decision(
         command=command.id,
@@ -75,11 +75,11 @@ def _extend_once(command: Command, desk: Desk, fence: Fence) -> Decision:
             why=answer.reason,
             lease=decision.lease,
         )
-        desk.ledger.decide(command.pool, decision, why)
+        lease_services.ledger.decide(command.pool, decision, why)
         return decision
     if answer.outcome == "extended":
-        desk.arm(command.pool, also=answer.after)
-    desk.ledger.extend(
+        lease_services.arm(command.pool, also=answer.after)
+    lease_services.ledger.extend(
         answer.before,
         answer.after,
         decision,

@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
-from lamplighter.application.leases.desk import LOOKS, Desk
 from lamplighter.application.leases.handing_on import stop_if_handed_on
+from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Changes
@@ -29,34 +29,38 @@ SOON = timedelta(minutes=2)
 """An opening that near is waited for; a later one gets a schedule of its own."""
 
 
-def admit(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def admit(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step Admit: grant the lease that the command asks for, or say why not and when it would be."""
-    pool_of(run, desk.capacity.lab)
+    pool_of(run, lease_services.capacity.lab)
     before = result(run, "Admit")
     if before.get("outcome") == "granted":
         # Handed on by an earlier run: Scale sees whether the lease still stands.
         return {**before}
-    return admitted(command_of(run), desk)
+    return admitted(command_of(run), lease_services)
 
 
-def admitted(command: Command, desk: Desk) -> dict[str, object]:
+def admitted(command: Command, lease_services: LeaseServices) -> dict[str, object]:
     """The answer to an open command; the one it got the first time, if there was one."""
     if command.opens is not None:
-        _wait_for(command.opens, desk)
-    decision = desk.ledger.command(command.pool, command.id) or _decide_opening(command, desk)
+        _wait_for(command.opens, lease_services)
+    decision = lease_services.ledger.command(command.pool, command.id) or _decide_opening(
+        command, lease_services
+    )
     named = decision.lease or decision.about
-    lease = desk.ledger.lease(command.pool, named) if named else None
-    if decision.outcome == "granted" and (lease is None or not lease.granted or lease.closes <= desk.now()):
+    lease = lease_services.ledger.lease(command.pool, named) if named else None
+    if decision.outcome == "granted" and (
+        lease is None or not lease.granted or lease.closes <= lease_services.now()
+    ):
         return _replayed(decision, lease)
     # A little late is now: only what is really ahead is left to a schedule.
-    later = decision.outcome == "granted" and lease is not None and lease.opens > desk.now() + SOON
+    later = decision.outcome == "granted" and lease is not None and lease.opens > lease_services.now() + SOON
     if later and lease is not None:
-        desk.schedule_opening(lease)
-        desk.schedule_end(lease)
+        lease_services.schedule_opening(lease)
+        lease_services.schedule_end(lease)
     elif decision.outcome == "granted" and lease is not None:
         # It was further ahead as this look began, and has no schedule: this very run opens it.
-        _wait_for(lease.opens, desk)
-        desk.ledger.begin_stage(command.pool, lease.id, Stage.ARMED, 1, desk.now())
+        _wait_for(lease.opens, lease_services)
+        lease_services.ledger.begin_stage(command.pool, lease.id, Stage.ARMED, 1, lease_services.now())
     return {
         "outcome": decision.outcome,
         "reason": decision.reason,
@@ -66,31 +70,31 @@ def admitted(command: Command, desk: Desk) -> dict[str, object]:
     }
 
 
-def _wait_for(opens: datetime, desk: Desk) -> None:
+def _wait_for(opens: datetime, lease_services: LeaseServices) -> None:
     """TryLater where a lease opens in a moment."""
-    ahead = opens - desk.now()
+    ahead = opens - lease_services.now()
     if timedelta() < ahead <= SOON:
         raise TryLater(f"the lease opens in {ahead.seconds} s")
 
 
-def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def arm_failsafe(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step ArmFailsafe: what brings the pool to zero without us is there, read back, before any node."""
     command = command_of(run)
-    pool = pool_of(run, desk.capacity.lab)
-    stop_if_handed_on(run, desk)
-    with desk.ledger.writing(pool, f"ArmFailsafe {command.id}", desk.now()):
-        first, names = desk.arm(pool)
+    pool = pool_of(run, lease_services.capacity.lab)
+    stop_if_handed_on(run, lease_services)
+    with lease_services.ledger.writing(pool, f"ArmFailsafe {command.id}", lease_services.now()):
+        first, names = lease_services.arm(pool)
     granted = result(run, "Admit").get("lease")
-    lease = desk.ledger.lease(pool, str(granted["id"])) if isinstance(granted, Mapping) else None
+    lease = lease_services.ledger.lease(pool, str(granted["id"])) if isinstance(granted, Mapping) else None
     if lease is not None and lease.granted:
-        names += desk.schedule_end(lease)
-        _hold_again(lease, desk)
+        names += lease_services.schedule_end(lease)
+        _hold_again(lease, lease_services)
         if first is not None:
-            desk.ledger.note_progress(pool, lease.id, Stage.ARMED, 1, 1, desk.now())
+            lease_services.ledger.note_progress(pool, lease.id, Stage.ARMED, 1, 1, lease_services.now())
     if first is not None:
-        desk.ledger.append_audit(
+        lease_services.ledger.append_audit(
             Entry(
-                at=desk.now(),
+                at=lease_services.now(),
                 pool=pool,
                 kind="failsafe-armed",
                 who="leases",
@@ -103,14 +107,18 @@ def arm_failsafe(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     return {"at": instant.written(first) if first else None, "schedules": list(names)}
 
 
-def _hold_again(lease: Lease, desk: Desk) -> None:
+def _hold_again(lease: Lease, lease_services: LeaseServices) -> None:
     """Another round for nodes that did not come: their money is set aside again before they are asked for."""
     for look in range(LOOKS):
-        found = desk.ledger.lease(lease.pool, lease.id) if look else lease
+        found = lease_services.ledger.lease(lease.pool, lease.id) if look else lease
         if found is None or not found.granted or not found.missing:
             return
-        now, terms, pool = desk.now(), desk.terms(found.pool), desk.ledger.pool(found.pool)
-        budget = desk.ledger.budget(found.period, terms.budget.currency)
+        now, terms, pool = (
+            lease_services.now(),
+            lease_services.terms(found.pool),
+            lease_services.ledger.pool(found.pool),
+        )
+        budget = lease_services.ledger.budget(found.period, terms.budget.currency)
         after = holds.retaken(found, terms, budget, now)
         if after == found:
             return
@@ -121,7 +129,7 @@ def _hold_again(lease: Lease, desk: Desk) -> None:
             )
         again = entry(after, "degraded", "leases", f"asks again for {found.called()}", why, now)
         try:
-            desk.ledger.rehold(found, after, pool=pool, budget=budget, why=again)
+            lease_services.ledger.rehold(found, after, pool=pool, budget=budget, why=again)
         except Conflict:
             continue
         return
@@ -141,54 +149,56 @@ def _replayed(decision: Decision, lease: Lease | None) -> dict[str, object]:
     }
 
 
-def _decide_opening(command: Command, desk: Desk) -> Decision:
-    with desk.ledger.writing(command.pool, f"Admit {command.id}", desk.now()) as fence:
+def _decide_opening(command: Command, lease_services: LeaseServices) -> Decision:
+    with lease_services.ledger.writing(command.pool, f"Admit {command.id}", lease_services.now()) as fence:
         for look in range(LOOKS):
             try:
-                decision = _open_once(command, desk, fence)
+                decision = _open_once(command, lease_services, fence)
             except Conflict:
                 continue
             except BadInput as unknown:
                 # No price, no such node group: nothing that waiting would change.
-                answer = grant.Answer("refused", str(unknown))
-                decision = _refuse(command, answer, desk.ledger.leases(command.pool), desk)
+                answer = grant.GrantDecision("refused", str(unknown))
+                decision = _refuse(
+                    command, answer, lease_services.ledger.leases(command.pool), lease_services
+                )
             if look and decision.outcome != "granted":
                 # It was moved for a lease that was then not granted.
-                desk.arm(command.pool)
+                lease_services.arm(command.pool)
             return decision
     raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
 
 
-def _open_once(command: Command, desk: Desk, fence: Fence) -> Decision:
-    pool = desk.ledger.pool(command.pool)
-    leases = desk.ledger.leases(command.pool)
-    now = desk.now()
+def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) -> Decision:
+    pool = lease_services.ledger.pool(command.pool)
+    leases = lease_services.ledger.leases(command.pool)
+    now = lease_services.now()
     command = grant.as_planned(command, leases, now)
-    terms = desk.terms(command.pool)
-    budgets = desk.budgets(terms, grant.asked_for(command, terms, now).opens)
+    terms = lease_services.terms(command.pool)
+    budgets = lease_services.budgets(terms, grant.asked_for(command, terms, now).opens)
     answer = grant.decide(
         command,
         terms,
-        [*leases, *_promised(command, leases, terms, desk)],
+        [*leases, *_promised(command, leases, terms, lease_services)],
         budgets,
         now=now,
         generation=pool.generation,
-        changes=_changes(command, desk),
+        changes=_changes(command, lease_services),
     )
     if answer.outcome != "granted" or answer.lease is None:
-        return _refuse(command, answer, leases, desk)
+        return _refuse(command, answer, leases, lease_services)
     decision = _decision(command, answer, now)
     # One that opens later is opened by a run of its own, which its schedule names.
     ahead = answer.lease.opens > now + SOON
     if not ahead:
-        desk.let_it_fire(pool, now)
+        lease_services.let_it_fire(pool, now)
     lease = replace(answer.lease, run=open_command(answer.lease).id if ahead else command.id).granted_at(now)
     if any(known.id == lease.id and known.granted for known in leases):
-        desk.ledger.opened_by(command.pool, lease.id, command.id)
-        desk.ledger.decide(command.pool, decision)
+        lease_services.ledger.opened_by(command.pool, lease.id, command.id)
+        lease_services.ledger.decide(command.pool, decision)
         return decision
-    desk.arm(command.pool, also=lease, read=(pool, leases))
-    desk.ledger.grant(
+    lease_services.arm(command.pool, also=lease, read=(pool, leases))
+    lease_services.ledger.grant(
         lease,
         decision,
         pool=pool,
@@ -209,15 +219,21 @@ def _opens(lease: Lease, terms: Terms) -> list[Entry]:
     return [entry(lease, "window-opens", window, f"opens pool {lease.pool}", because, lease.opens)]
 
 
-def _changes(command: Command, desk: Desk) -> Changes:
+def _changes(command: Command, lease_services: LeaseServices) -> Changes:
     """What people changed that may keep this lease closed."""
-    skip = desk.ledger.skipped(command.window, command.date) if command.window and command.date else None
-    return Changes(tuple(desk.ledger.pauses()), skip)
+    skip = (
+        lease_services.ledger.skipped(command.window, command.date)
+        if command.window and command.date
+        else None
+    )
+    return Changes(tuple(lease_services.ledger.pauses()), skip)
 
 
-def _promised(command: Command, leases: Sequence[Lease], terms: Terms, desk: Desk) -> list[Lease]:
+def _promised(
+    command: Command, leases: Sequence[Lease], terms: Terms, lease_services: LeaseServices
+) -> list[Lease]:
     """The windows over a lease that begins later, for those further ahead than the planner has written."""
-    if command.window is not None or command.opens is None or command.opens <= desk.now():
+    if command.window is not None or command.opens is None or command.opens <= lease_services.now():
         return []
     from lamplighter.adapters.calendars.kept import beside  # noqa: PLC0415 -- only for who asks ahead
     from lamplighter.domain.calendar.planner import calendar  # noqa: PLC0415
@@ -225,17 +241,19 @@ def _promised(command: Command, leases: Sequence[Lease], terms: Terms, desk: Des
     ends = command.closes or command.opens + (command.lasting or terms.default)
     # What is longer is refused: the windows of a century would take longer than the pool may be kept.
     ends = min(ends, command.opens + terms.longest)
-    lab = desk.capacity.as_found(command.pool)
-    around = beside(lab, desk.ledger, {command.pool: leases})
+    lab = lease_services.capacity.as_found(command.pool)
+    around = beside(lab, lease_services.ledger, {command.pool: leases})
     ahead = calendar(
-        lab, {command.pool: terms}, desk.ledger.skips(), command.opens, ends, beside=around
+        lab, {command.pool: terms}, lease_services.ledger.skips(), command.opens, ends, beside=around
     ).leases
     known = {lease.id for lease in leases}
     return [lease for lease in ahead if lease.id not in known]
 
 
-def _refuse(command: Command, answer: grant.Answer, leases: list[Lease], desk: Desk) -> Decision:
-    now = desk.now()
+def _refuse(
+    command: Command, answer: grant.GrantDecision, leases: list[Lease], lease_services: LeaseServices
+) -> Decision:
+    now = lease_services.now()
     decision = _decision(command, answer, now)
     planned = (
         None
@@ -256,13 +274,13 @@ def _refuse(command: Command, answer: grant.Answer, leases: list[Lease], desk: D
         lease=decision.about,
     )
     if answer.for_now:
-        desk.ledger.append_audit(why)
+        lease_services.ledger.append_audit(why)
     else:
-        desk.ledger.refuse(command.pool, decision, why, planned)
+        lease_services.ledger.refuse(command.pool, decision, why, planned)
     return decision
 
 
-def _decision(command: Command, answer: grant.Answer, now: datetime) -> Decision:
+def _decision(command: Command, answer: grant.GrantDecision, now: datetime) -> Decision:
     return Decision(
         command=command.id,
         outcome=answer.outcome,

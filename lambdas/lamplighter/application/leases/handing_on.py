@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from lamplighter.adapters.aws.workflows import NEVER_STARTED, Workflows
 from lamplighter.application.environment import ENVIRONMENT
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
@@ -18,7 +18,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, OutsideFailed, Stale, TryLater
 
 
-def hand_on(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
+def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Gives `{"handed_on", "events", "run"}`: whether the workflow goes on in another run, and in which."""
     execution, workflows = str(run.get("execution") or ""), Workflows()
     if not execution:
@@ -26,20 +26,22 @@ def hand_on(run: Mapping[str, object], desk: Desk) -> dict[str, object]:
     events = workflows.events(execution)
     if not is_long(events):
         return {"handed_on": False, "events": events, "run": None}
-    pool, name = pool_of(run, desk.capacity.lab), _next(execution)
+    pool, name = pool_of(run, lease_services.capacity.lab), _next(execution)
     state = {key: value for key, value in run.items() if key in {"command", "results"}}
     begun = workflows.start_with(ENVIRONMENT.open_lab, name, json.dumps(state))
-    lease = _granted(run, pool, desk)
+    lease = _granted(run, pool, lease_services)
     if lease is not None:
-        desk.ledger.carried_on_by(pool, lease.id, name)
+        lease_services.ledger.carried_on_by(pool, lease.id, name)
         if begun:
             what = f"goes on opening {lease.called()} in run {name}"
             why = f"the run before has {events} events, and Step Functions ends one at 25,000"
-            desk.ledger.append_audit(Entry(desk.now(), pool, "handed-on", "leases", what, why, lease.id))
+            lease_services.ledger.append_audit(
+                Entry(lease_services.now(), pool, "handed-on", "leases", what, why, lease.id)
+            )
     return {"handed_on": True, "events": events, "run": name}
 
 
-def stop_if_handed_on(run: Mapping[str, object], desk: Desk) -> None:
+def stop_if_handed_on(run: Mapping[str, object], lease_services: LeaseServices) -> None:
     """Stale where HandOn failed after it had started the next run: that one carries the lease on, and this one ends.
 
     Asked before another round. The run's `execution` is its ARN.
@@ -55,10 +57,10 @@ def stop_if_handed_on(run: Mapping[str, object], desk: Desk) -> None:
         # A failure here would close the lease. Two runs at one lease do no harm until the next HandOn, which ends one.
         logger().warning("nobody can tell whether run %s was started: %s", name, unknown)
         return
-    pool = pool_of(run, desk.capacity.lab)
-    lease = _granted(run, pool, desk)
+    pool = pool_of(run, lease_services.capacity.lab)
+    lease = _granted(run, pool, lease_services)
     if lease is not None:
-        desk.ledger.carried_on_by(pool, lease.id, name)
+        lease_services.ledger.carried_on_by(pool, lease.id, name)
     raise Stale(f"run {name} was started before HandOn failed ({failed}): it carries the lease on")
 
 
@@ -66,6 +68,6 @@ def _next(execution: str) -> str:
     return next_run(execution.rpartition(":")[2])
 
 
-def _granted(run: Mapping[str, object], pool: str, desk: Desk) -> Lease | None:
+def _granted(run: Mapping[str, object], pool: str, lease_services: LeaseServices) -> Lease | None:
     granted = result(run, "Admit").get("lease")
-    return desk.ledger.lease(pool, str(granted["id"])) if isinstance(granted, Mapping) else None
+    return lease_services.ledger.lease(pool, str(granted["id"])) if isinstance(granted, Mapping) else None

@@ -5,28 +5,28 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.aws.view_reading import Reading
+from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases import grant
-from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.grant import GrantDecision
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 
-def outlook(pool: str, ledger: Ledger, lab: "Lab", now: datetime) -> Callable[[Command], Answer]:
+def outlook(pool: str, ledger: Ledger, lab: "Lab", now: datetime) -> Callable[[Command], GrantDecision]:
     """Answers open commands on a pool as it is at this instant."""
-    terms = Reading(ledger, lab, now).terms.get(pool)
+    terms = ViewReading(ledger, lab, now).terms.get(pool)
     if terms is None:
-        return lambda _command: Answer("refused", f"the price of pool {pool} is not known")
+        return lambda _command: GrantDecision("refused", f"the price of pool {pool} is not known")
     leases, generation = ledger.leases(pool), ledger.pool(pool).generation
     changes = Changes(pauses=tuple(ledger.pauses()))
     period, currency = terms.period(now), terms.budget.currency
     keys = (period.key, terms.period(period.ends).key)
     budgets = {key: ledger.budget(key, currency) for key in keys}
 
-    def answer(command: Command) -> Answer:
+    def answer(command: Command) -> GrantDecision:
         return grant.decide(command, terms, leases, budgets, now=now, generation=generation, changes=changes)
 
     return answer

@@ -27,7 +27,7 @@ ALSO = 2
 
 
 @dataclass(frozen=True)
-class Easel:
+class PageServices:
     """What pages are drawn with."""
 
     lab: "Lab"
@@ -38,31 +38,36 @@ class Easel:
         return clock.now()
 
 
-def draw(event: Mapping[str, Any], easel: Easel) -> list[str]:
+def draw(event: Mapping[str, Any], page_services: PageServices) -> list[str]:
     """The pages that were written."""
     records = event.get("Records")
     keys = [_key(record) for record in records] if isinstance(records, list) else None
-    return [key for key, written in _draw(easel, keys) if written]
+    return [key for key, written in _draw(page_services, keys) if written]
 
 
-def _draw(easel: Easel, keys: list[tuple[str, str]] | None) -> Iterator[tuple[str, bool]]:
-    words = wording.of(easel.lab)
-    for pool in easel.lab.pools:
+def _draw(page_services: PageServices, keys: list[tuple[str, str]] | None) -> Iterator[tuple[str, bool]]:
+    words = wording.of(page_services.lab)
+    for pool in page_services.lab.pools:
         moved = None if keys is None else [sort for partition, sort in keys if partition == POOL + pool]
         if moved == []:
             continue
-        for receipt in easel.ledger.receipts(pool, ALSO + _receipts(moved or [])):
-            view = receipt_of(easel.ledger, easel.lab, receipt)
+        for receipt in page_services.ledger.receipts(pool, ALSO + _receipts(moved or [])):
+            view = receipt_of(page_services.ledger, page_services.lab, receipt)
             key = receipt_key(receipt)
-            yield key, easel.store.keep(key, receipt_page.page(view, easel.lab.name, easel.lab.region, words))
-    yield LAB, _keep_lab(easel, words)
+            yield (
+                key,
+                page_services.store.keep(
+                    key, receipt_page.page(view, page_services.lab.name, page_services.lab.region, words)
+                ),
+            )
+    yield LAB, _keep_lab(page_services, words)
 
 
-def _keep_lab(easel: Easel, words: wording.Wording) -> bool:
+def _keep_lab(page_services: PageServices, words: wording.Wording) -> bool:
     """That time has passed is no change: by the hour it is."""
-    view = read_lab(easel.ledger, easel.lab, easel.now())
+    view = read_lab(page_services.ledger, page_services.lab, page_services.now())
     by_the_hour = replace(view, now=view.now.replace(minute=0, second=0, microsecond=0))
-    return easel.store.keep(LAB, lab_page.page(view, words), lab_page.page(by_the_hour, words))
+    return page_services.store.keep(LAB, lab_page.page(view, words), lab_page.page(by_the_hour, words))
 
 
 def _receipts(sort_keys: Iterable[str]) -> int:

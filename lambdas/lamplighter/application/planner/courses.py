@@ -17,7 +17,7 @@ from lamplighter.values import zones
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger
     from lamplighter.adapters.aws.notices import Notices
-    from lamplighter.domain.calendar.course import Course, Event
+    from lamplighter.domain.calendar.course import Course, CourseEvent
     from lamplighter.domain.calendar.course_copy import CourseCopy
     from lamplighter.lab.model import Lab
     from lamplighter.lab.windows import Window
@@ -83,7 +83,7 @@ class _Careful:
             if not window.online or window.name in texts
         }
 
-    def events(self, zone: str, start: int, end: int) -> "Sequence[Event]":
+    def events(self, zone: str, start: int, end: int) -> "Sequence[CourseEvent]":
         """As any calendar's; none where it cannot be worked out."""
         from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
 
@@ -149,7 +149,7 @@ class _Poll:
 
         address, clock = window.calendar or "", clock_of(zones.zone(self._lab.zone_of(window)))
         old = self._known(window, before)
-        new: list[Event] = []
+        new: list[CourseEvent] = []
         if text is not None:
             try:
                 new = self._events(window, text)
@@ -165,7 +165,7 @@ class _Poll:
             self._say(window, f"{said}; {remark}" if remark and text is not None else said, after)
         return after
 
-    def _known(self, window: "Window", before: "CourseCopy | None") -> "list[Event]":
+    def _known(self, window: "Window", before: "CourseCopy | None") -> "list[CourseEvent]":
         """The events of the copy that is kept; none where it has outgrown what a reading may cost."""
         if before is None or before.text is None:
             return []
@@ -174,7 +174,7 @@ class _Poll:
         except BadInput:
             return []
 
-    def _events(self, window: "Window", text: str) -> "list[Event]":
+    def _events(self, window: "Window", text: str) -> "list[CourseEvent]":
         from lamplighter.adapters.calendars.course import CourseCalendar  # noqa: PLC0415
         from lamplighter.domain.calendar.course_copy import LOOKED_AHEAD  # noqa: PLC0415
 
@@ -195,7 +195,7 @@ class _Poll:
 
 def _say(lab: "Lab", notices: "Notices", window: "Window", said: str) -> None:
     from lamplighter.data.texts import Texts  # noqa: PLC0415 -- seldom
-    from lamplighter.domain.notices import notification as letter  # noqa: PLC0415
+    from lamplighter.domain.notices import notification  # noqa: PLC0415
     from lamplighter.domain.notices.announcement import notice  # noqa: PLC0415
     from lamplighter.domain.notices.phrases import detail  # noqa: PLC0415
 
@@ -206,4 +206,4 @@ def _say(lab: "Lab", notices: "Notices", window: "Window", said: str) -> None:
         lambda texts: texts.say("notice.calendar.subject", window=window.name),
         detail(texts, said),
     )
-    notices.say(letter.of(lab.name, lab.pool_of(window), told))
+    notices.say(notification.of(lab.name, lab.pool_of(window), told))

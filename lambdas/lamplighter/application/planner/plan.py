@@ -14,10 +14,10 @@ from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.adapters.calendars.kept import early_warm_ups
 from lamplighter.application.capacity.prices import known, refresh
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
+from lamplighter.application.planner.announcements import PlannerNotices
 from lamplighter.application.planner.courses import Fetch, follow_courses
-from lamplighter.application.planner.says import Voice
 from lamplighter.domain.calendar import outlook, planner
 from lamplighter.domain.calendar.changes import clock_of, paused_at
 from lamplighter.domain.leases.following import curfewed, follow
@@ -31,7 +31,7 @@ from lamplighter.errors import BadInput
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar.planner import Beside, Calendar, Plan
+    from lamplighter.domain.calendar.planner import Calendar, CalendarInputs, Plan
     from lamplighter.lab.model import Lab
 
 
@@ -40,10 +40,10 @@ LONGEST_WINDOW = timedelta(hours=26)
 
 
 @dataclass
-class Office:
-    """The desk, and what the planner alone does: start what is due, say what does not happen."""
+class PlannerServices:
+    """What the planner works with: the leases, and the calls that start what is due and say what does not happen."""
 
-    desk: Desk
+    lease_services: LeaseServices
     workflows: Workflows
     notices: Notices
     extend_lease: str
@@ -54,58 +54,63 @@ class Office:
     """Reads a course calendar's address; left out: over https."""
 
 
-def plan_all(office: Office) -> dict[str, object]:
+def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     """Bring ledger and schedules to what the lab's windows, its people and its leases ask for."""
-    ledger, now = office.desk.ledger, office.desk.now()
-    lab, terms, unknown = _terms(office)
+    ledger, now = planner_services.lease_services.ledger, planner_services.lease_services.now()
+    lab, terms, unknown = _terms(planner_services)
     ledger.put_document(lab.to_json(), now)
     # A slow address comes before all that must still be so when it is acted on.
-    courses = follow_courses(lab, ledger, office.notices, now, office.fetch)
+    courses = follow_courses(lab, ledger, planner_services.notices, now, planner_services.fetch)
     # Names, then leases: whoever puts a schedule writes its lease before, so a name seen here has its lease.
-    present = [one.name for one in office.desk.windows.listed()]
+    present = [one.name for one in planner_services.lease_services.windows.listed()]
     pauses = ledger.pauses()
     known = {pool: ledger.leases(pool) for pool in lab.pools}
-    put_off = [] if paused_at(pauses, now) else _put_off(known, present, office, now)
-    office.desk.windows.delete(put_off)
+    put_off = [] if paused_at(pauses, now) else _put_off(known, present, planner_services, now)
+    planner_services.lease_services.windows.delete(put_off)
     present = [name for name in present if name not in put_off]
-    beside = planner.Beside(courses, early_warm_ups(lab, ledger), known)
+    beside = planner.CalendarInputs(courses, early_warm_ups(lab, ledger), known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
     # A lab that is being destroyed opens nothing any more; what runs is closed by the last close.
     ahead = [] if any(pause.closing for pause in pauses) else _foreseen(calendar.leases, known, terms, ledger)
     ends = _ends(lab, terms, calendar, now, beside)
-    voice = Voice(lab, ledger, office.notices, now)
+    planner_notices = PlannerNotices(lab, ledger, planner_services.notices, now)
     wanted_names: set[str] = set()
     planned: list[str] = []
     started: list[str] = []
     for pool in lab.pools:
         wanted = [lease for lease in ahead if lease.pool == pool]
-        made = planner.plan(wanted, known[pool], office.desk.doors, now, pauses, present=present)
+        made = planner.plan(
+            wanted, known[pool], planner_services.lease_services.workflow_arns, now, pauses, present=present
+        )
         wanted_names |= {schedule.name for schedule in made.schedules} | set(made.firing)
-        _write(made, known[pool], calendar.notes, voice, office, now)
-        _schedule(pool, made, known[pool], voice, office, now)
+        _write(made, known[pool], calendar.notes, planner_notices, planner_services, now)
+        _schedule(pool, made, known[pool], planner_notices, planner_services, now)
         planned += [lease.id for lease in made.write]
-        started += [start.name for start in made.start if _start(start, known[pool], office)]
-        started += _follow(known[pool], ends, terms.get(pool), office, now)
+        started += [start.name for start in made.start if _start(start, known[pool], planner_services)]
+        started += _follow(known[pool], ends, terms.get(pool), planner_services, now)
     stale = [name for name in present if name not in wanted_names and not kept(name)]
-    office.desk.windows.delete(stale)
+    planner_services.lease_services.windows.delete(stale)
     for skipped in calendar.skipped:
-        voice.does_not_open(skipped)
+        planner_notices.does_not_open(skipped)
     ledger.note_planned(now)
     return {"planned": planned, "started": started, "unscheduled": stale, "unknown": unknown}
 
 
 def _put_off(
-    known: Mapping[str, Sequence[Lease]], present: Collection[str], office: Office, now: datetime
+    known: Mapping[str, Sequence[Lease]],
+    present: Collection[str],
+    planner_services: PlannerServices,
+    now: datetime,
 ) -> list[str]:
     """The openings that a pause had put off, and that are due since it ended early.
 
     They are started now; what still stands for later would keep that back, or open the lease a second time.
     """
-    windows, found = office.desk.windows, []
+    windows, found = planner_services.lease_services.windows, []
     for lease in (one for leases in known.values() for one in leases):
         if not unopened(lease) or lease.opens > now + NEAREST or lease.closes <= now:
             continue
-        name = open_schedule(lease, office.desk.doors).name
+        name = open_schedule(lease, planner_services.lease_services.workflow_arns).name
         put = windows.read(name) if name in present else None
         if put is not None and put.at > max(lease.opens, now):
             found.append(name)
@@ -132,38 +137,56 @@ def _foreseen(
 
 
 def _ends(
-    lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime, beside: "Beside"
+    lab: "Lab", terms: Mapping[str, Terms], calendar: "Calendar", now: datetime, beside: "CalendarInputs"
 ) -> dict[str, datetime]:
     """The end of every window of these days, by lease; those that have just ended included."""
     before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
     return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
 
 
-def _start(start: Start, known: Iterable[Lease], office: Office) -> bool:
+def _start(start: Start, known: Iterable[Lease], planner_services: PlannerServices) -> bool:
     """Start what is due, unless the run that is at it already only waits for something."""
     lease = next((one for one in known if one.id == start.command.lease), None)
-    at_work = lease is not None and lease.granted and start.workflow == office.desk.doors.open_lab
-    if at_work and lease is not None and lease.run and office.workflows.running(start.workflow, lease.run):
+    at_work = (
+        lease is not None
+        and lease.granted
+        and start.workflow == planner_services.lease_services.workflow_arns.open_lab
+    )
+    if (
+        at_work
+        and lease is not None
+        and lease.run
+        and planner_services.workflows.running(start.workflow, lease.run)
+    ):
         return False
-    return office.workflows.start(start)
+    return planner_services.workflows.start(start)
 
 
 def _follow(
-    known: Sequence[Lease], ends: Mapping[str, datetime], terms: Terms | None, office: Office, now: datetime
+    known: Sequence[Lease],
+    ends: Mapping[str, datetime],
+    terms: Terms | None,
+    planner_services: PlannerServices,
+    now: datetime,
 ) -> list[str]:
     """Move running leases to the new ends of their windows, or to a new curfew: announced, bounded."""
     commands = [command for lease in known if (command := follow(lease, ends, now)) is not None]
     if terms is not None:
         commands += [command for lease in known if (command := curfewed(lease, terms, now)) is not None]
-    starts = [Start(office.extend_lease, command.id, command) for command in commands]
-    return [start.name for start in starts if office.workflows.start(start)]
+    starts = [Start(planner_services.extend_lease, command.id, command) for command in commands]
+    return [start.name for start in starts if planner_services.workflows.start(start)]
 
 
 def _schedule(  # noqa: PLR0917
-    pool: str, made: "Plan", known: Iterable[Lease], voice: Voice, office: Office, now: datetime
+    pool: str,
+    made: "Plan",
+    known: Iterable[Lease],
+    planner_notices: PlannerNotices,
+    planner_services: PlannerServices,
+    now: datetime,
 ) -> None:
     """Put every schedule that is not as it should be, and say which of them had been there before."""
-    windows = office.desk.windows
+    windows = planner_services.lease_services.windows
     older = {lease.id for lease in known} - {lease.id for lease in made.write}
     put_back = []
     for schedule in made.schedules:
@@ -172,21 +195,23 @@ def _schedule(  # noqa: PLR0917
             if any(schedule.name.endswith(f"-{lease}") for lease in older):
                 put_back.append(schedule.name)
     if put_back:
-        voice.put_right(pool, put_back)
+        planner_notices.put_right(pool, put_back)
 
 
-def _terms(office: Office) -> tuple["Lab", dict[str, Terms], list[str]]:
+def _terms(planner_services: PlannerServices) -> tuple["Lab", dict[str, Terms], list[str]]:
     """The lab as AWS completes it, and the terms of every pool that has any.
 
     A pool without a node group or a price gets no windows; the list says why.
     """
-    capacity = office.desk.capacity
+    capacity = planner_services.lease_services.capacity
     lab, found, unknown = capacity.lab, dict[str, Terms](), list[str]()
-    prices = office.prices
+    prices = planner_services.prices
     for pool in lab.pools:
         try:
             lab = capacity.as_found(pool, lab)
-            if prices is not None and not refresh(lab, pool, capacity.ledger, prices, office.desk.now()):
+            if prices is not None and not refresh(
+                lab, pool, capacity.ledger, prices, planner_services.lease_services.now()
+            ):
                 prices = None
             found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger))
         except BadInput as error:
@@ -199,27 +224,27 @@ def _write(  # noqa: PLR0917
     made: "Plan",
     known: Iterable[Lease],
     notes: Mapping[str, str],
-    voice: Voice,
-    office: Office,
+    planner_notices: PlannerNotices,
+    planner_services: PlannerServices,
     now: datetime,
 ) -> None:
-    ledger, before = office.desk.ledger, {lease.id: lease for lease in known}
+    ledger, before = planner_services.lease_services.ledger, {lease.id: lease for lease in known}
     for lease in made.write:
         ledger.plan(lease)
         old = before.get(lease.id)
         if old is None or replace(old, refusal=lease.refusal) != lease:
-            voice.planned(lease, notes)
-        voice.outlook(lease, old.refusal if old else None)
+            planner_notices.planned(lease, notes)
+        planner_notices.outlook(lease, old.refusal if old else None)
     for lease in made.take_back:
         ledger.unplan(lease.pool, lease.id)
         if lease.closes > now:
-            voice.taken_back(lease)
+            planner_notices.taken_back(lease)
         else:
-            voice.did_not_open(lease, _missed(lease, office))
+            planner_notices.did_not_open(lease, _missed(lease, planner_services))
 
 
-def _missed(lease: Lease, office: Office) -> str:
+def _missed(lease: Lease, planner_services: PlannerServices) -> str:
     """Why a planned window's time went by."""
-    clock = clock_of(zones.zone(office.desk.capacity.lab.time_zone))
-    pause = paused_at(office.desk.ledger.pauses(), lease.opens)
+    clock = clock_of(zones.zone(planner_services.lease_services.capacity.lab.time_zone))
+    pause = paused_at(planner_services.lease_services.ledger.pauses(), lease.opens)
     return pause.reason(clock) if pause else "the lab was paused, or nobody decided on it in its time"

@@ -13,15 +13,15 @@ from lamplighter.application.slack import changes as slack_changes
 from lamplighter.application.slack import line as slack_line
 from lamplighter.application.slack import log as slack_log
 from lamplighter.application.slack import shows as slack_shows
+from lamplighter.application.slack.context import RequestContext, SlackServices
 from lamplighter.application.slack.patience import GaveUp, Patience
-from lamplighter.application.slack.visit import Office, Visit
 from lamplighter.domain.notices.phrases import ended
 from lamplighter.domain.slack import answers
-from lamplighter.domain.slack.answers import Answer, Voice
+from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.asked import buttons, roles, understand
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand, SslCheck
-from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Place, Understood, Word
+from lamplighter.domain.slack.asked.understand import SEEING, NotUnderstood, Understood, Word, WordContext
 from lamplighter.domain.slack.times import Times
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
 from lamplighter.reasons.reason import draw
@@ -30,7 +30,7 @@ from lamplighter.values import zones
 WHO_SECONDS = 0.8
 """For asking Slack who somebody is; beyond that they are somebody without groups, at the lab's time."""
 
-_DOES: Mapping[Word, Callable[[Visit, Understood], Answer]] = {
+_DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer]] = {
     Word.OPEN: slack_changes.open_,
     Word.EXTEND: slack_changes.extend,
     Word.CLOSE: slack_changes.close,
@@ -54,98 +54,104 @@ _DOES: Mapping[Word, Callable[[Visit, Understood], Answer]] = {
 
 
 def answer(
-    request: Request, key: str, made: datetime, patience: Patience, office: Office
+    request: Request, key: str, made: datetime, patience: Patience, slack_services: SlackServices
 ) -> Mapping[str, object]:
     """The message for whoever asked, as Slack takes it; a pressed button is answered at its response_url too."""
     if isinstance(request, SslCheck):
         return {"response_type": "ephemeral", "text": ""}
-    voice = _voice(office, None)
-    patience.say_at_the_end(_too_slow(office, voice))
+    speech = _speech(slack_services, None)
+    patience.say_at_the_end(_too_slow(slack_services, speech))
     try:
-        said = _answered(request, key, made, patience, office)
+        said = _answered(request, key, made, patience, slack_services)
     except (BadInput, Refused, TryLater, OutsideFailed) as error:
-        said = _failed(error, office, voice)
+        said = _failed(error, slack_services, speech)
     if isinstance(request, Press):
-        _reply(request, said, patience, office)
+        _reply(request, said, patience, slack_services)
     return said
 
 
 def _answered(
-    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, office: Office
+    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, slack_services: SlackServices
 ) -> Mapping[str, object]:
-    team = office.lab.slack.team if office.lab.slack else None
+    team = slack_services.lab.slack.team if slack_services.lab.slack else None
     if team is not None and request.team != team:
-        said = office.texts.say("slack.other-workspace", team=team)
+        said = slack_services.texts.say("slack.other-workspace", team=team)
         return answers.plainly(said).to_json()
-    visit = _visit(request, key, made, patience, office)
+    context = _context(request, key, made, patience, slack_services)
     try:
-        meant = _meant(visit)
+        meant = _meant(context)
     except NotUnderstood as error:
-        said = visit.voice.texts.say(
-            "slack.not-understood", why=draw(error.said, visit.voice.texts, visit.voice.times.with_zone)
+        said = context.speech.texts.say(
+            "slack.not-understood", why=draw(error.said, context.speech.texts, context.speech.times.with_zone)
         )
-        return slack_shows.help_(visit, Understood(Word.HELP), said).to_json()
+        return slack_shows.help_(context, Understood(Word.HELP), said).to_json()
     if meant.word in SEEING:
-        return _DOES[meant.word](visit, meant).to_json()
-    before = office.ledger.seen(key)
+        return _DOES[meant.word](context, meant).to_json()
+    before = slack_services.ledger.seen(key)
     if before is not None:
         return before
-    said_now = _DOES[meant.word](visit, meant).to_json()
+    said_now = _DOES[meant.word](context, meant).to_json()
     patience.check()
-    office.ledger.note_seen(key, said_now, office.now())
-    slack_log.answered(meant.word.value, visit.person.id, key)
+    slack_services.ledger.note_seen(key, said_now, slack_services.now())
+    slack_log.answered(meant.word.value, context.person.id, key)
     return said_now
 
 
-def _visit(
-    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, office: Office
-) -> Visit:
-    groups = roles.groups_named(office.roles)
+def _context(
+    request: SlashCommand | Press, key: str, made: datetime, patience: Patience, slack_services: SlackServices
+) -> RequestContext:
+    groups = roles.groups_named(slack_services.roles)
     seconds = min(WHO_SECONDS, patience.left() / 2)
-    person = office.people.person(request.user, request.user_name, groups, seconds)
-    return Visit(office, request, key, made, person, _voice(office, person), patience)
+    person = slack_services.people.person(request.user, request.user_name, groups, seconds)
+    return RequestContext(
+        slack_services, request, key, made, person, _speech(slack_services, person), patience
+    )
 
 
-def _voice(office: Office, person: Person | None) -> Voice:
+def _speech(slack_services: SlackServices, person: Person | None) -> Speech:
     """The lab's language, by the asker's own clock where Slack says what it is."""
     theirs = person.zone if person is not None else None
     known = theirs if theirs in zones.names() else None
-    times = Times(zones.zone(known or office.lab.time_zone), office.now())
-    return Voice(office.texts, times, zone_known=person is None or known is not None)
+    times = Times(zones.zone(known or slack_services.lab.time_zone), slack_services.now())
+    return Speech(slack_services.texts, times, zone_known=person is None or known is not None)
 
 
-def _meant(visit: Visit) -> Understood:
-    lab, request = visit.office.lab, visit.request
+def _meant(context: RequestContext) -> Understood:
+    lab, request = context.slack_services.lab, context.request
     if isinstance(request, Press):
         return understand.pressed(request.action, buttons.read(request.value))
     names = [window.name for window in lab.windows]
-    place = Place(list(lab.pools), names, visit.made, visit.voice.times.zone)
+    place = WordContext(list(lab.pools), names, context.made, context.speech.times.zone)
     return understand.typed(request.text, place)
 
 
-def _failed(error: LamplighterError, office: Office, voice: Voice) -> Mapping[str, object]:
+def _failed(error: LamplighterError, slack_services: SlackServices, speech: Speech) -> Mapping[str, object]:
     """One clear line; what was asked for cannot be meant, or is refused, or something outside is down."""
-    what = voice.times.retold(str(error)).rstrip(".")
+    what = speech.times.retold(str(error)).rstrip(".")
     if isinstance(error, Refused):
         return answers.plainly(f"{what[:1].upper()}{what[1:]}.").to_json()
     if isinstance(error, BadInput):
-        return answers.plainly(voice.texts.say("slack.not-understood", why=ended(what))).to_json()
+        return answers.plainly(speech.texts.say("slack.not-understood", why=ended(what))).to_json()
     slack_log.failed(error)
     # What AWS says names tables and roles: for the log, and not for a channel.
     what = str(error).split(" on ")[0] if isinstance(error, OutsideFailed) else what
-    return answers.plainly(voice.texts.say("slack.went-wrong", what=what, word=f"/{office.word}")).to_json()
+    return answers.plainly(
+        speech.texts.say("slack.went-wrong", what=what, word=f"/{slack_services.word}")
+    ).to_json()
 
 
-def _too_slow(office: Office, voice: Voice) -> Mapping[str, object]:
-    return answers.plainly(voice.texts.say("slack.too-slow", word=f"/{office.word}")).to_json()
+def _too_slow(slack_services: SlackServices, speech: Speech) -> Mapping[str, object]:
+    return answers.plainly(speech.texts.say("slack.too-slow", word=f"/{slack_services.word}")).to_json()
 
 
-def _reply(press: Press, said: Mapping[str, object], patience: Patience, office: Office) -> None:
+def _reply(
+    press: Press, said: Mapping[str, object], patience: Patience, slack_services: SlackServices
+) -> None:
     """Slack shows nothing of an answer to a pressed button: it is sent to where answers go."""
     if not reply.allowed(press.response_url) or press.response_url is None:
         return
     try:
         patience.check()
-        office.reply(press.response_url, {**said, "replace_original": False})
+        slack_services.reply(press.response_url, {**said, "replace_original": False})
     except (LamplighterError, GaveUp) as error:
         slack_log.failed(error)

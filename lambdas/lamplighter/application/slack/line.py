@@ -8,83 +8,83 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.slack import changes as slack_changes
-from lamplighter.application.slack.visit import Visit
+from lamplighter.application.slack.context import RequestContext
 from lamplighter.domain.commands import meant
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.slack import answers
-from lamplighter.domain.slack.answers import Answer
+from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked.understand import Understood
 from lamplighter.domain.slack.asked.understood import sentence
-from lamplighter.domain.slack.kept import WISH_GOOD_FOR, Wish
+from lamplighter.domain.slack.kept import WISH_GOOD_FOR, WaitingPlace
 
 HOUR = timedelta(hours=1)
 
 
-def tell_me(visit: Visit, wants: Understood) -> Answer:
+def tell_me(context: RequestContext, wants: Understood) -> SlackAnswer:
     """Put somebody on the waiting list of a full pool, once; it holds nothing."""
-    pool = meant.pool_meant(wants.said.pool, list(visit.office.lab.pools))
+    pool = meant.pool_meant(wants.said.pool, list(context.slack_services.lab.pools))
     unnamed = replace(wants.said, closes=None, opens=None)
-    command = slack_changes.opening(visit, replace(wants, said=unnamed, add=True))
-    why = slack_changes.why_not_open(visit, command)
+    command = slack_changes.opening(context, replace(wants, said=unnamed, add=True))
+    why = slack_changes.why_not_open(context, command)
     if why is not None:
-        said = sentence(command, None, visit.voice.times, visit.voice.texts)
-        return answers.may_not(why, command, said, visit.voice)
-    ledger, say = visit.office.ledger, visit.voice.texts.say
-    line = ledger.wishes(pool, visit.office.now())
-    theirs = next((each for each in line if each.user == visit.person.id), None)
-    if theirs is not None and _still_theirs(visit, theirs):
-        until = visit.voice.times.with_zone(theirs.offered_until or theirs.until)
+        said = sentence(command, None, context.speech.times, context.speech.texts)
+        return answers.may_not(why, command, said, context.speech)
+    ledger, say = context.slack_services.ledger, context.speech.texts.say
+    line = ledger.wishes(pool, context.slack_services.now())
+    theirs = next((each for each in line if each.user == context.person.id), None)
+    if theirs is not None and _still_theirs(context, theirs):
+        until = context.speech.times.with_zone(theirs.offered_until or theirs.until)
         return answers.plainly(say("slack.offered", pool=pool, until=until))
     if theirs is None or theirs.offered is not None:
-        visit.patience.check()
+        context.patience.check()
         if theirs is not None:
             ledger.unwish(theirs)
         line = [each for each in line if each is not theirs]
-        theirs = _wish(visit, command, wants.said.closes)
+        theirs = _wish(context, command, wants.said.closes)
         ledger.wish(theirs)
         line = sorted([*line, theirs], key=lambda each: each.turn)
     place, hours = line.index(theirs) + 1, WISH_GOOD_FOR // HOUR
     return answers.plainly(say("slack.told-when", place=place, pool=pool, hours=hours))
 
 
-def take(visit: Visit, wants: Understood) -> Answer:
+def take(context: RequestContext, wants: Understood) -> SlackAnswer:
     """Open what was offered, while it is good; later it opens nothing."""
-    command = slack_changes.opening(visit, replace(wants, add=True))
-    command, ledger = replace(command, id=_taking(wants.ask)), visit.office.ledger
+    command = slack_changes.opening(context, replace(wants, add=True))
+    command, ledger = replace(command, id=_taking(wants.ask)), context.slack_services.ledger
     if ledger.command(command.pool, command.id) is None:
-        now = visit.office.now()
+        now = context.slack_services.now()
         wish = next((each for each in ledger.wishes(command.pool, now) if each.id == wants.ask), None)
-        if wish is None or wish.user != visit.person.id or not wish.on_offer(now):
-            word = f"/{visit.office.word}"
-            return answers.plainly(visit.voice.texts.say("slack.offer-lapsed", word=word))
-        why = slack_changes.why_not_open(visit, command)
+        if wish is None or wish.user != context.person.id or not wish.on_offer(now):
+            word = f"/{context.slack_services.word}"
+            return answers.plainly(context.speech.texts.say("slack.offer-lapsed", word=word))
+        why = slack_changes.why_not_open(context, command)
         if why is not None:
-            said = sentence(command, None, visit.voice.times, visit.voice.texts)
-            return answers.may_not(why, command, said, visit.voice)
-    return slack_changes.give(visit, command, None)
+            said = sentence(command, None, context.speech.times, context.speech.texts)
+            return answers.may_not(why, command, said, context.speech)
+    return slack_changes.give(context, command, None)
 
 
-def _wish(visit: Visit, command: Command, earliest: datetime | None) -> Wish:
-    return Wish(
+def _wish(context: RequestContext, command: Command, earliest: datetime | None) -> WaitingPlace:
+    return WaitingPlace(
         pool=command.pool,
-        at=visit.made,
-        user=visit.person.id,
-        owner=visit.person.written,
-        channel=visit.request.channel,
+        at=context.made,
+        user=context.person.id,
+        owner=context.person.written,
+        channel=context.request.channel,
         nodes=command.nodes or 1,
         lasting=command.lasting,
-        until=visit.made + WISH_GOOD_FOR,
-        zone=visit.voice.times.zone.key,
+        until=context.made + WISH_GOOD_FOR,
+        zone=context.speech.times.zone.key,
         because=None if command.because is None else str(command.because),
         earliest=earliest,
-        heard=visit.office.now(),
+        heard=context.slack_services.now(),
     )
 
 
-def _still_theirs(visit: Visit, wish: Wish) -> bool:
+def _still_theirs(context: RequestContext, wish: WaitingPlace) -> bool:
     """Whether a place is offered that they have not tried to take: somebody else may have been quicker."""
-    tried = visit.office.ledger.command(wish.pool, _taking(wish.id))
-    return tried is None and wish.on_offer(visit.office.now())
+    tried = context.slack_services.ledger.command(wish.pool, _taking(wish.id))
+    return tried is None and wish.on_offer(context.slack_services.now())
 
 
 def _taking(wish: str | None) -> str:

@@ -1,4 +1,4 @@
-"""What the door writes into its log: never a body, a header, a secret or an address to answer at.
+"""What the Slack function logs: never a body, a header, a secret or an address to answer at.
 
 The logger is loaded with the first line: a cold answer that says nothing there does not wait for it.
 """

@@ -1,4 +1,4 @@
-"""Slack's door: whoever knocks is checked first, and whoever Slack vouches for is answered within 3 seconds.
+"""Requests from Slack: the signature is checked first, and a signed request is answered within 3 seconds.
 
 Owns the codes: 413 over 16 KiB before anything is computed, 401 unsigned, stale or from the future, 400 what is
 not UTF-8, 404 and 405 what is no knock; signed, always 200. Nothing of an unsigned request is logged. What words
@@ -19,8 +19,8 @@ from typing import Protocol
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.context import slack_services
 from lamplighter.application.slack.patience import Patience
-from lamplighter.application.slack.visit import office
 from lamplighter.domain.slack.asked import request, signature
 from lamplighter.domain.slack.asked.request import Request
 from lamplighter.errors import BadInput, LamplighterError
@@ -50,7 +50,7 @@ class Keys(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class SignedRequest:
     """A request that Slack has signed."""
 
     request: Request
@@ -60,7 +60,7 @@ class Letter:
     """When it was made, by its stamp."""
 
 
-Answers = Callable[[Letter, Patience], Mapping[str, object]]
+Answers = Callable[[SignedRequest, Patience], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Envelope:
     made: datetime
 
 
-class Turned(Exception):
-    """The knock gets a code and nothing else."""
+class Rejected(Exception):
+    """The request gets an HTTP code and nothing else."""
 
     def __init__(self, code: int, said: str = "") -> None:
         super().__init__(code)
@@ -82,15 +82,15 @@ class Turned(Exception):
 
 
 @dataclass(frozen=True)
-class Door:
-    """The door of one lab."""
+class RequestHandler:
+    """Answers the requests from Slack to one lab."""
 
     keys: Keys
     answer: Answers
-    """Answers a letter; never raises for what may go wrong with it."""
+    """Answers a signed request; a failure becomes an answer, never an exception."""
     now: Callable[[], datetime] = clock.now
 
-    def knock(self, event: Mapping[str, object], seconds: float = SECONDS) -> Reply:
+    def answer_event(self, event: Mapping[str, object], seconds: float = SECONDS) -> Reply:
         """The HTTP answer to an event of API Gateway (payload format 2.0), within about so many seconds.
 
         Whatever takes longer is left behind and may begin nothing more.
@@ -98,7 +98,7 @@ class Door:
         patience = Patience(seconds, _words(_CANNOT_TELL))
         try:
             envelope = self._looked_at(event)
-        except Turned as turned:
+        except Rejected as turned:
             return turned.reply
         told: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         threading.Thread(target=self._work, args=(envelope, patience, told), daemon=True).start()
@@ -113,44 +113,44 @@ class Door:
         _is_ours(event)
         body = _body(event)
         if len(body) > LARGEST:
-            raise Turned(TOO_LARGE)
+            raise Rejected(TOO_LARGE)
         headers = _headers(event)
         stamp = headers.get("x-slack-request-timestamp", "")
         given = headers.get("x-slack-signature", "")
         made = signature.fresh(stamp, self.now())
         if made is None or not signature.well_formed(given):
-            raise Turned(UNAUTHORIZED)
+            raise Rejected(UNAUTHORIZED)
         return Envelope(stamp, body, given, made)
 
     def _work(self, envelope: Envelope, patience: Patience, told: "queue.SimpleQueue[Reply]") -> None:
         try:
-            letter = self._opened(envelope)
+            signed = self._opened(envelope)
             patience.say_at_the_end(_words(_NOT_NOW))
-            told.put(_said(OK, self.answer(letter, patience)))
-        except Turned as turned:
+            told.put(_said(OK, self.answer(signed, patience)))
+        except Rejected as turned:
             told.put(turned.reply)
         except BaseException as error:  # noqa: BLE001 -- whatever it is, Slack is answered
             _log_failure(error)
             told.put(_said(OK, patience.last_word()))
 
-    def _opened(self, envelope: Envelope) -> Letter:
-        """The letter inside, once Slack's signature is found good."""
+    def _opened(self, envelope: Envelope) -> SignedRequest:
+        """The request, once Slack's signature is verified."""
         if not self._signed(envelope.stamp, envelope.body, envelope.given):
-            raise Turned(UNAUTHORIZED)
+            raise Rejected(UNAUTHORIZED)
         try:
             asked = request.read(envelope.body.decode("utf-8"))
         except UnicodeDecodeError:
-            raise Turned(BAD) from None
+            raise Rejected(BAD) from None
         except BadInput as error:
-            raise Turned(OK, str(error)) from None
-        return Letter(asked, signature.key_of(envelope.stamp, envelope.body), envelope.made)
+            raise Rejected(OK, str(error)) from None
+        return SignedRequest(asked, signature.key_of(envelope.stamp, envelope.body), envelope.made)
 
     def _signed(self, stamp: str, body: bytes, given: str) -> bool:
         try:
             known = self.keys.get()
         except LamplighterError as error:
             _log_failure(error)
-            raise Turned(OK, _CANNOT_TELL) from None
+            raise Rejected(OK, _CANNOT_TELL) from None
         if signature.fits(known.signing_secret, stamp, body, given):
             return True
         try:
@@ -161,8 +161,8 @@ class Door:
         return signature.fits(again.signing_secret, stamp, body, given)
 
 
-def behind(letter: Letter, patience: Patience) -> Mapping[str, object]:
-    return answer(letter.request, letter.key, letter.made, patience, office())
+def behind(signed: SignedRequest, patience: Patience) -> Mapping[str, object]:
+    return answer(signed.request, signed.key, signed.made, patience, slack_services())
 
 
 def _is_ours(event: Mapping[str, object]) -> None:
@@ -170,26 +170,26 @@ def _is_ours(event: Mapping[str, object]) -> None:
     http = around.get("http") if isinstance(around, Mapping) else None
     asked = http if isinstance(http, Mapping) else {}
     if asked.get("method") != "POST":
-        raise Turned(NOT_ALLOWED)
+        raise Rejected(NOT_ALLOWED)
     if not str(event.get("rawPath", "")).endswith("/slack"):
-        raise Turned(NOT_FOUND)
+        raise Rejected(NOT_FOUND)
 
 
 def _body(event: Mapping[str, object]) -> bytes:
     """The raw bytes that were sent; too many are not even decoded."""
     said = event.get("body") or ""
     if not isinstance(said, str):
-        raise Turned(BAD)
+        raise Rejected(BAD)
     if not event.get("isBase64Encoded"):
         if len(said) > LARGEST:
-            raise Turned(TOO_LARGE)
+            raise Rejected(TOO_LARGE)
         return said.encode("utf-8", "surrogatepass")
     if len(said) > IN_BASE64:
-        raise Turned(TOO_LARGE)
+        raise Rejected(TOO_LARGE)
     try:
         return base64.b64decode(said, validate=True)
     except (binascii.Error, ValueError):
-        raise Turned(BAD) from None
+        raise Rejected(BAD) from None
 
 
 def _headers(event: Mapping[str, object]) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.domain.pool.standing import Unmet, standing
+from lamplighter.domain.pool.explanation import UnmetWindow, standing
 from lamplighter.domain.pool.target import Target
 from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
@@ -31,7 +31,7 @@ class Explanation:
     target: Target
     decision: Entry | None
     trail: tuple[Entry, ...]
-    unmet: tuple[Unmet, ...] = ()
+    unmet: tuple[UnmetWindow, ...] = ()
     """Windows that the calendar had open then, without a lease in force."""
     findings: tuple[Entry, ...] = ()
     """Causes that the last diagnosis before then named for what was late or failed, and that stood then."""

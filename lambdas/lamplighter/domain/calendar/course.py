@@ -9,7 +9,7 @@ from datetime import date
 from typing import NamedTuple, Protocol
 
 
-class Event(NamedTuple):
+class CourseEvent(NamedTuple):
     """One opening that a course calendar names."""
 
     id: str
@@ -28,7 +28,7 @@ class Event(NamedTuple):
 class Course(Protocol):
     """A course calendar that can be asked."""
 
-    def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
+    def events(self, zone: str, start: int, end: int) -> Sequence[CourseEvent]:
         """The events that meet [start, end), in seconds since 1970, by opening.
 
         `zone` is the window's: dates are in it, and times that name no zone.
@@ -39,10 +39,10 @@ class Course(Protocol):
 class Change(NamedTuple):
     """What a newer reading of a calendar has that an older one had not."""
 
-    added: tuple[Event, ...]
-    moved: tuple[tuple[Event, Event], ...]
+    added: tuple[CourseEvent, ...]
+    moved: tuple[tuple[CourseEvent, CourseEvent], ...]
     """Before and after."""
-    gone: tuple[Event, ...]
+    gone: tuple[CourseEvent, ...]
 
     @property
     def nothing(self) -> bool:
@@ -50,7 +50,7 @@ class Change(NamedTuple):
         return not (self.added or self.moved or self.gone)
 
 
-def change(before: Sequence[Event], after: Sequence[Event]) -> Change:
+def change(before: Sequence[CourseEvent], after: Sequence[CourseEvent]) -> Change:
     """What changed between two readings of the same stretch of time."""
     old, new = ({(event.id, event.date): event for event in events} for events in (before, after))
     moved = [

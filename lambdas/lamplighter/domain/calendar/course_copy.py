@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain.calendar.course import Change, Event
+from lamplighter.domain.calendar.course import Change, CourseEvent
 from lamplighter.values import zones
 from lamplighter.values.counted import counted
 
@@ -93,13 +93,13 @@ def _told(change: Change, clock: Clock) -> str:
     return "; ".join((*said[:MOST_NAMED], *more))
 
 
-def _moved(old: Event, new: Event, clock: Clock) -> str:
+def _moved(old: CourseEvent, new: CourseEvent, clock: Clock) -> str:
     if old.opening == new.opening:
         return f"{new.title} at {clock(_opens(new))} now ends at {clock(_instant(new.closing))}"
     return f"{new.title} at {clock(_opens(old))} is now at {clock(_opens(new))}"
 
 
-def _opens(event: Event) -> datetime:
+def _opens(event: CourseEvent) -> datetime:
     return _instant(event.opening)
 
 

@@ -22,7 +22,7 @@ WHOLE_POOL = 1_000_000
 """More nodes than any pool has."""
 
 
-class Stay(NamedTuple):
+class NodeInterval(NamedTuple):
     """Nodes of a pool over [opening, closing), in seconds since 1970, and whose they are."""
 
     opening: int
@@ -45,7 +45,7 @@ def note(opening: int, begins: int, zone: str) -> str:
     return f"opens {(begins - opening) // 60} min early, so that GPUs are ready by {_clock(begins, zone)}"
 
 
-def fitted(window: "PlannedWindow", lab: "Lab", most: int, stays: Iterable[Stay]) -> "PlannedWindow":
+def fitted(window: "PlannedWindow", lab: "Lab", most: int, stays: Iterable[NodeInterval]) -> "PlannedWindow":
     """The same window as it opens beside others of its pool: later, aloud, where they or the curfew are in the way.
 
     `most` is what the pool may have. Windows that open at their start are given back as they are.
@@ -85,15 +85,17 @@ def all_fitted(
         others = [stay for lease, stay in there.items() if lease != window.lease]
         opening = fitted(window, lab, most[window.pool], others)
         # What is granted already stays as it was granted.
-        there.setdefault(window.lease, Stay(opening.opening, opening.closing, opening.nodes, opening.window))
+        there.setdefault(
+            window.lease, NodeInterval(opening.opening, opening.closing, opening.nodes, opening.window)
+        )
         found.append(opening)
     return found
 
 
-def stay_of(lease: "Lease") -> Stay:
+def stay_of(lease: "Lease") -> NodeInterval:
     """A lease as others of its pool see it."""
     opening, closing = (int(at.timestamp()) for at in (lease.opens, lease.closes))
-    return Stay(opening, closing, lease.nodes, lease.window or f"{lease.owner}'s lease")
+    return NodeInterval(opening, closing, lease.nodes, lease.window or f"{lease.owner}'s lease")
 
 
 def _has_nodes(lease: "Lease") -> bool:
@@ -101,7 +103,7 @@ def _has_nodes(lease: "Lease") -> bool:
     return lease.granted or (lease.window is None and lease.state is LeaseState.PLANNED)
 
 
-def _earliest(wished: int, begins: int, free: int, near: Iterable[Stay]) -> int:
+def _earliest(wished: int, begins: int, free: int, near: Iterable[NodeInterval]) -> int:
     """The first instant of [wished, begins] from which others leave so much free until `begins`."""
     near = list(near)
     opens = wished
@@ -112,11 +114,11 @@ def _earliest(wished: int, begins: int, free: int, near: Iterable[Stay]) -> int:
     return min(opens, begins)
 
 
-def _taken(stays: Iterable[Stay], at: int) -> int:
+def _taken(stays: Iterable[NodeInterval], at: int) -> int:
     return sum(stay.nodes for stay in stays if stay.opening <= at < stay.closing)
 
 
-def _curfew(lab: "Lab", pool: str, wished: int, begins: int) -> Iterable[Stay]:
+def _curfew(lab: "Lab", pool: str, wished: int, begins: int) -> Iterable[NodeInterval]:
     """The stretch that a curfew keeps free, as though somebody had the whole pool then."""
     minute = lab.curfew(pool)
     if minute is None:
@@ -126,7 +128,7 @@ def _curfew(lab: "Lab", pool: str, wished: int, begins: int) -> Iterable[Stay]:
     if first is None:
         return ()
     opening = (first - zones.EPOCH) // timedelta(seconds=1)
-    return (Stay(opening, opening + int(KEPT_FREE.total_seconds()), WHOLE_POOL, "the curfew"),)
+    return (NodeInterval(opening, opening + int(KEPT_FREE.total_seconds()), WHOLE_POOL, "the curfew"),)
 
 
 def _clock(seconds: int, zone: str) -> str:

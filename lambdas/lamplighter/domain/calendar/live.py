@@ -13,11 +13,11 @@ from lamplighter.domain.calendar import early_opening, outlook
 from lamplighter.domain.calendar.changes import Pause, Skip, clock_of, paused_at, said_because
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.calendar.planner import Beside, calendar
+from lamplighter.domain.calendar.planner import CalendarInputs, calendar
 from lamplighter.domain.calendar.simulation import Simulation, reckoned
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said
@@ -33,7 +33,7 @@ class Deployed:
     leases: Sequence[Lease]
     skips: Sequence[Skip] = ()
     pauses: Sequence[Pause] = ()
-    beside: Beside | None = None
+    beside: CalendarInputs | None = None
 
     def ahead(self, begins: datetime, ends: datetime, now: datetime) -> list[Lease]:
         """The windows that are still to come and that nobody has decided on."""
@@ -45,7 +45,7 @@ class Deployed:
 
 
 def live(
-    deployed: Deployed, budgets: Mapping[str, Budget], begins: datetime, ends: datetime, now: datetime
+    deployed: Deployed, budgets: Mapping[str, BudgetPeriod], begins: datetime, ends: datetime, now: datetime
 ) -> Simulation:
     """What happens in [begins, ends); `budgets` are those of the periods of `ahead`."""
     windows, skipped = list[PlannedWindow](), _refused(deployed, begins, ends)
@@ -138,7 +138,7 @@ def _pause(lease: Lease, deployed: Deployed, now: datetime) -> str:
 
 def _taken_out(deployed: Deployed, begins: datetime, ends: datetime) -> list[SkippedWindow]:
     """What the calendar itself leaves out, and what people took out of it."""
-    beside = deployed.beside or Beside()
+    beside = deployed.beside or CalendarInputs()
     expansion = expand(deployed.lab, begins, ends, beside.courses)
     by_date = {(skip.window, skip.date): skip for skip in deployed.skips}
     return [

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from lamplighter.domain.calendar import early_opening
-from lamplighter.domain.calendar.course import Course, Event
+from lamplighter.domain.calendar.course import Course, CourseEvent
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.calendar.wall_clock import Opening, opening
 from lamplighter.domain.leases import warm_up
@@ -124,7 +124,7 @@ def expand_course(lab: Lab, window: Window, order: int, course: Course, wanted: 
     return expansion
 
 
-def _add_event(lab: Lab, window: Window, order: int, event: Event, expansion: Expansion) -> None:
+def _add_event(lab: Lab, window: Window, order: int, event: CourseEvent, expansion: Expansion) -> None:
     """One event of a course calendar, within the window's own bounds and exceptions."""
     day, pool = event.date, lab.pool_of(window)
     if (window.from_ and day < window.from_) or (window.until and window.until < day):

@@ -13,7 +13,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import crowded_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 
 
 class Refusal(NamedTuple):
@@ -27,7 +27,7 @@ def refusals(
     planned: Iterable[Lease],
     granted: Iterable[Lease],
     terms: Mapping[str, Terms],
-    budgets: Mapping[str, Budget],
+    budgets: Mapping[str, BudgetPeriod],
 ) -> dict[str, Refusal]:
     """By lease: why it will be refused. One that will be refused takes neither nodes nor money."""
     there = defaultdict[str, list[Lease]](list)
@@ -61,7 +61,7 @@ def _full(lease: Lease, terms: Terms, there: list[Lease]) -> str | None:
     )
 
 
-def _too_dear(lease: Lease, terms: Terms, budget: Budget, promised: list[Lease]) -> str | None:
+def _too_dear(lease: Lease, terms: Terms, budget: BudgetPeriod, promised: list[Lease]) -> str | None:
     for purse in spending.purses(lease.owner, terms, budget, promised):
         if lease.hold > purse.left:
             return f"it would cost {lease.hold}, more than will be left of {purse.whose} ({budget.period})"

@@ -15,7 +15,7 @@ from math import lcm
 from operator import attrgetter
 from typing import NamedTuple
 
-from lamplighter.domain.calendar.early_opening import Stay, fitted
+from lamplighter.domain.calendar.early_opening import NodeInterval, fitted
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases import warm_up
@@ -78,7 +78,7 @@ class _Room:
         self.most = most
         self._taken = 0
         self._running: list[tuple[int, int]] = []  # closing, nodes; the next to close first
-        self._lately: list[Stay] = []
+        self._lately: list[NodeInterval] = []
 
     def taken(self, at: int) -> int:
         # What runs at an opening is the most there will be until something closes: later openings come later.
@@ -91,9 +91,9 @@ class _Room:
         self._taken += window.nodes
 
     def remember(self, window: PlannedWindow) -> None:
-        self._lately.append(Stay(window.opening, window.closing, window.nodes, window.window))
+        self._lately.append(NodeInterval(window.opening, window.closing, window.nodes, window.window))
 
-    def stays(self, before: int) -> list[Stay]:
+    def stays(self, before: int) -> list[NodeInterval]:
         """Who had nodes lately or has them, for one that would open early before this instant."""
         longest = int(warm_up.LONGEST.total_seconds())
         self._lately = [stay for stay in self._lately if stay.closing > before - longest]

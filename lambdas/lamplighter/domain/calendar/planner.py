@@ -27,9 +27,9 @@ from lamplighter.domain.schedules.of_leases import (
 from lamplighter.domain.schedules.schedule import (
     CLOSE_GOOD_FOR,
     NEAREST,
-    Doors,
     Schedule,
     Start,
+    WorkflowArns,
     closing,
     open_command,
     open_schedule,
@@ -66,7 +66,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CalendarInputs:
     """What a lab's calendar depends on and the lab does not say."""
 
     courses: Mapping[str, Course] = field(default_factory=dict)
@@ -84,10 +84,10 @@ def calendar(
     begins: datetime,
     ends: datetime,
     *,
-    beside: Beside | None = None,
+    beside: CalendarInputs | None = None,
 ) -> Calendar:
     """The windows that meet [begins, ends), without those that people took out."""
-    beside = beside or Beside()
+    beside = beside or CalendarInputs()
     expansion = expand(lab, begins, ends, beside.courses, beside.warm_ups)
     taken_out = {(skip.window, skip.date) for skip in skips}
     leases, skipped, notes = [], list(expansion.skipped), {}
@@ -138,7 +138,7 @@ def _in_curfew(window: PlannedWindow, terms: Terms) -> SkippedWindow:
 def plan(
     wanted: Sequence[Lease],
     known: Sequence[Lease],
-    doors: Doors,
+    workflow_arns: WorkflowArns,
     now: datetime,
     pauses: Sequence[Pause] = (),
     *,
@@ -164,9 +164,9 @@ def plan(
     return Plan(
         tuple(write),
         tuple(take_back),
-        tuple(shot for lease in leases for shot in wanted_schedules(lease, doors, now, pauses)),
-        tuple(start for lease in leases for start in _starts(lease, doors, now, pauses, present)),
-        tuple(name for lease in leases for name in firing(lease, doors, now, pauses)),
+        tuple(shot for lease in leases for shot in wanted_schedules(lease, workflow_arns, now, pauses)),
+        tuple(start for lease in leases for start in _starts(lease, workflow_arns, now, pauses, present)),
+        tuple(name for lease in leases for name in firing(lease, workflow_arns, now, pauses)),
     )
 
 
@@ -178,30 +178,38 @@ def _is_new(wanted: Lease, known: Lease | None) -> bool:
 
 
 def _starts(
-    lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause], present: Collection[str]
+    lease: Lease,
+    workflow_arns: WorkflowArns,
+    now: datetime,
+    pauses: Sequence[Pause],
+    present: Collection[str],
 ) -> list[Start]:
     """What no schedule can do any more: due within moments, or overdue because a schedule was lost."""
     if lease.granted and lease.closes <= now:
-        return [closing(lease, doors)]
+        return [closing(lease, workflow_arns)]
     if lease.state is LeaseState.CLOSING and lease.closes + STUCK_AFTER <= now:
-        return [_closing_again(lease, doors, now)]
+        return [_closing_again(lease, workflow_arns, now)]
     if not unopened(lease) or lease.closes <= now:
         return []
     opens = opens_at(lease, pauses, now)
     if opens is None or opens > now + NEAREST:
         return []
     # What is granted is being opened already, unless nobody has come to it for long.
-    if lease.granted and now - opens <= MISSED_AFTER and not _is_kept_from_opening(lease, doors, present):
+    if (
+        lease.granted
+        and now - opens <= MISSED_AFTER
+        and not _is_kept_from_opening(lease, workflow_arns, present)
+    ):
         return []
-    return [opening_now(lease, doors, now)]
+    return [opening_now(lease, workflow_arns, now)]
 
 
-def _is_kept_from_opening(lease: Lease, doors: Doors, present: Collection[str]) -> bool:
+def _is_kept_from_opening(lease: Lease, workflow_arns: WorkflowArns, present: Collection[str]) -> bool:
     """Whether a lease that was granted for later has no schedule: a pause took it away, and is over."""
-    return lease.run == open_command(lease).id and open_schedule(lease, doors).name not in present
+    return lease.run == open_command(lease).id and open_schedule(lease, workflow_arns).name not in present
 
 
-def _closing_again(lease: Lease, doors: Doors, now: datetime) -> Start:
+def _closing_again(lease: Lease, workflow_arns: WorkflowArns, now: datetime) -> Start:
     name = f"close-again-{lease.id}-{now:%Y%m%dT%H}"
     command = Command(
         id=name,
@@ -215,4 +223,4 @@ def _closing_again(lease: Lease, doors: Doors, now: datetime) -> Start:
         lease=lease.id,
         because=f"{lease.called()} began to close over an hour ago and did not come to its end",
     )
-    return Start(doors.close_lab, name, command)
+    return Start(workflow_arns.close_lab, name, command)

@@ -16,7 +16,7 @@ READY = "ready"
 """The verdict on a node whose GPUs never came; what runs late is waited for, not replaced."""
 
 
-class Then(StrEnum):
+class NextStep(StrEnum):
     """What the workflow does next."""
 
     KEEP = "keep"
@@ -25,7 +25,7 @@ class Then(StrEnum):
 
 
 @dataclass(frozen=True)
-class Node:
+class JudgedNode:
     """A node that was judged; `used` says whether somebody else's pods hold its GPUs."""
 
     name: str
@@ -34,12 +34,12 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Decision:
+class CheckDecision:
     """What follows, which nodes it is about, and why."""
 
-    then: Then
+    then: NextStep
     reason: str
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[JudgedNode, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """As the step Validate gives it."""
@@ -51,8 +51,12 @@ class Decision:
 
 
 def decide(
-    rows: Sequence[Mapping[str, object]], nodes: Collection[Node], choice: OnFailure, *, replaceable: int = 0
-) -> Decision:
+    rows: Sequence[Mapping[str, object]],
+    nodes: Collection[JudgedNode],
+    choice: OnFailure,
+    *,
+    replaceable: int = 0,
+) -> CheckDecision:
     """What follows the verdicts `rows` on `nodes`.
 
     `replaceable`: so many nodes may be replaced for the lease, 0 where some were before. It is never more than
@@ -60,20 +64,26 @@ def decide(
     """
     failed = [row for row in rows if row.get("verdict") == Outcome.FAILED and row.get("check") != READY]
     if not failed:
-        return Decision(Then.KEEP, "no check failed")
+        return CheckDecision(NextStep.KEEP, "no check failed")
     # A reason goes into notices and into a run's state, whatever the pool's size; the ledger has all of them.
     said = first([f"{row.get('check')} failed on {row.get('node')}: {row.get('reason')}" for row in failed])
     if choice == "close":
-        return Decision(
-            Then.CLOSE, f"{said}; the lab closes a lease whose GPUs fail (checks.on_failure: close)"
+        return CheckDecision(
+            NextStep.CLOSE, f"{said}; the lab closes a lease whose GPUs fail (checks.on_failure: close)"
         )
     if choice == "keep":
-        return Decision(Then.KEEP, f"{said}; the lab keeps it open (checks.on_failure: keep)")
+        return CheckDecision(NextStep.KEEP, f"{said}; the lab keeps it open (checks.on_failure: keep)")
     if not replaceable:
-        return Decision(Then.KEEP, f"{said}; nodes were replaced once already, so it is kept as it is")
+        return CheckDecision(
+            NextStep.KEEP, f"{said}; nodes were replaced once already, so it is kept as it is"
+        )
     names = {str(row.get("node")) for row in failed}
     bad = tuple(node for node in nodes if node.name in names and not node.used)[:replaceable]
     if not bad:
-        return Decision(Then.KEEP, f"{said}; the GPUs of {named(sorted(names))} are in use, so it is kept")
+        return CheckDecision(
+            NextStep.KEEP, f"{said}; the GPUs of {named(sorted(names))} are in use, so it is kept"
+        )
     are = "is" if len(bad) == 1 else "are"
-    return Decision(Then.REPLACE, f"{said}; {named([node.name for node in bad])} {are} replaced, once", bad)
+    return CheckDecision(
+        NextStep.REPLACE, f"{said}; {named([node.name for node in bad])} {are} replaced, once", bad
+    )

@@ -20,7 +20,7 @@ from lamplighter.domain.checks.ladder import (
     Check,
 )
 from lamplighter.domain.gpu.instance_types import GpuType
-from lamplighter.domain.pool.nodes import NodeFacts, Taint
+from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint
 
 Manifest = dict[str, object]
 
@@ -35,23 +35,23 @@ MASTER_PORT = 29500
 _SCALE_DOWN_SAFE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
 
 
-class Errand:
+class CheckOrigin:
     """For which lease and pool something is asked for, and when by our own clock."""
 
     def __init__(self, lease: str, pool: str, asked: str) -> None:
         self.lease, self.pool, self.asked = lease, pool, asked
 
-    def metadata(self, check: str, seat: str) -> Manifest:
+    def metadata(self, check: str, placement: str) -> Manifest:
         """Name, labels and annotations of whatever is created for a check."""
         return {
-            "name": seat,
+            "name": placement,
             "namespace": NAMESPACE,
-            "labels": self.labels(check, seat),
+            "labels": self.labels(check, placement),
             "annotations": {ASKED_ANNOTATION: self.asked, **_SCALE_DOWN_SAFE},
         }
 
-    def labels(self, check: str, seat: str) -> dict[str, str]:
-        return {LEASE_LABEL: self.lease, POOL_LABEL: self.pool, CHECK_LABEL: check, SEAT_LABEL: seat}
+    def labels(self, check: str, placement: str) -> dict[str, str]:
+        return {LEASE_LABEL: self.lease, POOL_LABEL: self.pool, CHECK_LABEL: check, SEAT_LABEL: placement}
 
 
 def seat_name(check: str, lease: str, nodes: Iterable[str]) -> str:
@@ -60,7 +60,7 @@ def seat_name(check: str, lease: str, nodes: Iterable[str]) -> str:
     return f"{check.replace('_', '-')}-{digest}"
 
 
-def pod(check: Check, errand: Errand, seat: str, node: NodeFacts, kind: GpuType) -> Manifest:
+def pod(check: Check, origin: CheckOrigin, placement: str, node: NodeFacts, kind: GpuType) -> Manifest:
     """The pod that runs the check on exactly this node."""
     container = _container(check, node, check.gpus(node, kind))
     if check.command:
@@ -68,19 +68,19 @@ def pod(check: Check, errand: Errand, seat: str, node: NodeFacts, kind: GpuType)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": errand.metadata(check.name, seat),
+        "metadata": origin.metadata(check.name, placement),
         "spec": _spec([node], container, check.seconds),
     }
 
 
-def fetch(image: str, errand: Errand, seat: str, node: NodeFacts) -> Manifest:
+def fetch(image: str, origin: CheckOrigin, placement: str, node: NodeFacts) -> Manifest:
     """A pod that takes no GPU and does nothing: afterwards the image is on the node."""
-    return _bringing(image, errand.metadata(FETCH, seat), node)
+    return _bringing(image, origin.metadata(FETCH, placement), node)
 
 
-def ahead(image: str, errand: Errand, seat: str, node: NodeFacts) -> Manifest:
+def ahead(image: str, origin: CheckOrigin, placement: str, node: NodeFacts) -> Manifest:
     """The same for a node whose GPUs are not ready."""
-    return _bringing(image, errand.metadata(AHEAD, seat), node)
+    return _bringing(image, origin.metadata(AHEAD, placement), node)
 
 
 def _bringing(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
@@ -101,10 +101,10 @@ def _bringing(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
     }
 
 
-def job(check: Check, errand: Errand, seat: str, nodes: Sequence[NodeFacts]) -> Manifest:
+def job(check: Check, origin: CheckOrigin, placement: str, nodes: Sequence[NodeFacts]) -> Manifest:
     """An Indexed Job of two ranks on two nodes, which meet by name through the Service; no MPI."""
     container = _container(check, nodes[0], 1)
-    container["command"] = ["sh", "-c", _torchrun(seat, check.command)]
+    container["command"] = ["sh", "-c", _torchrun(placement, check.command)]
     container["env"] = [
         *_list(container["env"]),
         {"name": "COLLECTIVE", "value": _collective()},
@@ -112,7 +112,7 @@ def job(check: Check, errand: Errand, seat: str, nodes: Sequence[NodeFacts]) -> 
         {"name": "NCCL_DEBUG", "value": "INFO"},
     ]
     apart = {
-        "labelSelector": {"matchLabels": {SEAT_LABEL: seat}},
+        "labelSelector": {"matchLabels": {SEAT_LABEL: placement}},
         "topologyKey": "kubernetes.io/hostname",
     }
     spec = _spec(nodes, container, check.seconds)
@@ -120,11 +120,11 @@ def job(check: Check, errand: Errand, seat: str, nodes: Sequence[NodeFacts]) -> 
         **_exactly([node.name for node in nodes]),
         "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]},
     }
-    spec["subdomain"] = seat
+    spec["subdomain"] = placement
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": errand.metadata(check.name, seat),
+        "metadata": origin.metadata(check.name, placement),
         "spec": {
             "completionMode": "Indexed",
             "completions": len(nodes),
@@ -135,8 +135,8 @@ def job(check: Check, errand: Errand, seat: str, nodes: Sequence[NodeFacts]) -> 
             "ttlSecondsAfterFinished": 3600,
             "template": {
                 "metadata": {
-                    "labels": errand.labels(check.name, seat),
-                    "annotations": {ASKED_ANNOTATION: errand.asked, **_SCALE_DOWN_SAFE},
+                    "labels": origin.labels(check.name, placement),
+                    "annotations": {ASKED_ANNOTATION: origin.asked, **_SCALE_DOWN_SAFE},
                 },
                 "spec": spec,
             },
@@ -144,16 +144,16 @@ def job(check: Check, errand: Errand, seat: str, nodes: Sequence[NodeFacts]) -> 
     }
 
 
-def service(check: Check, errand: Errand, seat: str) -> Manifest:
+def service(check: Check, origin: CheckOrigin, placement: str) -> Manifest:
     """Headless: gives each rank a name, also before it is ready."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": errand.metadata(check.name, seat),
+        "metadata": origin.metadata(check.name, placement),
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
-            "selector": {SEAT_LABEL: seat},
+            "selector": {SEAT_LABEL: placement},
             "ports": [{"name": "master", "port": MASTER_PORT}],
         },
     }
@@ -166,10 +166,10 @@ def image_of(name: str) -> str:
     return str(json.loads(text)["images"][name]["image"])
 
 
-def _torchrun(seat: str, words: Sequence[str]) -> str:
+def _torchrun(placement: str, words: Sequence[str]) -> str:
     return (
         'printf %s "$COLLECTIVE" > /tmp/collective.py && exec torchrun --nnodes 2 --nproc-per-node 1'
-        f" --node-rank $JOB_COMPLETION_INDEX --master-addr {seat}-0.{seat} --master-port {MASTER_PORT}"
+        f" --node-rank $JOB_COMPLETION_INDEX --master-addr {placement}-0.{placement} --master-port {MASTER_PORT}"
         f" /tmp/collective.py {' '.join(words)}"
     )
 
@@ -235,7 +235,7 @@ def _exactly(names: Sequence[str]) -> Manifest:
     return {"nodeAffinity": required}
 
 
-def _tolerated(taint: Taint) -> Manifest:
+def _tolerated(taint: NodeTaint) -> Manifest:
     found: Manifest = {"key": taint.key, "effect": taint.effect}
     return (
         {**found, "operator": "Equal", "value": taint.value}

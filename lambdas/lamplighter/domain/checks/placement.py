@@ -38,7 +38,7 @@ class GpuNode:
 
 
 @dataclass(frozen=True)
-class Seat:
+class Placement:
     """One check on its node, or on a pair; `turn` is later for a node's second pair of the same check."""
 
     check: Check
@@ -48,7 +48,7 @@ class Seat:
     name: str
     turn: int = 0
 
-    def before(self, other: "Seat") -> bool:
+    def before(self, other: "Placement") -> bool:
         """Whether the other waits for this one."""
         earlier = (self.check.stage, self.turn) < (other.check.stage, other.turn)
         return earlier and bool({*self.nodes} & {*other.nodes})
@@ -65,11 +65,11 @@ class NotJudged:
         return {"check": self.check, "why": self.why}
 
 
-def seats(
+def placements(
     ladder: Iterable[Check], nodes: Sequence[GpuNode], lease: str
-) -> tuple[list[Seat], list[NotJudged]]:
+) -> tuple[list[Placement], list[NotJudged]]:
     """Every check that is due, in the order of the ladder; and what is not judged."""
-    due: list[Seat] = []
+    due: list[Placement] = []
     left_out: list[NotJudged] = []
     for check in ladder:
         fit = [node for node in nodes if not (check.whole and node.in_parts)]
@@ -88,19 +88,26 @@ def seats(
     return due, left_out
 
 
-def fetches(due: Iterable[Seat], lease: str) -> dict[tuple[str, str], str]:
+def fetches(due: Iterable[Placement], lease: str) -> dict[tuple[str, str], str]:
     """Images to bring to nodes while the first checks run, by node and image: the name of the pod that does."""
     found: dict[tuple[str, str], str] = {}
     listed = list(due)
-    at_once = {(node, seat.check.image) for seat in listed if not seat.check.stage for node in seat.nodes}
-    for seat in listed:
-        for node in seat.nodes:
-            if (node, seat.check.image) not in at_once:
-                found[node, seat.check.image] = seat_name(f"{FETCH}-{seat.check.image}", lease, (node,))
+    at_once = {
+        (node, placement.check.image)
+        for placement in listed
+        if not placement.check.stage
+        for node in placement.nodes
+    }
+    for placement in listed:
+        for node in placement.nodes:
+            if (node, placement.check.image) not in at_once:
+                found[node, placement.check.image] = seat_name(
+                    f"{FETCH}-{placement.check.image}", lease, (node,)
+                )
     return found
 
 
-def _pairs(check: Check, names: Sequence[str], lease: str) -> list[Seat]:
+def _pairs(check: Check, names: Sequence[str], lease: str) -> list[Placement]:
     """Neighbours side by side; where one is left over, it meets the first again once that is free."""
     whole = len(names) - len(names) % 2
     found = [
@@ -112,5 +119,7 @@ def _pairs(check: Check, names: Sequence[str], lease: str) -> list[Seat]:
     return found
 
 
-def _seat(check: Check, nodes: tuple[str, ...], judged: tuple[str, ...], lease: str, turn: int = 0) -> Seat:
-    return Seat(check, nodes, judged, seat_name(check.name, lease, nodes), turn)
+def _seat(
+    check: Check, nodes: tuple[str, ...], judged: tuple[str, ...], lease: str, turn: int = 0
+) -> Placement:
+    return Placement(check, nodes, judged, seat_name(check.name, lease, nodes), turn)

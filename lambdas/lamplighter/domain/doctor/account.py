@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from lamplighter.data.quotas import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT
-from lamplighter.domain.doctor.facts import Facts, NotLetIn
+from lamplighter.domain.doctor.facts import Facts, NoAccess
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab
 
@@ -18,7 +18,7 @@ def credentials(facts: Facts, _lab: Lab, _now: datetime) -> Iterator[Judgement]:
     caller = facts.caller
     if isinstance(caller, Unread):
         yield unknown(caller)
-    elif isinstance(caller, NotLetIn):
+    elif isinstance(caller, NoAccess):
         yield unwell(caller.why, caller.advice)
     else:
         yield well(f"{caller.arn} in account {caller.account}")

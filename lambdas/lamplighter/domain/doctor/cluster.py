@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from lamplighter.data import lifecycle, versions
-from lamplighter.domain.doctor.facts import Facts, Group, Inside
+from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import About, FoundCluster, of_autoscalers, of_cluster
 from lamplighter.lab.model import Lab
@@ -82,12 +82,12 @@ def autoscalers(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     yield from _fighting(facts, inside, found.name)
 
 
-def _fighting(facts: Facts, inside: Inside, cluster_name: str) -> Iterator[Judgement]:
+def _fighting(facts: Facts, inside: ClusterFacts, cluster_name: str) -> Iterator[Judgement]:
     unread = [one for one in facts.groups.values() if isinstance(one, Unread)]
     if unread and inside.autoscalers.found:
         yield unknown(unread[0])
         return
-    groups = [one.found for one in facts.groups.values() if isinstance(one, Group)]
+    groups = [one.found for one in facts.groups.values() if isinstance(one, PoolGroup)]
     said = [one for group in groups for one in of_autoscalers(group, inside.autoscalers)]
     blocking = {one.text: one for one in said if one.blocks}
     if blocking:
@@ -146,7 +146,7 @@ def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         yield unknown(version)
         return
     inside = facts.inside
-    if isinstance(inside, Inside) and (inside.operator or inside.autoscalers.asked):
+    if isinstance(inside, ClusterFacts) and (inside.operator or inside.autoscalers.asked):
         runs = inside.operator
         if runs is None and lab.gpu_operator.enabled:
             yield unwell(
@@ -156,7 +156,7 @@ def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
             return
     elif lab.cluster.existing is not None:
         why = inside.why if isinstance(inside, Unread) else "cluster was not asked"
-        yield unknown(inside.autoscalers.why_not if isinstance(inside, Inside) else why)
+        yield unknown(inside.autoscalers.why_not if isinstance(inside, ClusterFacts) else why)
         return
     else:
         runs = lab.gpu_operator.version if lab.gpu_operator.enabled else None

@@ -15,7 +15,7 @@ from lamplighter.lab.model import Lab
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class AwsIdentity:
     """Who asks, by AWS's own answer."""
 
     account: str
@@ -25,7 +25,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class NotLetIn:
+class NoAccess:
     """AWS does not take the credentials there are, or there are none; in words, and what to do."""
 
     why: str
@@ -33,7 +33,7 @@ class NotLetIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PoolGroup:
     """A pool's node group and the zones of its subnets."""
 
     found: FoundGroup
@@ -41,7 +41,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class ClusterFacts:
     """What the cluster itself says; nothing but why where `autoscalers` was not asked."""
 
     autoscalers: Autoscalers
@@ -71,7 +71,7 @@ class SlackSecret:
 class Facts:
     """Everything that was looked at. None is an answer too: it is not there (yet)."""
 
-    caller: Caller | NotLetIn | Unread
+    caller: AwsIdentity | NoAccess | Unread
     region: str | None
     """Where calls go by the settings of whoever asks."""
     deployed: bool
@@ -83,9 +83,9 @@ class Facts:
     offered: Mapping[str, frozenset[str]] | Unread
     """The zones of the region in which each instance type of the lab is offered."""
     cluster: FoundCluster | Unread | None
-    groups: Mapping[str, Group | Unread | None]
+    groups: Mapping[str, PoolGroup | Unread | None]
     """By pool."""
-    inside: Inside | Unread | None
+    inside: ClusterFacts | Unread | None
     claims: Mapping[str, str] | Unread
     """The lab that guards a node group, by node group."""
     trails: tuple[Trail, ...] | Unread

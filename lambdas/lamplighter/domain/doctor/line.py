@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Outcome(StrEnum):
+class LineOutcome(StrEnum):
     """Whether something is as it should be."""
 
     OK = "ok"
@@ -31,17 +31,17 @@ class Unread:
 class Judgement:
     """What a check makes of what was read."""
 
-    outcome: Outcome
+    outcome: LineOutcome
     said: str
     advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DoctorLine:
     """A judgement and the name of its check."""
 
     check: str
-    outcome: Outcome
+    outcome: LineOutcome
     said: str
     advice: str
 
@@ -57,14 +57,14 @@ class Line:
 
 def well(said: str) -> Judgement:
     """It is as it should be."""
-    return Judgement(Outcome.OK, said)
+    return Judgement(LineOutcome.OK, said)
 
 
 def unwell(said: str, advice: str) -> Judgement:
     """It is not, and this is what to do."""
-    return Judgement(Outcome.NOT_OK, said, advice)
+    return Judgement(LineOutcome.NOT_OK, said, advice)
 
 
 def unknown(why: Unread | str, advice: str = "") -> Judgement:
     """Nobody can tell, and why."""
-    return Judgement(Outcome.NOT_KNOWN, why.why if isinstance(why, Unread) else why, advice)
+    return Judgement(LineOutcome.NOT_KNOWN, why.why if isinstance(why, Unread) else why, advice)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment, Touches
-from lamplighter.domain.experiments.run import MARGIN, ExperimentRun, Phase
+from lamplighter.domain.experiments.run import MARGIN, ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.values import instant
 from lamplighter.values.counted import counted, write_duration
@@ -25,7 +25,7 @@ PROOF = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ExperimentFacts:
     """What an experiment would be run on, as it is now."""
 
     lab: str
@@ -43,10 +43,10 @@ class Ground:
 
 def ground(
     lab: "Lab", pool: str, leases: Mapping[str, Sequence[Lease]], runs: Sequence[ExperimentRun]
-) -> Ground:
+) -> ExperimentFacts:
     """What the deployed lab and its ledger say of it."""
     known = lab.pools.get(pool)
-    return Ground(
+    return ExperimentFacts(
         lab=lab.name,
         ours=lab.cluster.existing is None,
         stack=lab.gpu_stack(pool) if known else "operator",
@@ -57,7 +57,7 @@ def ground(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExperimentDecision:
     """Granted with the run that follows, or refused with the reason."""
 
     outcome: str
@@ -65,7 +65,7 @@ class Answer:
     run: ExperimentRun | None = None
 
 
-def decide(command: Command, ground: Ground, now: datetime) -> Answer:
+def decide(command: Command, ground: ExperimentFacts, now: datetime) -> ExperimentDecision:
     """The answer to a command to run an experiment; `run` has no `before` yet."""
     experiment = CATALOGUE.get(command.experiment or "")
     if experiment is None:
@@ -99,7 +99,7 @@ def decide(command: Command, ground: Ground, now: datetime) -> Answer:
         because=None if command.because is None else str(command.because),
         affected=tuple(each.id for each in others),
     )
-    return Answer(
+    return ExperimentDecision(
         "granted",
         f"{experiment.name} runs on pool {lease.pool} until {instant.clock_time(run.ends)} at the latest, "
         f"inside {lease.called()}",
@@ -112,7 +112,7 @@ def run_id(command: Command) -> str:
     return f"{command.experiment}-{hashlib.sha256(command.id.encode()).hexdigest()[:8]}"
 
 
-def affected(experiment: Experiment, lease: Lease, ground: Ground, now: datetime) -> list[Lease]:
+def affected(experiment: Experiment, lease: Lease, ground: ExperimentFacts, now: datetime) -> list[Lease]:
     """The other leases that feel it: all of the cluster that are in force before it is over."""
     if not experiment.changes_cluster:
         return []
@@ -134,13 +134,15 @@ def busy(runs: Sequence[ExperimentRun], now: datetime) -> str | None:
                 f"and a cluster has one experiment at a time; ask again then, or end it: "
                 f"lamplighter experiment restore {run.name}"
             )
-        proving = run.phase is Phase.RESTORED and run.restored is not None and now < run.restored + PROOF
+        proving = (
+            run.phase is ExperimentPhase.RESTORED and run.restored is not None and now < run.restored + PROOF
+        )
         if proving:
             return f"{run.name} on pool {run.pool} is undone and its checks still run; ask again in a few minutes"
     return None
 
 
-def _unfit(experiment: Experiment, pool: str, ground: Ground) -> str | None:
+def _unfit(experiment: Experiment, pool: str, ground: ExperimentFacts) -> str | None:
     if pool not in ground.leases:
         return f"the lab {ground.lab} has no pool {pool}, it has {', '.join(ground.leases)}"
     if experiment.changes_cluster and not ground.ours:
@@ -159,7 +161,7 @@ def _unfit(experiment: Experiment, pool: str, ground: Ground) -> str | None:
     return None
 
 
-def _lease(command: Command, ground: Ground, now: datetime) -> tuple[Lease | None, str]:
+def _lease(command: Command, ground: ExperimentFacts, now: datetime) -> tuple[Lease | None, str]:
     """The lease inside which it runs; else why there is none."""
     running = [lease for lease in ground.leases[command.pool] if lease.in_force(now)]
     if command.lease is not None:
@@ -227,5 +229,5 @@ def _too_late(experiment: Experiment, lease: Lease, now: datetime) -> str | None
     )
 
 
-def _no(reason: str) -> Answer:
-    return Answer("refused", reason)
+def _no(reason: str) -> ExperimentDecision:
+    return ExperimentDecision("refused", reason)

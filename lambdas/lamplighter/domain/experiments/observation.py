@@ -14,7 +14,7 @@ Row = Mapping[str, object]
 
 
 @dataclass(frozen=True)
-class Look:
+class Observation:
     """What one look found: verdicts as rows (`check`, `node`, `verdict`, `reason`), and what is waited for."""
 
     verdicts: Sequence[dict[str, object]]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.experiments.admission import Answer
+from lamplighter.domain.experiments.admission import ExperimentDecision
 from lamplighter.domain.experiments.catalogue import Experiment
 from lamplighter.domain.experiments.run import MARGIN
 from lamplighter.domain.leases.lease import Lease
@@ -16,11 +16,11 @@ from lamplighter.values.counted import write_duration
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ExperimentPlan:
     """One experiment as it would run now."""
 
     experiment: Experiment
-    answer: Answer
+    answer: ExperimentDecision
     """Granted, or refused with what would be right."""
     affected: Sequence[Lease] = ()
 

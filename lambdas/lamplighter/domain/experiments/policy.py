@@ -1,6 +1,6 @@
 """The fields of the ClusterPolicy that experiments change, and what they become.
 
-Owns the values; borrowing the fields from Helm and giving them back is adapters/kubernetes/lending.py's.
+Owns the values; adapters/kubernetes/overrides.py writes the fields that Helm owns, and reverts them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.experiments.catalogue import Touches
-from lamplighter.domain.experiments.rules import Rule
+from lamplighter.domain.experiments.rules import TrafficRule
 from lamplighter.domain.experiments.run import MARGIN, ExperimentRun
 from lamplighter.domain.schedules.schedule import START_EXECUTION, Schedule, Start
 from lamplighter.values import instant
@@ -23,11 +23,11 @@ GOOD_FOR = timedelta(days=1)
 RETRIED = timedelta(minutes=5)
 
 
-def before_rules(before: Mapping[str, object]) -> tuple[Rule, ...]:
+def before_rules(before: Mapping[str, object]) -> tuple[TrafficRule, ...]:
     """The rules that were there, as a run keeps them."""
     found = before.get("rules")
     rows = found if isinstance(found, Sequence) and not isinstance(found, str) else ()
-    return tuple(Rule.from_json(each) for each in rows if isinstance(each, Mapping))
+    return tuple(TrafficRule.from_json(each) for each in rows if isinstance(each, Mapping))
 
 
 def rails(run: ExperimentRun, workflow: str, closes: datetime) -> tuple[Schedule, ...]:
@@ -87,8 +87,8 @@ def _by_workflow(run: ExperimentRun, moment: str, at: datetime, workflow: str) -
     return Schedule(f"{PREFIX}{run.id}-workflow-{moment}", at, START_EXECUTION, json.dumps(sent), RETRIED)
 
 
-def _groups(run: ExperimentRun) -> dict[str, list[Rule]]:
-    groups: dict[str, list[Rule]] = {}
+def _groups(run: ExperimentRun) -> dict[str, list[TrafficRule]]:
+    groups: dict[str, list[TrafficRule]] = {}
     for rule in before_rules(run.before):
         groups.setdefault(rule.group, []).append(rule)
     return groups

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.experiments.policy import said
 from lamplighter.domain.experiments.rails import before_rules
-from lamplighter.domain.experiments.run import Document, ExperimentRun, Phase
+from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
 from lamplighter.values import instant
 
 LONGEST_EVIDENCE = 20
@@ -113,7 +113,7 @@ def _outcome(run: ExperimentRun) -> str:
 def _undone(run: ExperimentRun) -> str:
     if not run.undone:
         return "it is not undone yet"
-    if run.phase is not Phase.PROVEN:
+    if run.phase is not ExperimentPhase.PROVEN:
         return "everything is as it was; the checks have still to say so"
     verdict = run.proof.get("verdict")
     if verdict == "passed":

@@ -11,7 +11,7 @@ EPHEMERAL = (1025, 65535)
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TrafficRule:
     """One rule that lets traffic into a group; two are the same when all but their description is."""
 
     group: str
@@ -50,7 +50,7 @@ class Rule:
         }
 
     @classmethod
-    def from_json(cls, found: Mapping[str, object]) -> "Rule":
+    def from_json(cls, found: Mapping[str, object]) -> "TrafficRule":
         return cls(
             group=str(found["group"]),
             protocol=str(found["protocol"]),
@@ -71,7 +71,7 @@ class Rule:
         return f"{self.group} lets in {ports} from {whom}"
 
 
-def ephemeral(rules: Iterable[Rule], node: str) -> Rule | None:
+def ephemeral(rules: Iterable[TrafficRule], node: str) -> TrafficRule | None:
     """The rule by which the node group reaches itself on its high ports."""
     return next(
         (
@@ -86,7 +86,7 @@ def ephemeral(rules: Iterable[Rule], node: str) -> Rule | None:
     )
 
 
-def vpc_wide(rules: Iterable[Rule], auxiliary: str, cidr: str) -> Rule | None:
+def vpc_wide(rules: Iterable[TrafficRule], auxiliary: str, cidr: str) -> TrafficRule | None:
     """The rule by which the auxiliary group lets in everything from the VPC."""
     return next(
         (
@@ -98,7 +98,7 @@ def vpc_wide(rules: Iterable[Rule], auxiliary: str, cidr: str) -> Rule | None:
     )
 
 
-def missing(before: Iterable[Rule], now: Iterable[Rule]) -> tuple[Rule, ...]:
+def missing(before: Iterable[TrafficRule], now: Iterable[TrafficRule]) -> tuple[TrafficRule, ...]:
     """Those of the rules that were there and are not."""
     there = {rule.key for rule in now}
     return tuple(rule for rule in before if rule.key not in there)

@@ -18,7 +18,7 @@ MARGIN = timedelta(minutes=10)
 Document = Mapping[str, object]
 
 
-class Phase(StrEnum):
+class ExperimentPhase(StrEnum):
     """How far a run has come."""
 
     PREPARED = "prepared"
@@ -31,7 +31,7 @@ class Phase(StrEnum):
     """The checks pass again, or were tried; the report is complete."""
 
 
-UNDONE = frozenset({Phase.RESTORED, Phase.PROVEN})
+UNDONE = frozenset({ExperimentPhase.RESTORED, ExperimentPhase.PROVEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ExperimentRun:
     """When the restore is due at the latest, by its own length."""
     closes: datetime
     """The end of its lease when it began."""
-    phase: Phase = Phase.PREPARED
+    phase: ExperimentPhase = ExperimentPhase.PREPARED
     because: str | None = None
     before: Document = field(default_factory=dict)
     """What was there: `rules` of EC2, `policy` of the ClusterPolicy."""
@@ -88,7 +88,7 @@ class ExperimentRun:
         due = self.due(lease)
         return f"it was to be undone by {instant.clock_time(due)}" if now >= due else None
 
-    def moved_to(self, phase: Phase, **changes: object) -> Self:
+    def moved_to(self, phase: ExperimentPhase, **changes: object) -> Self:
         """The same run, further on."""
         return replace(self, phase=phase, **changes)  # type: ignore[arg-type]
 
@@ -127,7 +127,7 @@ class ExperimentRun:
             begun=instant.read(str(found["begun"])),
             ends=instant.read(str(found["ends"])),
             closes=instant.read(str(found["closes"])),
-            phase=Phase(str(found["phase"])),
+            phase=ExperimentPhase(str(found["phase"])),
             because=_text(found.get("because")),
             before=_document(found.get("before")),
             affected=_texts(found.get("affected")),

@@ -24,14 +24,14 @@ class Operator(StrEnum):
 
 
 @dataclass(frozen=True)
-class Standing:
+class OperatorState:
     """How the operator is, and the sentence that says so; empty where it works."""
 
     operator: Operator
     reason: str = ""
 
 
-def standing(policy: Mapping[str, object], pods: Sequence[PodFacts]) -> Standing:
+def standing(policy: Mapping[str, object], pods: Sequence[PodFacts]) -> OperatorState:
     """Judged by the live ClusterPolicy, empty where there is none, and by the operator's pods.
 
     A Helm release cannot be read without reading Secrets; two generations of its pod side by side, a
@@ -42,33 +42,33 @@ def standing(policy: Mapping[str, object], pods: Sequence[PodFacts]) -> Standing
         return _without_policy(here)
     metadata = policy.get("metadata")
     if isinstance(metadata, Mapping) and metadata.get("deletionTimestamp"):
-        return Standing(
+        return OperatorState(
             Operator.UPGRADING, "the GPU Operator is being taken away: its ClusterPolicy is leaving"
         )
     if len({pod.labels.get(VERSION_OF_POD) for pod in here}) > 1:
-        return Standing(
+        return OperatorState(
             Operator.UPGRADING, "the GPU Operator is being upgraded: two generations of its pod are there"
         )
     if any(pod.ready for pod in here):
-        return Standing(Operator.WORKS)
+        return OperatorState(Operator.WORKS)
     if not here:
-        return Standing(
+        return OperatorState(
             Operator.STOPPED,
             "the GPU Operator is switched off: no pod of it runs, so nothing acts on its ClusterPolicy",
         )
     waits = next((pod.waiting for pod in here if pod.waiting), here[0].phase)
-    return Standing(
+    return OperatorState(
         Operator.STOPPED, f"the GPU Operator does not run ({waits}), so nothing acts on its ClusterPolicy"
     )
 
 
-def _without_policy(here: Sequence[PodFacts]) -> Standing:
+def _without_policy(here: Sequence[PodFacts]) -> OperatorState:
     if here:
-        return Standing(
+        return OperatorState(
             Operator.UPGRADING,
             "the GPU Operator is being installed or upgraded: its pod is there, its ClusterPolicy is not",
         )
-    return Standing(
+    return OperatorState(
         Operator.ABSENT,
         "the GPU Operator is not installed: the cluster has no ClusterPolicy, and no pod of the operator",
     )

@@ -1,7 +1,7 @@
-"""What is borrowed from whoever owns a Kubernetes object: which fields, what stood there, whose they were.
+"""Overrides of fields of a Kubernetes object: which fields, their values before, and their owners.
 
 Pure: reads an object's managedFields, and says what must be written so that all is as before. The calls are
-adapters.kubernetes.lending's; a loan is written into the ledger before anything is changed.
+adapters.kubernetes.overrides's; an override is in the ledger before anything changes.
 """
 
 import json
@@ -82,11 +82,11 @@ class Before:
 
 
 @dataclass(frozen=True)
-class Loan:
+class Override:
     """Fields of one object that leases changed, and what must be put back once none of them runs."""
 
     what: str
-    """Its name in the ledger; one loan of a name at a time."""
+    """Its name in the ledger; one override of a name at a time."""
     path: str
     """The object's address on the API server."""
     fields: Object
@@ -99,7 +99,7 @@ class Loan:
     """When it was given back."""
 
     def held_by(self, lease: str, pool: str) -> Self:
-        """The same loan, for one lease more."""
+        """The same override, for one more lease."""
         return replace(self, holders={**self.holders, lease: pool})
 
     def called(self) -> str:

@@ -25,7 +25,7 @@ _AUTO_MODE = ("eks.amazonaws.com/compute-type", "auto")
 
 
 @dataclass(frozen=True)
-class Stack:
+class GpuSignals:
     """What announces a node's GPUs, and what it shows of them."""
 
     kind: GpuStack = "operator"
@@ -34,14 +34,14 @@ class Stack:
     validators: Sequence[PodFacts] = ()
     """The operator's validator pods, on any node."""
 
-    def on(self, node: NodeFacts) -> "Stack":
+    def on(self, node: NodeFacts) -> "GpuSignals":
         """What it is on this node: one of Auto Mode has a plugin of its own, whatever the pool is said to have."""
         key, auto = _AUTO_MODE
-        return Stack("built-in", discovery=False) if node.labels.get(key) == auto else self
+        return GpuSignals("built-in", discovery=False) if node.labels.get(key) == auto else self
 
 
 def not_ready_because(
-    node: NodeFacts, gpus: int | None, stack: Stack, *, slices: int = 1, replicas: int = 1
+    node: NodeFacts, gpus: int | None, stack: GpuSignals, *, slices: int = 1, replicas: int = 1
 ) -> list[str]:
     """Why this node is not ready for GPU work; empty when it is.
 

@@ -68,7 +68,7 @@ class Breach:
 
 
 @dataclass(frozen=True)
-class Said:
+class EarlierBreach:
     """A breach of an earlier sweep, as the audit trail has it."""
 
     rule: str

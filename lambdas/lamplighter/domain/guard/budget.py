@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from lamplighter.domain.leases.terms import Terms
-    from lamplighter.domain.money.budget import Budget
+    from lamplighter.domain.money.budget import BudgetPeriod
 
 SWEEP_EVERY = timedelta(minutes=5)
 """What would be reached before the next sweep is reached now."""
@@ -47,7 +47,7 @@ class Running:
         return self.so_far + more
 
 
-def covered(leases: Iterable[Lease], terms: "Terms", budget: "Budget") -> bool:
+def covered(leases: Iterable[Lease], terms: "Terms", budget: "BudgetPeriod") -> bool:
     """Whether what is held and spent is within the budget: then nothing that runs can pass it."""
     from lamplighter.domain.money.spending import purses  # noqa: PLC0415 -- only where leases run
 
@@ -57,7 +57,7 @@ def covered(leases: Iterable[Lease], terms: "Terms", budget: "Budget") -> bool:
 
 
 def overdrafts(
-    running: Sequence[Running], terms: "Terms", budget: "Budget", now: datetime
+    running: Sequence[Running], terms: "Terms", budget: "BudgetPeriod", now: datetime
 ) -> dict[str, Overdraft]:
     """By lease in force: when it and the others will have used up the lab's budget, or their owner's part."""
     from lamplighter.domain.money.spending import purses  # noqa: PLC0415 -- only where holds are not covered

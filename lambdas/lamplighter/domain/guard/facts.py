@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from lamplighter.domain.experiments.run import ExperimentRun
-from lamplighter.domain.guard.breach import Action, Rule, Said
+from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.overdraft import Overdraft
-from lamplighter.domain.pool.evidence import Group, Instance, NodeGroup, Update
+from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup, Update
 from lamplighter.domain.pool.target import Target, target_at
 from lamplighter.domain.schedules.schedule import Schedule
 
@@ -48,13 +48,13 @@ class PoolFacts:
     closing_since: datetime | None
     nodegroup: NodeGroup | None
     rolling: Update | None
-    group: Group | None
+    group: ScalingGroup | None
     instances: tuple[Instance, ...]
     kubernetes_nodes: tuple[str, ...] | None
     failsafe_wanted: tuple[Schedule, ...]
     failsafe_found: tuple[Schedule, ...] | None
     incident: Incident | None = None
-    said: tuple[Said, ...] = ()
+    said: tuple[EarlierBreach, ...] = ()
     """What sweeps of the last hour said, oldest first."""
     over_since: datetime | None = None
     """Since when the pool should be at zero and is not."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lamplighter.domain.guard.breach import Said
+from lamplighter.domain.guard.breach import EarlierBreach
 
 LONGEST_RETRY = timedelta(hours=1)
 PAGES_AFTER = (timedelta(), timedelta(minutes=15), timedelta(hours=1), timedelta(hours=4))
@@ -55,9 +55,9 @@ def _page(since: datetime, number: int) -> datetime:
     return since + PAGES_AFTER[-1] + PAGES_EVERY * (number - len(PAGES_AFTER) + 1)
 
 
-def pages_again(before: Iterable[Said], now: datetime) -> bool:
+def pages_again(before: Iterable[EarlierBreach], now: datetime) -> bool:
     """Whether what was said before, oldest first, is due to page again now that it is found once more."""
-    one: list[Said] = []
+    one: list[EarlierBreach] = []
     for said in before:
         if one and said.at - one[-1].at > QUIET:
             one = []

@@ -14,7 +14,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.reasons.reason import Said
 
 MAY_SHORTEN = frozenset({"window", "guard"})
@@ -51,7 +51,7 @@ def decide(
     command: Command,
     terms: Terms,
     leases: Sequence[Lease],
-    budget: Budget | None,
+    budget: BudgetPeriod | None,
     *,
     now: datetime,
     generation: int,
@@ -106,7 +106,9 @@ def _shorten(lease: Lease, wanted: datetime, because: Said, terms: Terms, now: d
     )
 
 
-def _refusal(lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], budget: Budget) -> str | None:
+def _refusal(
+    lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], budget: BudgetPeriod
+) -> str | None:
     if terms.curfew_at(lease.closes):
         return f"{lease.called()} ends at {terms.until(lease.closes)}: no lease runs across it"
     if after.closes <= lease.closes:

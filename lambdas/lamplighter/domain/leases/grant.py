@@ -16,7 +16,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import crowded_at, others, taken_at
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values.counted import write_duration
 
@@ -26,7 +26,7 @@ LATER = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GrantDecision:
     """What an open command gets: granted, already-open or refused."""
 
     outcome: str
@@ -78,12 +78,12 @@ def decide(
     command: Command,
     terms: Terms,
     leases: Sequence[Lease],
-    budgets: Mapping[str, Budget],
+    budgets: Mapping[str, BudgetPeriod],
     *,
     now: datetime,
     generation: int,
     changes: Changes | None = None,
-) -> Answer:
+) -> GrantDecision:
     """The answer to an open command.
 
     `budgets` holds the period in which it opens, and the one after it for the earliest instant; `changes`
@@ -96,17 +96,17 @@ def decide(
         # A lease that is there stays as it is, and opens when that is over.
         stays = known is not None or command.window is not None
         earliest = _after_the_pause(command, terms, leases, budgets, now=now, changes=changes)
-        return Answer("refused", closed, known, earliest, for_now=stays)
+        return GrantDecision("refused", closed, known, earliest, for_now=stays)
     if known is not None and known.granted:
         return _granted_before(command, known)
     if known is not None and known.state is not LeaseState.PLANNED:
-        return Answer("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
+        return GrantDecision("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
     too_late = command.too_old(now, generation)
     of_a_window = command.source == "window" or command.window is not None
     if of_a_window and (known is None or known.window != command.window):
         too_late = f"{command.lease_id} is in the calendar no more: it was taken back"
     if too_late:
-        return Answer("refused", too_late)
+        return GrantDecision("refused", too_late)
     lease = asked_for(command, terms, now)
     if known is not None:
         lease = replace(lease, order=known.order, ready_by=known.ready_by)
@@ -114,21 +114,21 @@ def decide(
     running = [other for other in leases if other.in_force(lease.opens) and other.wanted]
     if running and command.window is None and not command.add:
         last = max(running, key=lambda other: other.closes)
-        return Answer(
+        return GrantDecision(
             "already-open",
             f"pool {terms.pool} is open with {taken_at(running, lease.opens)} of {terms.max_nodes} nodes "
             f"until {terms.clock(last.closes)}; nodes are added on request only",
             last,
         )
     beyond = allowance.refusal(command.allowance, command.by, lease, leases, since=lease.opens)
-    return Answer("refused", beyond) if beyond else _judge(lease, terms, leases, budgets, now)
+    return GrantDecision("refused", beyond) if beyond else _judge(lease, terms, leases, budgets, now)
 
 
-def _granted_before(command: Command, known: Lease) -> Answer:
+def _granted_before(command: Command, known: Lease) -> GrantDecision:
     """The same lease again; whoever gives a command chooses what its lease's id is made of, and may find another's."""
     if command.lease is None and command.by != (known.by or known.owner):
-        return Answer("refused", f"its lease would have the id of {known.called()}: ask again")
-    return Answer("granted", f"{known.called()} was granted before", known)
+        return GrantDecision("refused", f"its lease would have the id of {known.called()}: ask again")
+    return GrantDecision("granted", f"{known.called()} was granted before", known)
 
 
 def _kept_closed(
@@ -146,7 +146,7 @@ def _after_the_pause(
     command: Command,
     terms: Terms,
     leases: Sequence[Lease],
-    budgets: Mapping[str, Budget],
+    budgets: Mapping[str, BudgetPeriod],
     *,
     now: datetime,
     changes: Changes,
@@ -165,12 +165,12 @@ def _after_the_pause(
 
 
 def _judge(
-    lease: Lease, terms: Terms, leases: Sequence[Lease], budgets: Mapping[str, Budget], now: datetime
-) -> Answer:
+    lease: Lease, terms: Terms, leases: Sequence[Lease], budgets: Mapping[str, BudgetPeriod], now: datetime
+) -> GrantDecision:
     curfew = terms.curfew_at(lease.opens)
     if curfew is not None:
         free = curfew + KEPT_FREE
-        return Answer(
+        return GrantDecision(
             "refused",
             f"AWS brings pool {terms.pool} to zero at {terms.clock(curfew)}, the curfew; "
             f"nothing opens before {terms.clock(free)}",
@@ -178,12 +178,12 @@ def _judge(
         )
     impossible = _never(lease, terms, now)
     if impossible:
-        return Answer("refused", impossible)
+        return GrantDecision("refused", impossible)
     before = others(leases, lease)
     refusal = _full(lease, terms, before) or _too_dear(lease, terms, before, budgets)
     if refusal:
-        return Answer("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
-    return Answer(
+        return GrantDecision("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
+    return GrantDecision(
         "granted",
         f"{lease.nodes} of {terms.max_nodes} nodes until {terms.until(lease.closes)}, for {lease.owner}"
         f"{said_because(lease.because)}; {lease.hold} is held",
@@ -221,14 +221,14 @@ def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> str | None:
 
 
 def _too_dear(
-    lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, Budget]
+    lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, BudgetPeriod]
 ) -> str | None:
     promised = (other for other in before if other.state is LeaseState.PLANNED)
     return spending.refusal(lease, terms, budgets[lease.period], promised)
 
 
 def _earliest(
-    lease: Lease, terms: Terms, before: Sequence[Lease], budgets: Mapping[str, Budget]
+    lease: Lease, terms: Terms, before: Sequence[Lease], budgets: Mapping[str, BudgetPeriod]
 ) -> datetime | None:
     """The first instant at which the same lease would be granted, as far as is known today."""
     length = lease.closes - lease.opens

@@ -25,7 +25,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class BudgetPeriod:
     """One period of a lab's budget. `version` moves with every write, so that two cannot cross."""
 
     period: str

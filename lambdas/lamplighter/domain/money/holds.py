@@ -9,7 +9,7 @@ from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.spending import left
 
 
@@ -22,7 +22,7 @@ def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
     return replace(lease.wanting(lease.nodes, missing, now), hold=lease.hold - less)
 
 
-def retaken(lease: Lease, terms: Terms, budget: Budget, now: datetime) -> Lease:
+def retaken(lease: Lease, terms: Terms, budget: BudgetPeriod, now: datetime) -> Lease:
     """The lease with the money for its missing nodes held again, or with as many nodes as came and money is for.
 
     One of which nothing came, and for which there is no money at all, stays as it is: it asks again later.

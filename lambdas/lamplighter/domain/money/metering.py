@@ -21,7 +21,7 @@ _INSTANCE = re.compile(r"\bi-[0-9a-f]+\b")
 
 
 @dataclass(frozen=True)
-class Run:
+class NodeLife:
     """One node's life [started, ended); `ended` is None while it runs."""
 
     instance: str
@@ -68,7 +68,9 @@ class Metered:
         )
 
 
-def runs(activities: Iterable[Activity], instances: Iterable[Instance], now: datetime) -> tuple[Run, ...]:
+def runs(
+    activities: Iterable[Activity], instances: Iterable[Instance], now: datetime
+) -> tuple[NodeLife, ...]:
     """Every node's life, from the group's activities and from EC2, each filling the other's gaps."""
     started: dict[str, datetime] = {}
     ended: dict[str, datetime] = {}
@@ -91,7 +93,7 @@ def runs(activities: Iterable[Activity], instances: Iterable[Instance], now: dat
     # The tag is AWS's own: nobody else can set it, and it goes with an instance that is taken out of its group.
     members = launched | {instance.id for instance in listed.values() if instance.group is not None}
     return tuple(
-        Run(name, start, _end(start, ended.get(name), listed.get(name), now), name in members)
+        NodeLife(name, start, _end(start, ended.get(name), listed.get(name), now), name in members)
         for name, start in sorted(started.items(), key=lambda item: (item[1], item[0]))
     )
 
@@ -105,7 +107,7 @@ def _end(start: datetime, ended: datetime | None, listed: Instance | None, now: 
     return None if listed.exists else max(start, now)
 
 
-def meter(running: Sequence[Run], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
+def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime, until: datetime) -> Metered:
     """Split the node-time of [since, until) among the grants.
 
     At each instant the grants in force take what runs of the group, earlier opening first; what is left over is what

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.money.metering import Run
+from lamplighter.domain.money.metering import NodeLife
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.values import instant
@@ -53,7 +53,7 @@ def named(pool: str, receipts: Sequence[Mapping[str, object]]) -> dict[str, obje
     return {**first, "pool": pool, "also": told[1:]}
 
 
-def node_lives(lease: Lease, lives: Sequence[Run]) -> list[dict[str, object]]:
+def node_lives(lease: Lease, lives: Sequence[NodeLife]) -> list[dict[str, object]]:
     """When each node ran that ran while the lease did, as AWS records it; others' nodes beside it included."""
     closed = lease.closed or lease.closes
     return [

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.asked.person import who
 
 
-class Purse(NamedTuple):
+class BudgetLimit(NamedTuple):
     """One limit, and what is left of it."""
 
     limit: Money
-    account: Account | Budget
+    account: Account | BudgetPeriod
     whose: str
     """How a sentence names it: `the 120.00 USD for the month`."""
     promised: Money
@@ -29,27 +29,29 @@ class Purse(NamedTuple):
         return self.limit - self.account.used - self.promised
 
 
-def purses(owner: str, terms: Terms, budget: Budget, promised: Iterable[Lease] = ()) -> list[Purse]:
+def purses(
+    owner: str, terms: Terms, budget: BudgetPeriod, promised: Iterable[Lease] = ()
+) -> list[BudgetLimit]:
     """The lab's budget, then the owner's where it has one; `promised` are the planned leases that go first."""
     planned = [lease for lease in promised if lease.period == budget.period]
     nothing = Money.zero(terms.budget.currency)
     whole = sum((lease.hold for lease in planned), nothing)
-    found = [Purse(terms.budget, budget, f"the {terms.budget} for the {terms.per}", whole)]
+    found = [BudgetLimit(terms.budget, budget, f"the {terms.budget} for the {terms.per}", whole)]
     limits = [part for name, part in terms.owners.items() if who(name) == who(owner)]
     if limits:
         limit = min(limits)
         own = sum((lease.hold for lease in planned if who(lease.owner) == who(owner)), nothing)
         whose = f"the {limit} that {owner} has for the {terms.per}"
-        found.append(Purse(limit, budget.of(owner), whose, own))
+        found.append(BudgetLimit(limit, budget.of(owner), whose, own))
     return found
 
 
-def left(owner: str, terms: Terms, budget: Budget) -> Money:
+def left(owner: str, terms: Terms, budget: BudgetPeriod) -> Money:
     """What an owner may still have of the period."""
     return min(purse.left for purse in purses(owner, terms, budget))
 
 
-def refusal(lease: Lease, terms: Terms, budget: Budget, promised: Iterable[Lease] = ()) -> str | None:
+def refusal(lease: Lease, terms: Terms, budget: BudgetPeriod, promised: Iterable[Lease] = ()) -> str | None:
     """Why there is no money for a lease: what was asked, what is left of which budget, until when."""
     ends = terms.clock(terms.period(lease.opens).ends)
     for purse in purses(lease.owner, terms, budget, promised):
@@ -65,7 +67,7 @@ def refusal(lease: Lease, terms: Terms, budget: Budget, promised: Iterable[Lease
 
 
 def refusal_of_more(
-    more: Money, lease: Lease, terms: Terms, budget: Budget, promised: Iterable[Lease] = ()
+    more: Money, lease: Lease, terms: Terms, budget: BudgetPeriod, promised: Iterable[Lease] = ()
 ) -> str | None:
     """Why there is no money for so much more of a lease that runs."""
     ends = terms.clock(terms.period(lease.opens).ends)
@@ -79,9 +81,9 @@ def refusal_of_more(
     return None
 
 
-def _beyond(account: Account | Budget) -> str:
+def _beyond(account: Account | BudgetPeriod) -> str:
     """What of the spent money no lease answers for; said where there is any."""
-    if not isinstance(account, Budget):
+    if not isinstance(account, BudgetPeriod):
         return ""
     nothing = Money.zero(account.spent.currency)
     beyond = (account.overrun or nothing) + (account.unleased or nothing)

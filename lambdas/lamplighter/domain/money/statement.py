@@ -10,7 +10,7 @@ from lamplighter.domain.calendar import outlook
 from lamplighter.domain.calendar.outlook import Refusal
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 
 BY_PEOPLE = "(by people)"
@@ -53,7 +53,7 @@ class Ahead(NamedTuple):
 
 
 def ahead(
-    wanted: Iterable[Lease], known: Sequence[Lease], terms: Mapping[str, Terms], budget: Budget
+    wanted: Iterable[Lease], known: Sequence[Lease], terms: Mapping[str, Terms], budget: BudgetPeriod
 ) -> Ahead:
     """Of the windows that the calendar has ahead: which open, as things stand now.
 
@@ -69,7 +69,7 @@ def ahead(
     )
 
 
-def owners(budget: Budget, coming: Ahead, limits: Mapping[str, Money]) -> list[Row]:
+def owners(budget: BudgetPeriod, coming: Ahead, limits: Mapping[str, Money]) -> list[Row]:
     """By owner: everybody who has, will have, or may have a part."""
     currency = budget.held.currency
     names = {*budget.accounts, *limits, *(lease.owner for lease in coming.leases)}
@@ -81,7 +81,7 @@ def owners(budget: Budget, coming: Ahead, limits: Mapping[str, Money]) -> list[R
     return _dearest_first(rows)
 
 
-def windows(known: Iterable[Lease], coming: Ahead, budget: Budget) -> list[Row]:
+def windows(known: Iterable[Lease], coming: Ahead, budget: BudgetPeriod) -> list[Row]:
     """By window: what its leases of the period came to, and will; leases of people are one row."""
     currency = budget.held.currency
     mine = [

@@ -14,7 +14,7 @@ CURRENCY = "USD"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class UnguardedCost:
     """One thing that costs money whatever the pools do."""
 
     what: str
@@ -34,11 +34,11 @@ class Standing:
         }
 
 
-def unguarded(lab: "Lab") -> Iterator[Standing]:
+def unguarded(lab: "Lab") -> Iterator[UnguardedCost]:
     """What stands beside the pools, as far as the lab tells; of an existing cluster its owner knows the rest."""
 
-    def hourly(what: str, counted: str, name: str) -> Standing:
-        return Standing(what, counted, standing.price(lab.region, name), "hour")
+    def hourly(what: str, counted: str, name: str) -> UnguardedCost:
+        return UnguardedCost(what, counted, standing.price(lab.region, name), "hour")
 
     gib = standing.price(lab.region, "gp3_gib_month")
     if lab.cluster.existing is None:
@@ -47,8 +47,8 @@ def unguarded(lab: "Lab") -> Iterator[Standing]:
         yield hourly("NAT gateway", "1, traffic apart", "nat_gateway_hour")
         yield hourly("public address", "1, the NAT gateway's", "public_ipv4_hour")
         node = prices.on_demand(lab.region, nodes.instance_type)
-        yield Standing("system nodes", f"{nodes.nodes} x {nodes.instance_type}", node, "hour")
-        yield Standing(
+        yield UnguardedCost("system nodes", f"{nodes.nodes} x {nodes.instance_type}", node, "hour")
+        yield UnguardedCost(
             "volumes of system nodes", f"{nodes.nodes} x {nodes.disk_gib} GiB", gib, "GiB and month"
         )
     else:
@@ -56,5 +56,5 @@ def unguarded(lab: "Lab") -> Iterator[Standing]:
     for name, pool in lab.pools.items():
         if pool.disk_gib:
             counted = f"{pool.disk_gib} GiB a node, while it runs"
-            yield Standing(f"volumes of pool {name}", counted, gib, "GiB and month")
+            yield UnguardedCost(f"volumes of pool {name}", counted, gib, "GiB and month")
     yield hourly("load balancers", "each that your services make", "load_balancer_hour")

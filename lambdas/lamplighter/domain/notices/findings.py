@@ -20,7 +20,7 @@ SAID = 3
 
 
 @dataclass(frozen=True)
-class Told:
+class FindingText:
     """One finding, in words."""
 
     cause: str
@@ -43,10 +43,14 @@ class Told:
         )
 
 
-def findings(diagnose: Result) -> list[Told]:
+def findings(diagnose: Result) -> list[FindingText]:
     """The findings of step Diagnose; none where it did not run, or failed."""
     rows = diagnose.get("findings")
-    return [Told.read(row) for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) else []
+    return (
+        [FindingText.read(row) for row in rows if isinstance(row, Mapping)]
+        if isinstance(rows, Sequence)
+        else []
+    )
 
 
 def sentences(diagnose: Result, said_already: str | None = None, texts: Texts = ENGLISH) -> list[str]:

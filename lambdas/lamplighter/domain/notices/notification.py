@@ -11,7 +11,7 @@ from lamplighter.domain.notices.announcement import Announcement
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Notification:
     """A notice on its way."""
 
     kind: str
@@ -32,6 +32,6 @@ class Letter:
         return cls(**{field.name: str(document.get(field.name) or "") for field in fields(cls)})
 
 
-def of(lab: str, pool: str, said: Announcement) -> Letter:
+def of(lab: str, pool: str, said: Announcement) -> Notification:
     """A notice of a lab about a pool."""
-    return Letter(said.kind, pool, f"{lab}: {said.plain}", said.message)
+    return Notification(said.kind, pool, f"{lab}: {said.plain}", said.message)

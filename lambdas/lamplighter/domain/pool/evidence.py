@@ -75,7 +75,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Group:
+class ScalingGroup:
     """The Auto Scaling group behind a node group."""
 
     name: str

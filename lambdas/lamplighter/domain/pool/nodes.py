@@ -13,7 +13,7 @@ MIG_RESOURCES = "nvidia.com/mig-"
 
 
 @dataclass(frozen=True)
-class Taint:
+class NodeTaint:
     """One taint, written `key=value:effect` as kubectl does."""
 
     key: str
@@ -36,7 +36,7 @@ class NodeFacts:
     ready: bool = False
     ready_message: str = ""
     cordoned: bool = False
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[NodeTaint, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     capacity: Mapping[str, int] = field(default_factory=dict)
     """GPU resources only, such as nvidia.com/gpu; a missing key was never announced."""

@@ -10,7 +10,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True)
-class Node:
+class ShrinkNode:
     """A node of the pool; `gpu_leases` are the leases whose pods hold a GPU on it, "" where unknown."""
 
     name: str
@@ -21,21 +21,21 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Leaving:
+class RemovedNode:
     """A node that goes, and why this one."""
 
-    node: Node
+    node: ShrinkNode
     reason: str
 
 
-def choose(nodes: Sequence[Node], surplus: int, ending: str | None) -> tuple[Leaving, ...]:
+def choose(nodes: Sequence[ShrinkNode], surplus: int, ending: str | None) -> tuple[RemovedNode, ...]:
     """The `surplus` nodes to remove, in order.
 
     First one with no GPU pod, then one with pods of the ending lease only, then any; among equals one
     in the fullest zone, so that Auto Scaling does not rebalance afterwards, and there the youngest.
     """
     staying = list(nodes)
-    leaving: list[Leaving] = []
+    leaving: list[RemovedNode] = []
     while staying and len(leaving) < surplus:
         crowd = Counter(node.zone for node in staying)
         node = min(
@@ -48,17 +48,17 @@ def choose(nodes: Sequence[Node], surplus: int, ending: str | None) -> tuple[Lea
             ),
         )
         staying.remove(node)
-        leaving.append(Leaving(node, _reason(node, ending)))
+        leaving.append(RemovedNode(node, _reason(node, ending)))
     return tuple(leaving)
 
 
-def _harm(node: Node, ending: str | None) -> int:
+def _harm(node: ShrinkNode, ending: str | None) -> int:
     if not node.gpu_leases:
         return 0
     return 1 if node.gpu_leases == {ending} else 2
 
 
-def _reason(node: Node, ending: str | None) -> str:
+def _reason(node: ShrinkNode, ending: str | None) -> str:
     match _harm(node, ending):
         case 0:
             return f"{node.name} goes: no pod holds a GPU on it"

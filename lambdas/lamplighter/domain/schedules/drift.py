@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.schedules.of_leases import MISSED_AFTER, opens_at, unopened, wanted_schedules
-from lamplighter.domain.schedules.schedule import Doors, names_of
+from lamplighter.domain.schedules.schedule import WorkflowArns, names_of
 
 KEPT = ("failsafe-", "curfew-", "experiment-")
 """Other schedules of the group: the guard's, the template's, and what undoes an experiment."""
@@ -69,7 +69,7 @@ def kept(name: str) -> bool:
 def drift(
     listed: Iterable[Listed],
     leases: Sequence[Lease],
-    doors: Doors,
+    workflow_arns: WorkflowArns,
     pauses: Sequence[Pause],
     *,
     planned_at: datetime | None,
@@ -82,10 +82,10 @@ def drift(
         schedule.name
         for lease in leases
         if not _settling(lease, now)
-        for schedule in wanted_schedules(lease, doors, now, pauses)
+        for schedule in wanted_schedules(lease, workflow_arns, now, pauses)
         if schedule.at > now + ABOUT_TO_FIRE
     }
-    owned = {name for lease in leases if not _gone(lease, now) for name in names_of(lease.id, doors)}
+    owned = {name for lease in leases if not _gone(lease, now) for name in names_of(lease.id, workflow_arns)}
     return Drift(
         missing=tuple(sorted(wanted - names)),
         strange=tuple(sorted(names - owned)),

@@ -13,9 +13,9 @@ from lamplighter.domain.calendar.changes import Pause, paused_at
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.schedules.schedule import (
     NEAREST,
-    Doors,
     Schedule,
     Start,
+    WorkflowArns,
     close_schedule,
     open_command,
     open_schedule,
@@ -28,24 +28,33 @@ MISSED_AFTER = timedelta(minutes=5)
 
 
 def wanted_schedules(
-    lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause] = ()
+    lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause] = ()
 ) -> list[Schedule]:
     """The schedules that should exist for a lease, whatever exists."""
-    return [shot for shot in _shots(lease, doors, now, pauses) if shot.at > now]
+    return [shot for shot in _shots(lease, workflow_arns, now, pauses) if shot.at > now]
 
 
-def firing(lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause] = ()) -> list[str]:
+def firing(
+    lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause] = ()
+) -> list[str]:
     """Those that are due and may not have fired yet: Scheduler takes up to a minute."""
-    return [shot.name for shot in _shots(lease, doors, now, pauses) if now - NEAREST < shot.at <= now]
+    return [shot.name for shot in _shots(lease, workflow_arns, now, pauses) if now - NEAREST < shot.at <= now]
 
 
-def _shots(lease: Lease, doors: Doors, now: datetime, pauses: Sequence[Pause]) -> list[Schedule]:
+def _shots(
+    lease: Lease, workflow_arns: WorkflowArns, now: datetime, pauses: Sequence[Pause]
+) -> list[Schedule]:
     if lease.state is LeaseState.CLOSING or lease.state in OVER:
         return []
-    shots = [*warn_schedules(lease, doors), close_schedule(lease, doors)]
+    shots = [*warn_schedules(lease, workflow_arns), close_schedule(lease, workflow_arns)]
     opens = opens_at(lease, pauses, now)
     if unopened(lease) and opens is not None:
-        shots.insert(0, open_schedule(lease, doors) if opens == lease.opens else _late(lease, doors, opens))
+        shots.insert(
+            0,
+            open_schedule(lease, workflow_arns)
+            if opens == lease.opens
+            else _late(lease, workflow_arns, opens),
+        )
     return shots
 
 
@@ -59,14 +68,14 @@ def opens_at(lease: Lease, pauses: Sequence[Pause], now: datetime) -> datetime |
     return opens
 
 
-def opening_now(lease: Lease, doors: Doors, now: datetime) -> Start:
+def opening_now(lease: Lease, workflow_arns: WorkflowArns, now: datetime) -> Start:
     """What opens a lease whose time has come; one that was missed or held back gets a name of its own.
 
     A name is used once in 90 days, and the first start may have come to nothing.
     """
     if now - lease.opens <= MISSED_AFTER:
-        return opening(lease, doors)
-    return _late_start(lease, doors, now.replace(minute=now.minute - now.minute % 15))
+        return opening(lease, workflow_arns)
+    return _late_start(lease, workflow_arns, now.replace(minute=now.minute - now.minute % 15))
 
 
 def held_back(leases: Iterable[Lease], pauses: Iterable[Pause], now: datetime) -> frozenset[str]:
@@ -87,13 +96,13 @@ def unopened(lease: Lease) -> bool:
     return lease.state is LeaseState.PLANNED or (lease.state is LeaseState.ADMITTED and lease.ordered is None)
 
 
-def _late(lease: Lease, doors: Doors, opens: datetime) -> Schedule:
-    start = _late_start(lease, doors, opens)
+def _late(lease: Lease, workflow_arns: WorkflowArns, opens: datetime) -> Schedule:
+    start = _late_start(lease, workflow_arns, opens)
     sent = {"StateMachineArn": start.workflow, "Name": start.name, "Input": start.input}
-    return replace(open_schedule(lease, doors), at=opens, input=json.dumps(sent))
+    return replace(open_schedule(lease, workflow_arns), at=opens, input=json.dumps(sent))
 
 
-def _late_start(lease: Lease, doors: Doors, at: datetime) -> Start:
+def _late_start(lease: Lease, workflow_arns: WorkflowArns, at: datetime) -> Start:
     # The lease remembers its run by the command that opened it.
     name = f"open-{lease.id}-{at:%Y%m%dT%H%MZ}"[:80]
-    return Start(doors.open_lab, name, replace(open_command(lease), id=name))
+    return Start(workflow_arns.open_lab, name, replace(open_command(lease), id=name))

@@ -40,7 +40,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
+class WorkflowArns:
     """Where the schedules of windows lead: the workflows and the function that warns, by ARN."""
 
     open_lab: str
@@ -72,47 +72,52 @@ def start_name(name: str) -> str:
     return f"{name[: LONGEST_NAME - len(told) - 1]}-{told}"
 
 
-def opening(lease: Lease, doors: Doors) -> Start:
+def opening(lease: Lease, workflow_arns: WorkflowArns) -> Start:
     """What opens a planned lease; a moved opening is another start."""
     command = open_command(lease)
-    return Start(doors.open_lab, command.id, command)
+    return Start(workflow_arns.open_lab, command.id, command)
 
 
-def closing(lease: Lease, doors: Doors) -> Start:
+def closing(lease: Lease, workflow_arns: WorkflowArns) -> Start:
     """What closes a lease at its end; a moved end is another start."""
     name = f"close-{lease.id}-{lease.closes:%Y%m%dT%H%M%SZ}"
-    return Start(doors.close_lab, name, close_command(lease))
+    return Start(workflow_arns.close_lab, name, close_command(lease))
 
 
-def open_schedule(lease: Lease, doors: Doors) -> Schedule:
+def open_schedule(lease: Lease, workflow_arns: WorkflowArns) -> Schedule:
     """Opens the lease at its instant; delivered late, it may not come after its end."""
     return _starting(
-        f"open-{lease.id}", lease.opens, opening(lease, doors), _at_most(RETRIED, lease.closes - lease.opens)
+        f"open-{lease.id}",
+        lease.opens,
+        opening(lease, workflow_arns),
+        _at_most(RETRIED, lease.closes - lease.opens),
     )
 
 
-def close_schedule(lease: Lease, doors: Doors) -> Schedule:
+def close_schedule(lease: Lease, workflow_arns: WorkflowArns) -> Schedule:
     """Closes the lease at its end."""
-    return _starting(f"close-{lease.id}", lease.closes, closing(lease, doors))
+    return _starting(f"close-{lease.id}", lease.closes, closing(lease, workflow_arns))
 
 
-def warn_schedules(lease: Lease, doors: Doors) -> tuple[Schedule, ...]:
+def warn_schedules(lease: Lease, workflow_arns: WorkflowArns) -> tuple[Schedule, ...]:
     """Warn before the end, the longest ahead first; half-way through a lease shorter than twice that."""
     run = {"command": close_command(lease).to_json(), "results": {}}
     shots: list[Schedule] = []
-    for ahead in sorted(set(doors.warnings), reverse=True):
+    for ahead in sorted(set(workflow_arns.warnings), reverse=True):
         at = max(lease.closes - ahead, lease.opens + (lease.closes - lease.opens) / 2).replace(microsecond=0)
         if shots and at <= shots[-1].at:
             continue
         name = _warning(lease.id, ahead)
         retried = _at_most(WARNING_RETRIED, lease.closes - at)
-        shots.append(Schedule(name, at, doors.notices, json.dumps({"step": "Warn", "run": run}), retried))
+        shots.append(
+            Schedule(name, at, workflow_arns.notices, json.dumps({"step": "Warn", "run": run}), retried)
+        )
     return tuple(shots)
 
 
-def names_of(lease: str, doors: Doors) -> tuple[str, ...]:
+def names_of(lease: str, workflow_arns: WorkflowArns) -> tuple[str, ...]:
     """The names that a lease's schedules may have, an earlier release's included."""
-    warnings = (_warning(lease, ahead) for ahead in doors.warnings)
+    warnings = (_warning(lease, ahead) for ahead in workflow_arns.warnings)
     return (f"open-{lease}", f"warn-{lease}", *warnings, f"close-{lease}")
 
 

@@ -1,4 +1,4 @@
-"""What the door answers: one short message for whoever asked, with what they may press next.
+"""Answers to requests from Slack: one short message for the person, with the buttons they may press next.
 
 Every answer to a change shows how it was understood. What the lab looks like is said in seeing.py, the lab's
 own messages in message.py.
@@ -16,7 +16,7 @@ from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.domain.slack.asked.roles import No
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
-from lamplighter.domain.slack.look import named
+from lamplighter.domain.slack.style import named
 from lamplighter.domain.slack.times import Times
 
 KEPT_LONGER = (timedelta(minutes=30), timedelta(hours=1), timedelta(hours=2))
@@ -24,7 +24,7 @@ KEPT_LONGER = (timedelta(minutes=30), timedelta(hours=1), timedelta(hours=2))
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SlackAnswer:
     """One message for the asker alone, unless it says so."""
 
     text: Marked
@@ -49,7 +49,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Voice:
+class Speech:
     """In which language and by whose clock it is said."""
 
     texts: Texts
@@ -71,44 +71,46 @@ class Voice:
         return Button(action, self.texts.say(key), carried.written(), style).to_json()
 
 
-def plainly(text: str, understood: str = "") -> Answer:
+def plainly(text: str, understood: str = "") -> SlackAnswer:
     """A sentence as it stands."""
-    return Answer(plain(text), understood)
+    return SlackAnswer(plain(text), understood)
 
 
 def decided(
-    decision: Decision, command: Command, lease: Lease | None, understood: str, voice: Voice
-) -> Answer:
+    decision: Decision, command: Command, lease: Lease | None, understood: str, speech: Speech
+) -> SlackAnswer:
     """What the lab decided; a pool that is full comes with [Tell me]."""
-    said = voice.understood(understood)
+    said = speech.understood(understood)
     if decision.outcome == "granted" and lease is not None and command.verb is Verb.OPEN:
         later = lease.opens > decision.at + timedelta(minutes=2)
-        text = voice.texts.say(
+        text = speech.texts.say(
             "slack.granted-ahead" if later else "slack.granted",
             pool=lease.pool,
             nodes=lease.nodes,
-            opens=voice.times.at(lease.opens),
-            until=voice.times.with_zone(lease.closes),
+            opens=speech.times.at(lease.opens),
+            until=speech.times.with_zone(lease.closes),
             hold=str(lease.hold),
             id=lease.id,
         )
         return plainly(text, said)
-    outcome = voice.texts.say(f"slack.outcome.{decision.outcome}")
-    text = voice.texts.say(
-        "slack.outcome", outcome=outcome, reason=voice.times.retold(decision.reason, voice.texts).rstrip(".")
+    outcome = speech.texts.say(f"slack.outcome.{decision.outcome}")
+    text = speech.texts.say(
+        "slack.outcome",
+        outcome=outcome,
+        reason=speech.times.retold(decision.reason, speech.texts).rstrip("."),
     )
     if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
         return plainly(text, said)
-    earliest = voice.texts.say("slack.earliest", at=voice.times.with_zone(decision.earliest))
-    return Answer(
-        blocks.joined([plain(text), plain(earliest)]), said, (_tell_me(command, decision.earliest, voice),)
+    earliest = speech.texts.say("slack.earliest", at=speech.times.with_zone(decision.earliest))
+    return SlackAnswer(
+        blocks.joined([plain(text), plain(earliest)]), said, (_tell_me(command, decision.earliest, speech),)
     )
 
 
-def follows(understood: str, voice: Voice, *, here: bool, word: str) -> Answer:
+def follows(understood: str, speech: Speech, *, here: bool, word: str) -> SlackAnswer:
     """It was handed on, and the decision takes longer than Slack waits."""
     key = "slack.follows" if here else "slack.follows-elsewhere"
-    return plainly(voice.texts.say(key, word=word), voice.understood(understood))
+    return plainly(speech.texts.say(key, word=word), speech.understood(understood))
 
 
 def just_use_it(
@@ -116,28 +118,28 @@ def just_use_it(
     free: int | None,
     command: Command,
     understood: str,
-    voice: Voice,
+    speech: Speech,
     *,
     full_until: datetime | None = None,
-) -> Answer:
+) -> SlackAnswer:
     """The pool is open already: nothing is added unless somebody says so. `free` GPUs, where that is known.
 
     To a pool that is full until some instant nothing can be added: they may be told when there is room.
     """
-    last, said = max(running, key=lambda lease: lease.closes), voice.understood(understood)
+    last, said = max(running, key=lambda lease: lease.closes), speech.understood(understood)
     opening = all(lease.state is not LeaseState.OPEN for lease in running)
     busy = ".opening" if opening else "" if free is None else ".free" if free else ".busy"
-    text = voice.texts.say(
+    text = speech.texts.say(
         f"slack.open-already{busy}",
         pool=last.pool,
-        until=voice.times.with_zone(last.closes),
+        until=speech.times.with_zone(last.closes),
         whose=last.window or named(last.owner),
         gpus=free or 0,
     )
     if full_until is not None:
-        full = voice.texts.say("slack.open-full", pool=last.pool, at=voice.times.with_zone(full_until))
-        buttons = (_keep_until(last, voice), _tell_me(command, full_until, voice))
-        return Answer(blocks.joined([plain(text), plain(full)]), said, buttons)
+        full = speech.texts.say("slack.open-full", pool=last.pool, at=speech.times.with_zone(full_until))
+        buttons = (_keep_until(last, speech), _tell_me(command, full_until, speech))
+        return SlackAnswer(blocks.joined([plain(text), plain(full)]), said, buttons)
     more = Carried(
         pool=last.pool,
         nodes=command.nodes,
@@ -145,16 +147,16 @@ def just_use_it(
         closes=command.closes,
         because=None if command.because is None else str(command.because),
     )
-    return Answer(
-        plain(text), said, (_keep_until(last, voice), voice.button(Action.ADD, "slack.button.add", more))
+    return SlackAnswer(
+        plain(text), said, (_keep_until(last, speech), speech.button(Action.ADD, "slack.button.add", more))
     )
 
 
-def may_not(why: No, command: Command | None, understood: str, voice: Voice) -> Answer:
+def may_not(why: No, command: Command | None, understood: str, speech: Speech) -> SlackAnswer:
     """A no by the lab's roles; with [Ask] where somebody who may can say yes."""
-    text = plain(voice.texts.say("slack.may-not", reason=why.said(voice.texts)))
+    text = plain(speech.texts.say("slack.may-not", reason=why.said(speech.texts)))
     if command is None or command.verb not in (Verb.OPEN, Verb.EXTEND):
-        return Answer(text, voice.understood(understood))
+        return SlackAnswer(text, speech.understood(understood))
     carried = Carried(
         pool=command.pool,
         lease=command.lease,
@@ -165,37 +167,37 @@ def may_not(why: No, command: Command | None, understood: str, voice: Voice) -> 
         because=None if command.because is None else str(command.because),
         verb=Action.ADD if command.add else command.verb.value,
     )
-    button = voice.button(Action.ASK, "slack.button.ask", carried, "primary")
-    return Answer(text, voice.understood(understood), (button,))
+    button = speech.button(Action.ASK, "slack.button.ask", carried, "primary")
+    return SlackAnswer(text, speech.understood(understood), (button,))
 
 
-def sure(lease: Lease, word: str, understood: str, voice: Voice) -> Answer:
+def sure(lease: Lease, word: str, understood: str, speech: Speech) -> SlackAnswer:
     """Before another's lease is closed its owner is named; yes is pressed, or typed after `word`."""
-    text = voice.texts.say(
+    text = speech.texts.say(
         "slack.sure",
         owner=lease.owner,
         id=lease.id,
         pool=lease.pool,
-        until=voice.times.with_zone(lease.closes),
+        until=speech.times.with_zone(lease.closes),
     )
-    typed = voice.texts.say("slack.sure.type", word=f"/{word}", id=lease.id)
+    typed = speech.texts.say("slack.sure.type", word=f"/{word}", id=lease.id)
     carried = Carried(pool=lease.pool, lease=lease.id)
-    button = voice.button(Action.CONFIRM, "slack.button.confirm", carried, "danger")
-    return Answer(blocks.joined([plain(text), plain(typed)]), voice.understood(understood), (button,))
+    button = speech.button(Action.CONFIRM, "slack.button.confirm", carried, "danger")
+    return SlackAnswer(blocks.joined([plain(text), plain(typed)]), speech.understood(understood), (button,))
 
 
-def help_text(command: str, user: str, nearest: str, voice: Voice) -> Answer:
+def help_text(command: str, user: str, nearest: str, speech: Speech) -> SlackAnswer:
     """Every word with an example, and the asker's own id; `nearest` is what goes before it."""
     lines: Sequence[str] = (
         *([plain(nearest)] if nearest else []),
-        plain(voice.texts.say("slack.help.head")),
+        plain(speech.texts.say("slack.help.head")),
         *(
-            f"`/{command} {example}`  {plain(voice.texts.say(f'slack.help.{word}'))}"
+            f"`/{command} {example}`  {plain(speech.texts.say(f'slack.help.{word}'))}"
             for word, example in HELP
         ),
-        plain(voice.texts.say("slack.help.id", id=user)),
+        plain(speech.texts.say("slack.help.id", id=user)),
     )
-    return Answer(blocks.joined(lines))
+    return SlackAnswer(blocks.joined(lines))
 
 
 HELP: Sequence[tuple[str, str]] = (
@@ -215,7 +217,7 @@ HELP: Sequence[tuple[str, str]] = (
 """What help shows: the key of its explanation, and an example that can be typed."""
 
 
-def _tell_me(command: Command, earliest: datetime, voice: Voice) -> Mapping[str, object]:
+def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[str, object]:
     """A place in the waiting list for what a command asks for."""
     lasting = command.lasting or ends(command) - (command.opens or command.issued)
     wish = Carried(
@@ -225,19 +227,19 @@ def _tell_me(command: Command, earliest: datetime, voice: Voice) -> Mapping[str,
         closes=earliest,
         because=None if command.because is None else str(command.because),
     )
-    return voice.button(Action.TELL_ME, "slack.button.tell-me", wish)
+    return speech.button(Action.TELL_ME, "slack.button.tell-me", wish)
 
 
-def _keep_until(lease: Lease, voice: Voice) -> Mapping[str, object]:
+def _keep_until(lease: Lease, speech: Speech) -> Mapping[str, object]:
     """A choice of later ends, by the asker's clock."""
     later = [lease.closes + longer for longer in KEPT_LONGER]
     return {
         "type": "static_select",
         "action_id": Action.KEEP_UNTIL.value,
-        "placeholder": {"type": "plain_text", "text": voice.texts.say("slack.button.keep-until")},
+        "placeholder": {"type": "plain_text", "text": speech.texts.say("slack.button.keep-until")},
         "options": [
             {
-                "text": {"type": "plain_text", "text": voice.times.at(closes)},
+                "text": {"type": "plain_text", "text": speech.times.at(closes)},
                 "value": Carried(pool=lease.pool, lease=lease.id, closes=closes).written(),
             }
             for closes in later

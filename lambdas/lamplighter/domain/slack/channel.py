@@ -13,8 +13,8 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices.phrases import called
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack.blocks import Marked, bold, joined, plain
-from lamplighter.domain.slack.look import Look
 from lamplighter.domain.slack.post import Post, in_channel, key_of
+from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.lab import notice_kinds
 from lamplighter.values.instant import written
 
@@ -32,7 +32,9 @@ TELLS_BACK = timedelta(minutes=15)
 """What happened longer ago is told nobody any more: as old as an event may get."""
 
 
-def pool_posts(pool: PoolState, trail: Iterable[Entry], people: Sequence[str], look: Look) -> list[Post]:
+def pool_posts(
+    pool: PoolState, trail: Iterable[Entry], people: Sequence[str], look: SlackStyle
+) -> list[Post]:
     """What is to have been said of a pool by now: that it is leaked, or that a window's time went by."""
     found = [
         in_channel(
@@ -48,7 +50,7 @@ def pool_posts(pool: PoolState, trail: Iterable[Entry], people: Sequence[str], l
     return found
 
 
-def calendar_posts(trail: Iterable[Entry], look: Look) -> list[Post]:
+def calendar_posts(trail: Iterable[Entry], look: SlackStyle) -> list[Post]:
     """What was changed about the calendar: a pause stands in the trail of every pool, and is one thing all the same."""
     changed = [(notice, entry) for entry in trail if (notice := _notice(entry)) in notice_kinds.IN_CHANNEL]
     return [
@@ -64,7 +66,7 @@ def is_news(entry: Entry) -> bool:
     return entry.kind in {MISSED, FORESEEN} or _notice(entry) in notice_kinds.IN_CHANNEL
 
 
-def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], look: Look) -> Post | None:
+def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], look: SlackStyle) -> Post | None:
     """That a planned window will be refused, or opens after all: each time that it turns.
 
     `said` are the keys of what was said of it so far: they alternate, so how many there are says what people
@@ -92,5 +94,5 @@ def _notice(entry: Entry) -> str:
     return LEFT_OUT if entry.kind == "skipped" and entry.details else NOTICES.get(entry.kind, "")
 
 
-def _subject(notice: str, entry: Entry, look: Look) -> str:
+def _subject(notice: str, entry: Entry, look: SlackStyle) -> str:
     return look.texts.say(f"notice.{notice}.subject", **entry.details)

@@ -1,6 +1,6 @@
 """What the lab remembers of its conversation in Slack: what awaits an answer, what was asked, who waits.
 
-Values only; the ledger keeps them (adapters/aws/ledger/slack/slack.py), the door and the board write them.
+Values only; the ledger keeps them (adapters/aws/ledger/slack/slack.py), the Slack function and the board write them.
 """
 
 from collections.abc import Mapping
@@ -65,7 +65,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class WaitingPlace:
     """A place in the waiting list of a full pool; it holds nothing."""
 
     pool: str

@@ -15,8 +15,8 @@ from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.domain.slack.blocks import Block, Button, Confirm, Marked, bold, joined, plain
-from lamplighter.domain.slack.look import Look, amount, named
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.slack.style import SlackStyle, amount, named
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.stages import StageState, StageView
 
@@ -49,7 +49,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class MessageExtras:
     """What a lease's message shows beside the lease itself."""
 
     how_to_use: str | None = None
@@ -77,20 +77,20 @@ class _Draft:
         self.counted.append(instead)
 
 
-def message(view: LeaseView, beside: Beside, look: Look) -> Message:
+def message(view: LeaseView, beside: MessageExtras, look: SlackStyle) -> Message:
     """The message of a lease as it stands now."""
     title = look.texts.say("lease.on-pool", lease=called(view, look), pool=view.pool)
     stands = standing(view, look)
     draft = _Draft()
     draft.add(blocks.header(f"{title[:1].upper()}{title[1:]}"), blocks.section(stands))
-    if view.standing in {Standing.OPENING, Standing.OPEN, Standing.DEGRADED}:
+    if view.standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED}:
         draft.add(blocks.section(_progress(view, look)))
     trouble = _trouble(view, look)
     if trouble:
         draft.add(blocks.section(trouble))
-    if view.standing is Standing.CLOSED and beside.receipt is not None:
+    if view.standing is LeaseStanding.CLOSED and beside.receipt is not None:
         draft.add(blocks.section(receipt_lines(beside.receipt, look)))
-    if view.standing in {Standing.OPEN, Standing.DEGRADED} and view.ready is not None:
+    if view.standing in {LeaseStanding.OPEN, LeaseStanding.DEGRADED} and view.ready is not None:
         draft.add(*_use(beside, look))
     moving, instead = _small_print(view, beside, look)
     draft.add_moving(blocks.context(*moving), instead)
@@ -101,17 +101,19 @@ def message(view: LeaseView, beside: Beside, look: Look) -> Message:
     return Message(said, draft.blocks, _digest(said, draft.counted))
 
 
-def called(view: LeaseView, look: Look) -> str:
+def called(view: LeaseView, look: SlackStyle) -> str:
     """`the evening lease` or `minji's lease`."""
     if view.window:
         return look.texts.say("lease.of-window", window=view.window)
     return look.texts.say("lease.of-owner", owner=named(view.owner))
 
 
-def standing(view: LeaseView, look: Look) -> Marked:
+def standing(view: LeaseView, look: SlackStyle) -> Marked:
     """How it stands, in one sentence."""
     key = view.standing.value
-    if view.standing is Standing.OPENING and (view.gpus_expected is None or view.gpus_expected <= look.now):
+    if view.standing is LeaseStanding.OPENING and (
+        view.gpus_expected is None or view.gpus_expected <= look.now
+    ):
         key = "opening-some-time"
     return look.say(
         f"state.{key}",
@@ -124,7 +126,7 @@ def standing(view: LeaseView, look: Look) -> Marked:
     )
 
 
-def _progress(view: LeaseView, look: Look) -> Marked:
+def _progress(view: LeaseView, look: SlackStyle) -> Marked:
     """The bar and the five stages; those that are not as they should be say why."""
     full = round(view.bar * BAR_LONG)
     percent = f"{'▰' * full}{'▱' * (BAR_LONG - full)} {round(view.bar * 100)} %"
@@ -133,12 +135,12 @@ def _progress(view: LeaseView, look: Look) -> Marked:
     return joined([percent, stages, *why])
 
 
-def _stage(stage: StageView, look: Look) -> str:
+def _stage(stage: StageView, look: SlackStyle) -> str:
     name = look.say(f"stage.{stage.stage.value}")
     return f"{MARKS[stage.state]} {joined([name, stage.count], ' ')}"
 
 
-def _trouble(view: LeaseView, look: Look) -> Marked:
+def _trouble(view: LeaseView, look: SlackStyle) -> Marked:
     """What people have to know of it beside how it stands."""
     found: list[Marked] = []
     for key, reason in (
@@ -158,7 +160,7 @@ def _trouble(view: LeaseView, look: Look) -> Marked:
     return joined(found)
 
 
-def _use(beside: Beside, look: Look) -> list[Block]:
+def _use(beside: MessageExtras, look: SlackStyle) -> list[Block]:
     """How it is used: the lab's own words, and a pod to start from."""
     found = [blocks.section(blocks.written(beside.how_to_use))] if beside.how_to_use else []
     if beside.snippet:
@@ -166,7 +168,7 @@ def _use(beside: Beside, look: Look) -> list[Block]:
     return found
 
 
-def _small_print(view: LeaseView, beside: Beside, look: Look) -> tuple[list[Marked], object]:
+def _small_print(view: LeaseView, beside: MessageExtras, look: SlackStyle) -> tuple[list[Marked], object]:
     """Whose it is, what it costs, which GPUs are free; and what counts of it for the digest."""
     by = named(view.by)
     still = [look.say("for", owner=plain(named(view.owner)))]
@@ -178,14 +180,14 @@ def _small_print(view: LeaseView, beside: Beside, look: Look) -> tuple[list[Mark
         seen = beside.seen
         still.append(look.say("gpus", free=max(0, seen.of - seen.in_use), in_use=seen.in_use))
     cost = view.cost_so_far
-    if cost is None or (not view.in_force and view.standing is not Standing.CLOSING):
+    if cost is None or (not view.in_force and view.standing is not LeaseStanding.CLOSING):
         return still, still
     tick = int(look.now.timestamp() // REFRESHED.total_seconds()) if view.in_force else 0
     shown = look.say("cost-so-far", cost=amount(cost), hold=amount(view.hold))
     return [*still, shown], [*still, tick]
 
 
-def receipt_lines(receipt: ReceiptView, look: Look) -> Marked:
+def receipt_lines(receipt: ReceiptView, look: SlackStyle) -> Marked:
     """The receipt's figures."""
     lines = [look.say("receipt.cost", cost=bold(amount(receipt.cost)), nodes=receipt.nodes)]
     if receipt.overrun is not None:
@@ -204,7 +206,7 @@ def receipt_lines(receipt: ReceiptView, look: Look) -> Marked:
     return joined(lines)
 
 
-def page_link(beside: Beside, look: Look) -> list[Block]:
+def page_link(beside: MessageExtras, look: SlackStyle) -> list[Block]:
     """Where the receipt can be looked at, by itself: a signed link is long, and none is better than half of one."""
     if beside.page is None:
         return []
@@ -212,7 +214,7 @@ def page_link(beside: Beside, look: Look) -> list[Block]:
     return [blocks.context(look.say("receipt.page", link=link))]
 
 
-def buttons(view: LeaseView, look: Look) -> list[Button]:
+def buttons(view: LeaseView, look: SlackStyle) -> list[Button]:
     """What can be done with it from here; each takes the path of the typed word."""
     why = Button(Action.WHY, look.say("button.why"), Carried(pool=view.pool, lease=view.id).written())
     if not view.in_force:

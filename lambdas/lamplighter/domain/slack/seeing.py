@@ -1,4 +1,4 @@
-"""The lab as the door shows it to whoever asks: status, windows, leases, cost and why, as short texts.
+"""The lab as Slack shows it to a person who asks: status, windows, leases, cost and why, as short texts.
 
 Made from the views that the terminal and the pages show as well. Names are shown without a mention: nobody is
 pinged because somebody else looks.
@@ -10,55 +10,55 @@ from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.answers import Answer, Voice
+from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.blocks import Marked, plain
-from lamplighter.domain.slack.look import named
+from lamplighter.domain.slack.style import named
 from lamplighter.domain.views.lab_view import LabView, PoolView, WindowView
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 
 MOST_ROWS = 20
 TRAIL_ROWS = 6
 
 
-def status(pools: Sequence[PoolView], pause: Pause | None, voice: Voice) -> Answer:
+def status(pools: Sequence[PoolView], pause: Pause | None, speech: Speech) -> SlackAnswer:
     """Every pool: until when, GPUs free and in use, and what opens next."""
-    lines = [_line(line) for pool in pools for line in _pool(pool, voice)]
+    lines = [_line(line) for pool in pools for line in _pool(pool, speech)]
     if pause is not None:
-        reason = pause.reason(voice.times.with_zone).removeprefix("the lab is paused ")
-        lines.insert(0, plain(voice.texts.say("slack.status.paused", reason=reason)))
-    return Answer(blocks.joined(lines))
+        reason = pause.reason(speech.times.with_zone).removeprefix("the lab is paused ")
+        lines.insert(0, plain(speech.texts.say("slack.status.paused", reason=reason)))
+    return SlackAnswer(blocks.joined(lines))
 
 
-def windows(lab: LabView, voice: Voice) -> Answer:
+def windows(lab: LabView, speech: Speech) -> SlackAnswer:
     """What opens, what does not, and why."""
-    lines = [plain(_window(window, voice)) for window in lab.windows[:MOST_ROWS]]
+    lines = [plain(_window(window, speech)) for window in lab.windows[:MOST_ROWS]]
     if lab.pause is not None:
-        lines.insert(0, plain(lab.pause.reason(voice.times.with_zone)))
-    return Answer(blocks.joined(lines or [plain(voice.texts.say("slack.windows.none"))]))
+        lines.insert(0, plain(lab.pause.reason(speech.times.with_zone)))
+    return SlackAnswer(blocks.joined(lines or [plain(speech.texts.say("slack.windows.none"))]))
 
 
-def leases(found: Sequence[Lease], voice: Voice) -> Answer:
+def leases(found: Sequence[Lease], speech: Speech) -> SlackAnswer:
     """Who has nodes or will have, and until when."""
     rows = [
-        voice.texts.say(
+        speech.texts.say(
             "slack.leases.row",
             id=lease.id,
             nodes=lease.nodes,
             pool=lease.pool,
             owner=plain(named(lease.owner)),
-            opens=voice.times.at(lease.opens),
-            until=voice.times.with_zone(lease.closes),
+            opens=speech.times.at(lease.opens),
+            until=speech.times.with_zone(lease.closes),
             state=lease.state.value,
         )
         for lease in found
         if lease.state not in OVER
     ]
-    return Answer(blocks.joined(rows[:MOST_ROWS] or [voice.texts.say("slack.leases.none")]))
+    return SlackAnswer(blocks.joined(rows[:MOST_ROWS] or [speech.texts.say("slack.leases.none")]))
 
 
-def cost(lab: LabView, voice: Voice) -> Answer:
+def cost(lab: LabView, speech: Speech) -> SlackAnswer:
     """The present budget period, and what runs now."""
-    budget, say = lab.budget, voice.texts.say
+    budget, say = lab.budget, speech.texts.say
     lines = [
         say(
             "slack.cost.period",
@@ -69,7 +69,7 @@ def cost(lab: LabView, voice: Voice) -> Answer:
             left=budget.left,
             limit=budget.limit,
         ),
-        say("slack.cost.forecast", forecast=budget.forecast, ends=voice.times.with_zone(budget.ends)),
+        say("slack.cost.forecast", forecast=budget.forecast, ends=speech.times.with_zone(budget.ends)),
     ]
     beside = budget.overrun + budget.unleased
     if beside.amount:
@@ -78,12 +78,12 @@ def cost(lab: LabView, voice: Voice) -> Answer:
         for lease in pool.leases:
             spent = lease.cost_so_far or lease.hold
             lines.append(say("slack.cost.lease", id=lease.id, owner=plain(named(lease.owner)), cost=spent))
-    return Answer(blocks.joined(lines[:MOST_ROWS]))
+    return SlackAnswer(blocks.joined(lines[:MOST_ROWS]))
 
 
-def why(pool: str, found: Explanation, days: int, voice: Voice) -> Answer:
+def why(pool: str, found: Explanation, days: int, speech: Speech) -> SlackAnswer:
     """Why a pool has the nodes it has, and what led there."""
-    clock, say = voice.times.with_zone, voice.texts.say
+    clock, say = speech.times.with_zone, speech.texts.say
     told = found.told_by(clock)
     lines = [
         say("slack.why.should", pool=pool, nodes=told.nodes, reason=told.target.reason_by(clock)),
@@ -94,7 +94,7 @@ def why(pool: str, found: Explanation, days: int, voice: Voice) -> Answer:
     rows = [
         say(
             "slack.why.row",
-            at=voice.times.at(entry.at),
+            at=speech.times.at(entry.at),
             who=named(entry.who),
             what=entry.what,
             why=entry.why,
@@ -102,62 +102,62 @@ def why(pool: str, found: Explanation, days: int, voice: Voice) -> Answer:
         for entry in told.trail[-TRAIL_ROWS:]
     ]
     rows = rows or [say("slack.why.nothing", days=days)]
-    return Answer(blocks.joined([plain(line) for line in [*lines, *rows] if line]))
+    return SlackAnswer(blocks.joined([plain(line) for line in [*lines, *rows] if line]))
 
 
-def _pool(pool: PoolView, voice: Voice) -> list[str]:
-    lines = [_standing(pool, voice)]
+def _pool(pool: PoolView, speech: Speech) -> list[str]:
+    lines = [_standing(pool, speech)]
     if pool.seen is not None:
-        at = voice.times.at(pool.seen.at)
+        at = speech.times.at(pool.seen.at)
         lines.append(
-            voice.texts.say("slack.status.gpus", free=pool.gpus_free, in_use=pool.gpus_in_use, at=at)
+            speech.texts.say("slack.status.gpus", free=pool.gpus_free, in_use=pool.gpus_in_use, at=at)
         )
-    lines.append(_next(pool.next, voice))
+    lines.append(_next(pool.next, speech))
     return lines
 
 
-def _standing(pool: PoolView, voice: Voice) -> str:
-    say, owners = voice.texts.say, voice.texts.joined(map(named, pool.owners))
+def _standing(pool: PoolView, speech: Speech) -> str:
+    say, owners = speech.texts.say, speech.texts.joined(map(named, pool.owners))
     if pool.leaked:
-        return say("slack.status.leaked", pool=pool.name, reason=voice.times.retold(pool.leaked).rstrip("."))
+        return say("slack.status.leaked", pool=pool.name, reason=speech.times.retold(pool.leaked).rstrip("."))
     if not pool.leases:
         return say("slack.status.closing" if pool.closing else "slack.status.closed", pool=pool.name)
-    opening = [lease for lease in pool.leases if lease.standing is Standing.OPENING]
+    opening = [lease for lease in pool.leases if lease.standing is LeaseStanding.OPENING]
     if len(opening) == len(pool.leases) and opening[0].gpus_expected is not None:
-        ready = voice.times.with_zone(opening[0].gpus_expected)
+        ready = speech.times.with_zone(opening[0].gpus_expected)
         return say("slack.status.opening", pool=pool.name, owners=owners, ready=ready)
     until = max(lease.closes for lease in pool.leases)
     return say(
         "slack.status.open",
         pool=pool.name,
-        until=voice.times.with_zone(until),
+        until=speech.times.with_zone(until),
         nodes=sum(lease.usable for lease in pool.leases),
         owners=owners,
     )
 
 
-def _next(lease: LeaseView | None, voice: Voice) -> str:
+def _next(lease: LeaseView | None, speech: Speech) -> str:
     if lease is None:
-        return voice.texts.say("slack.status.next.none")
-    what, opens = lease.window or named(lease.owner), voice.times.with_zone(lease.opens)
+        return speech.texts.say("slack.status.next.none")
+    what, opens = lease.window or named(lease.owner), speech.times.with_zone(lease.opens)
     if lease.refused_because:
-        reason = voice.times.retold(lease.refused_because).rstrip(".")
-        return voice.texts.say("slack.status.next.refused", what=what, opens=opens, reason=reason)
-    return voice.texts.say("slack.status.next", what=what, opens=opens, nodes=lease.nodes)
+        reason = speech.times.retold(lease.refused_because).rstrip(".")
+        return speech.texts.say("slack.status.next.refused", what=what, opens=opens, reason=reason)
+    return speech.texts.say("slack.status.next", what=what, opens=opens, nodes=lease.nodes)
 
 
-def _window(window: WindowView, voice: Voice) -> str:
+def _window(window: WindowView, speech: Speech) -> str:
     name = window.window or named(window.owner)
-    state = voice.texts.say(f"slack.window.{window.state}")
+    state = speech.texts.say(f"slack.window.{window.state}")
     if window.because:
-        state = f"{state}: {voice.times.retold(window.because)}"
+        state = f"{state}: {speech.times.retold(window.because)}"
     if window.opens is None or window.closes is None:
-        return voice.texts.say("slack.windows.row.closed", window=name, date=window.date, state=state)
-    return voice.texts.say(
+        return speech.texts.say("slack.windows.row.closed", window=name, date=window.date, state=state)
+    return speech.texts.say(
         "slack.windows.row",
         window=name,
-        opens=voice.times.at(window.opens),
-        until=voice.times.with_zone(window.closes),
+        opens=speech.times.at(window.opens),
+        until=speech.times.with_zone(window.closes),
         nodes=window.nodes,
         pool=window.pool,
         state=state,

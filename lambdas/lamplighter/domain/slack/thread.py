@@ -13,10 +13,10 @@ from lamplighter.domain.notices.findings import KIND as FINDING
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import bold, joined, plain
-from lamplighter.domain.slack.look import Look
-from lamplighter.domain.slack.message import Beside, Message, buttons, called, page_link, receipt_lines
+from lamplighter.domain.slack.message import Message, MessageExtras, buttons, called, page_link, receipt_lines
 from lamplighter.domain.slack.post import Post, in_channel, key_of, pinging, plainly, short
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.slack.style import SlackStyle
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState
 from lamplighter.domain.views.told import Finding
 from lamplighter.lab import notice_kinds
@@ -31,7 +31,7 @@ IN_PLACE = frozenset({"open", "planned", "already-open"})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ThreadFacts:
     """What the posts of a lease are made of, beside its view."""
 
     trail: Sequence[Entry] = ()
@@ -41,7 +41,7 @@ class Told:
     """Slack ids of those who are pinged."""
 
 
-def posts(view: LeaseView, told: Told, beside: Beside, look: Look) -> list[Post]:
+def posts(view: LeaseView, told: ThreadFacts, beside: MessageExtras, look: SlackStyle) -> list[Post]:
     """Everything that is to have been said of a lease by now, oldest first."""
     found = [post for entry in told.trail if (post := _of_entry(entry, view, told, look)) is not None]
     found += _late(view, told, look)
@@ -56,7 +56,7 @@ def posts(view: LeaseView, told: Told, beside: Beside, look: Look) -> list[Post]
     return list(once.values())
 
 
-def _of_entry(entry: Entry, view: LeaseView, told: Told, look: Look) -> Post | None:
+def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, look: SlackStyle) -> Post | None:
     if entry.kind == FINDING and entry.lease == view.id:
         return _finding(Finding.read(entry), look)
     if entry.kind not in BELONGS or not _is_about(entry, view):
@@ -83,7 +83,7 @@ def _is_about(entry: Entry, view: LeaseView) -> bool:
     return entry.lease == view.id
 
 
-def _finding(found: Finding, look: Look) -> Post:
+def _finding(found: Finding, look: SlackStyle) -> Post:
     """A cause, once however often it is found."""
     said = look.say(
         "thread.finding",
@@ -94,11 +94,11 @@ def _finding(found: Finding, look: Look) -> Post:
     return Post(f"finding-{short(f'{found.cause} {found.summary}')}", plainly(said), at=found.at)
 
 
-def _late(view: LeaseView, told: Told, look: Look) -> list[Post]:
+def _late(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:
     """That GPUs are not there when they were promised, and which stage takes its time."""
     late = [stage for stage in view.stages if stage.state is StageState.LATE]
     promised = view.gpus_expected is None or view.gpus_expected <= look.now
-    if view.standing is not Standing.OPENING or not late or not promised:
+    if view.standing is not LeaseStanding.OPENING or not late or not promised:
         return []
     stage = look.say(f"stage.{late[0].stage.value}")
     said = look.say(
@@ -107,9 +107,9 @@ def _late(view: LeaseView, told: Told, look: Look) -> list[Post]:
     return [in_channel("late", said, told.mentioned)]
 
 
-def _refused(view: LeaseView, told: Told, look: Look) -> list[Post]:
+def _refused(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:
     """That a planned window does not open."""
-    if view.window is None or view.standing is not Standing.REFUSED:
+    if view.window is None or view.standing is not LeaseStanding.REFUSED:
         return []
     said = look.say(
         "ping.refused",
@@ -120,7 +120,7 @@ def _refused(view: LeaseView, told: Told, look: Look) -> list[Post]:
     return [in_channel("refused", said, told.mentioned)]
 
 
-def _in_use(pool: PoolState | None, look: Look) -> bool:
+def _in_use(pool: PoolState | None, look: SlackStyle) -> bool:
     """Whether pods held GPUs when the guard looked last."""
     seen = pool.seen_gpus if pool else None
     return seen is not None and seen.in_use > 0 and look.now - seen.at <= SEEN_FRESH

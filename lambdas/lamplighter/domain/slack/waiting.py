@@ -12,25 +12,27 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.domain.slack.blocks import Button, plain
-from lamplighter.domain.slack.kept import Wish
-from lamplighter.domain.slack.look import Look
+from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.domain.slack.message import Message
+from lamplighter.domain.slack.style import SlackStyle
 
-Grants = Callable[[Wish, int], bool]
+Grants = Callable[[WaitingPlace, int], bool]
 """Whether a wish would be granted now, beside so many nodes that are offered to others."""
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class WaitingRound:
     """What becomes of a pool's waiting list at an instant."""
 
-    offer: tuple[Wish, ...] = ()
+    offer: tuple[WaitingPlace, ...] = ()
     """Who is offered a place now, in the order of asking."""
-    drop: tuple[Wish, ...] = ()
+    drop: tuple[WaitingPlace, ...] = ()
     """Who leaves the list: their time is over, or they have what they wanted."""
 
 
-def look_after(wishes: Sequence[Wish], leases: Sequence[Lease], grants: Grants, now: datetime) -> Round:
+def look_after(
+    wishes: Sequence[WaitingPlace], leases: Sequence[Lease], grants: Grants, now: datetime
+) -> WaitingRound:
     """Whom to offer a place, and whom to let go.
 
     The first who cannot be served ends the round: nobody behind them is served before them.
@@ -39,7 +41,7 @@ def look_after(wishes: Sequence[Wish], leases: Sequence[Lease], grants: Grants, 
     standing = sorted((wish for wish in wishes if wish not in dropped), key=lambda each: each.turn)
     # Two people are not offered one place at the same time.
     offered = sum(wish.nodes for wish in standing if wish.offered is not None)
-    offers: list[Wish] = []
+    offers: list[WaitingPlace] = []
     for wish in standing:
         if wish.offered is not None:
             continue
@@ -47,10 +49,10 @@ def look_after(wishes: Sequence[Wish], leases: Sequence[Lease], grants: Grants, 
             break
         offers.append(wish)
         offered += wish.nodes
-    return Round(tuple(offers), dropped)
+    return WaitingRound(tuple(offers), dropped)
 
 
-def offer_message(wish: Wish, look: Look) -> Message:
+def offer_message(wish: WaitingPlace, look: SlackStyle) -> Message:
     """The offer, as its asker alone reads it; it carries which wish it answers."""
     until = plain(look.clock(wish.offered_until or look.now))
     said = look.say("waiting.offer", pool=plain(wish.pool), nodes=wish.nodes, until=until)
@@ -61,7 +63,7 @@ def offer_message(wish: Wish, look: Look) -> Message:
     return Message(said, [blocks.section(said), *row])
 
 
-def _over(wish: Wish, leases: Sequence[Lease], now: datetime) -> bool:
+def _over(wish: WaitingPlace, leases: Sequence[Lease], now: datetime) -> bool:
     if now >= wish.until:
         return True
     if wish.offered is not None and not wish.on_offer(now):

@@ -13,10 +13,10 @@ from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Row
+from lamplighter.domain.pool.explanation import UnmetWindow
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
-from lamplighter.domain.pool.standing import Unmet
 from lamplighter.domain.pool.target import Target
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.told import Finding
 from lamplighter.reasons.reason import Said
@@ -84,7 +84,7 @@ class PoolView:
     """Those that are being closed."""
     next: LeaseView | None
     """What opens next, as far as the planner has written it."""
-    unmet: tuple[Unmet, ...] = ()
+    unmet: tuple[UnmetWindow, ...] = ()
     """Windows that are open by the calendar and have no lease in force."""
     seats: Seats | None = None
     desired: int | None = None
@@ -97,7 +97,7 @@ class PoolView:
             return self.state.phase
         if not self.leases:
             return Phase.CLOSED
-        opening = any(lease.standing is Standing.OPENING for lease in self.leases)
+        opening = any(lease.standing is LeaseStanding.OPENING for lease in self.leases)
         return Phase.OPENING if opening else Phase.OPEN
 
     @property

@@ -27,7 +27,7 @@ from lamplighter.values.instant import written
 Document = Mapping[str, object]
 
 
-class Standing(StrEnum):
+class LeaseStanding(StrEnum):
     """How a lease stands, in one word."""
 
     PLANNED = "planned"
@@ -75,7 +75,7 @@ class LeaseView:
     called: str
     """How a sentence names it: `the evening lease`."""
     state: LeaseState
-    standing: Standing
+    standing: LeaseStanding
     nodes: int
     missing: int
     """Nodes that a shortage keeps away."""
@@ -109,7 +109,7 @@ class LeaseView:
     @property
     def in_force(self) -> bool:
         """Whether it justifies nodes now."""
-        return self.standing in {Standing.OPENING, Standing.OPEN, Standing.DEGRADED}
+        return self.standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED}
 
     @property
     def usable(self) -> int:
@@ -149,7 +149,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
     )
     degraded = told.degraded_because(mine) or short
     standing = _standing(lease, now, degraded=degraded is not None or lease.missing > 0)
-    live = standing in {Standing.OPENING, Standing.OPEN, Standing.DEGRADED}
+    live = standing in {LeaseStanding.OPENING, LeaseStanding.OPEN, LeaseStanding.DEGRADED}
     refuted = live and verdict in {Outcome.FAILED, Outcome.NOT_PROVEN}
     return LeaseView(
         id=lease.id,
@@ -203,20 +203,20 @@ def cost_so_far(lease: Lease, price_per_hour: Decimal | None, now: datetime) -> 
 
 
 _SETTLED = {
-    LeaseState.PLANNED: Standing.PLANNED,
-    LeaseState.REFUSED: Standing.REFUSED,
-    LeaseState.CLOSED: Standing.CLOSED,
-    LeaseState.CLOSING: Standing.CLOSING,
+    LeaseState.PLANNED: LeaseStanding.PLANNED,
+    LeaseState.REFUSED: LeaseStanding.REFUSED,
+    LeaseState.CLOSED: LeaseStanding.CLOSED,
+    LeaseState.CLOSING: LeaseStanding.CLOSING,
 }
 
 
-def _standing(lease: Lease, now: datetime, *, degraded: bool) -> Standing:
+def _standing(lease: Lease, now: datetime, *, degraded: bool) -> LeaseStanding:
     if lease.state in _SETTLED:
         return _SETTLED[lease.state]
     if now >= lease.closes:
-        return Standing.CLOSING
+        return LeaseStanding.CLOSING
     if now < lease.opens:
-        return Standing.PLANNED
+        return LeaseStanding.PLANNED
     if degraded:
-        return Standing.DEGRADED
-    return Standing.OPEN if lease.state is LeaseState.OPEN else Standing.OPENING
+        return LeaseStanding.DEGRADED
+    return LeaseStanding.OPEN if lease.state is LeaseState.OPEN else LeaseStanding.OPENING

@@ -108,7 +108,7 @@ class ReceiptView:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ReceiptExtras:
     """What is still known of a lease beside its receipt."""
 
     instance_type: str = ""
@@ -120,7 +120,7 @@ class Beside:
     proofs: Sequence[Proof] = ()
 
 
-def of(receipt: Document, beside: Beside) -> ReceiptView:
+def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
     """The view of a receipt, from the document that was kept."""
     closed = instant.read(str(receipt["closed"]))
     opened = _at(receipt.get("opened"))

@@ -12,7 +12,7 @@ from dateutil import rrule
 
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import LARGEST, MOST_EVENTS, read
-from lamplighter.domain.calendar.course import Event, change
+from lamplighter.domain.calendar.course import CourseEvent, change
 from lamplighter.errors import BadInput
 from lamplighter.values import zones
 
@@ -53,12 +53,12 @@ def calendar(*events: str, head: str = "") -> bytes:
 
 def events(
     content: bytes, zone: str = SEOUL, start: str = "2026-01-01", end: str = "2027-01-01"
-) -> list[Event]:
+) -> list[CourseEvent]:
     begins, ends = (int(datetime.fromisoformat(f"{day}T00:00:00Z").timestamp()) for day in (start, end))
     return list(CourseCalendar(read(content).text).events(zone, begins, ends))
 
 
-def hours(found: list[Event]) -> list[str]:
+def hours(found: list[CourseEvent]) -> list[str]:
     return [
         f"{zones.instant(each.opening):%m-%d %H:%M}-{zones.instant(each.closing):%H:%M}" for each in found
     ]

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.domain.calendar.changes import clock_of
-from lamplighter.domain.calendar.course import Change, Event
+from lamplighter.domain.calendar.course import Change, CourseEvent
 from lamplighter.domain.calendar.course_copy import CourseCopy, fingerprint, seen, to_say, unseen
 
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -19,10 +19,10 @@ NEVER = unseen(None, HERE, "it answers 404", NINE)
 SAME = Change((), (), ())
 
 
-def event(number: int, hours: float = 0, lasting: int = 2) -> Event:
+def event(number: int, hours: float = 0, lasting: int = 2) -> CourseEvent:
     opens = NINE + hours * HOUR
     opening, closing = int(opens.timestamp()), int((opens + lasting * HOUR).timestamp())
-    return Event(f"{number}", f"Class {number}", opens.date(), opening, closing, closing - opening)
+    return CourseEvent(f"{number}", f"Class {number}", opens.date(), opening, closing, closing - opening)
 
 
 def added(number: int) -> Change:

@@ -12,7 +12,7 @@ from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.calendars import series as course_series
 from lamplighter.application.planner.courses import follow_courses
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import open_command
@@ -227,8 +227,12 @@ def test_the_planner_makes_leases_of_events_moves_them_and_shortens_none_unannou
         document = {"name": "lab", "time_zone": "UTC", "windows": [{"name": "course", "calendar": ADDRESS}]}
         world.capacity.lab = Lab.model_validate(document)
         notices = Notices(boto3.client("sns").create_topic(Name="notices")["TopicArn"])
-        office = Office(
-            world.watch.desk, world.watch.workflows, notices, extend_lease=world.close_lab, fetch=school
+        office = PlannerServices(
+            world.guard_services.lease_services,
+            world.guard_services.workflows,
+            notices,
+            extend_lease=world.close_lab,
+            fetch=school,
         )
         ledger = world.capacity.ledger
 
@@ -242,7 +246,7 @@ def test_the_planner_makes_leases_of_events_moves_them_and_shortens_none_unannou
 
         world.at(30)
         run = {"command": open_command(first).to_json(), "results": {}}
-        assert STEPS["Admit"](run, office.desk)["outcome"] == "granted"
+        assert STEPS["Admit"](run, office.lease_services)["outcome"] == "granted"
         school.answer = calendar(
             "DTSTART:20261120T203000|DURATION:PT2H", "DTSTART:20261121T120000|DURATION:PT1H"
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.course import Change, Event, change
+from lamplighter.domain.calendar.course import Change, CourseEvent, change
 from lamplighter.domain.calendar.occurrences import Code, Expansion, SkippedWindow, expand
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.lab.model import Lab
@@ -15,28 +15,28 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
-def event(name: str = "ab12", day: int = 20, hours: float = 2, **more: Any) -> Event:
+def event(name: str = "ab12", day: int = 20, hours: float = 2, **more: Any) -> CourseEvent:
     """From nine on, so many hours."""
     opens = NINE + (day - 20) * DAY
     opening, closing = int(opens.timestamp()), int((opens + hours * HOUR).timestamp())
     wall = more.pop("wall", closing - opening)
-    return Event(name, '"Physics"', opens.date(), opening, closing, wall, **more)
+    return CourseEvent(name, '"Physics"', opens.date(), opening, closing, wall, **more)
 
 
 class Physics:
     """A calendar that gives all it has, whatever is asked for."""
 
-    def __init__(self, *events: Event) -> None:
+    def __init__(self, *events: CourseEvent) -> None:
         self.all = events
 
-    def events(self, zone: str, start: int, end: int) -> Sequence[Event]:
+    def events(self, zone: str, start: int, end: int) -> Sequence[CourseEvent]:
         assert zone == "Etc/UTC"
         assert start < end
         return self.all
 
 
 def found(
-    *events: Event, start: datetime = NINE - DAY, end: datetime = NINE + 9 * DAY, **more: Any
+    *events: CourseEvent, start: datetime = NINE - DAY, end: datetime = NINE + 9 * DAY, **more: Any
 ) -> Expansion:
     lab = Lab.model_validate(
         {
@@ -50,7 +50,7 @@ def found(
     return expand(lab, start, end, {"course": Physics(*events)})
 
 
-def skipped(one: Event, code: Code, reason: str) -> SkippedWindow:
+def skipped(one: CourseEvent, code: Code, reason: str) -> SkippedWindow:
     return SkippedWindow("course", "gpu", one.date, code, reason, 0, one.id)
 
 
@@ -141,7 +141,7 @@ def test_an_event_is_as_long_by_the_wall_as_the_longest_lease_and_no_longer() ->
     ],
 )
 def test_what_is_new_moved_or_gone_is_told_apart(
-    before: list[Event], after: list[Event], changed: Change
+    before: list[CourseEvent], after: list[CourseEvent], changed: Change
 ) -> None:
     assert change(before, after) == changed
     assert changed.nothing is (before == after)

@@ -8,7 +8,7 @@ import pytest
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.placement import Admission, admit
 from lamplighter.domain.calendar.planned_window import PlannedWindow
-from lamplighter.domain.pool.evidence import Activity, Group, Instance, Member, Update
+from lamplighter.domain.pool.evidence import Activity, Instance, Member, ScalingGroup, Update
 from lamplighter.lab.model import Lab
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -142,7 +142,7 @@ def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, d
     member = Member("i-1", "a", lifecycle)
 
     assert (member.leaving, member.waits_for_drain) == (leaving, drains)
-    assert Group("g", 0, 2, 1, (member,)).staying == (() if leaving else (member,))
+    assert ScalingGroup("g", 0, 2, 1, (member,)).staying == (() if leaving else (member,))
 
 
 @pytest.mark.parametrize(

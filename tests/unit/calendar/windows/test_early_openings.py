@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.early_opening import Stay, all_fitted, fitted, note, planned, stay_of
+from lamplighter.domain.calendar.early_opening import NodeInterval, all_fitted, fitted, note, planned, stay_of
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab
@@ -36,8 +36,8 @@ def window(name: str = "evening", nodes: int = 2, early: int = 10, begins: int =
     return planned(plain, early * 60, "Etc/UTC")
 
 
-def stay(opens: float, closes: float, nodes: int = 3, whose: str = "alice") -> Stay:
-    return Stay(seconds(opens), seconds(closes), nodes, whose)
+def stay(opens: float, closes: float, nodes: int = 3, whose: str = "alice") -> NodeInterval:
+    return NodeInterval(seconds(opens), seconds(closes), nodes, whose)
 
 
 def opens(one: PlannedWindow) -> tuple[float, str]:
@@ -72,7 +72,7 @@ def until(minute: float, said: str, whose: str = "alice") -> tuple[float, str]:
     ],
 )
 def test_a_window_opens_as_early_as_others_leave_it_room_until_its_start(
-    stays: list[Stay], found: tuple[float, str]
+    stays: list[NodeInterval], found: tuple[float, str]
 ) -> None:
     assert opens(fitted(window(), LAB, 4, stays)) == found
 

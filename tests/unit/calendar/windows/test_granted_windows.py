@@ -93,7 +93,9 @@ def test_a_failsafe_is_armed_for_nobody_where_there_is_no_lease(lab: LabOnMoto) 
 def test_of_a_lease_that_is_being_closed_nothing_but_the_failsafe_is_armed(lab: LabOnMoto) -> None:
     admitted = step(lab, "Admit", asks(lab))
     name = admitted["lease"]["id"]
-    STEPS["RestoreExperiments"]({"command": lab.command("close", lease=name), "results": {}}, lab.watch.desk)
+    STEPS["RestoreExperiments"](
+        {"command": lab.command("close", lease=name), "results": {}}, lab.guard_services.lease_services
+    )
 
     done = step(lab, "ArmFailsafe", asks(lab), Admit=admitted)
 

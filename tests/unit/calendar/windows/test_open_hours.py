@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.occurrences import FIRST_DATE, LAST_DATE
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.lab.model import Lab
@@ -115,8 +115,8 @@ def test_windows_of_a_pool_come_in_the_file_s_order_those_that_follow_a_course_a
     begins = int(OPENS.timestamp())
     lectures = Lectures(
         (
-            Event("bb22", "Second", OPENS.date(), begins - 60, begins + 3600, 3660),
-            Event("aa11", "First", OPENS.date(), begins - 120, begins + 1, 121),
+            CourseEvent("bb22", "Second", OPENS.date(), begins - 60, begins + 3600, 3660),
+            CourseEvent("aa11", "First", OPENS.date(), begins - 120, begins + 1, 121),
         )
     )
     windows = [
@@ -145,7 +145,7 @@ def test_windows_of_a_pool_come_in_the_file_s_order_those_that_follow_a_course_a
 
 def test_an_event_is_open_from_its_first_second() -> None:
     begins = int(OPENS.timestamp())
-    lectures = Lectures((Event("aa11", "First", OPENS.date(), begins, begins + 60, 60),))
+    lectures = Lectures((CourseEvent("aa11", "First", OPENS.date(), begins, begins + 60, 60),))
     timetable = Timetable(
         lab({"name": "course", "calendar": "https://example.org/c.ics"}), {"course": lectures}
     )

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamplighter.domain.calendar.early_opening import Stay, fitted
+from lamplighter.domain.calendar.early_opening import NodeInterval, fitted
 from lamplighter.domain.calendar.occurrences import expand
-from lamplighter.domain.calendar.planner import Beside, calendar
+from lamplighter.domain.calendar.planner import CalendarInputs, calendar
 from lamplighter.domain.calendar.simulation import simulate
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import terms
@@ -124,7 +124,8 @@ def test_the_early_opening_is_the_first_from_which_there_is_room(
     window = window._replace(nodes=nodes)
     base = window.opening - 60 * 60
     others = [
-        Stay(base + start * 60, base + (start + length) * 60, taken, "x") for start, length, taken in stays
+        NodeInterval(base + start * 60, base + (start + length) * 60, taken, "x")
+        for start, length, taken in stays
     ]
 
     opening = fitted(window, found, 4, others).opening
@@ -225,7 +226,7 @@ def test_nothing_is_expected_of_what_will_not_open() -> None:
 def test_the_planner_opens_early_beside_the_leases_there_are() -> None:
     found = lab(by())
     running = replace(lease(-120, -4, id="cli-1", state=LeaseState.OPEN), window=None)
-    around = Beside(warm_ups={"gpu": timedelta(minutes=12)}, known={"gpu": [running]})
+    around = CalendarInputs(warm_ups={"gpu": timedelta(minutes=12)}, known={"gpu": [running]})
 
     planned = calendar(found, {"gpu": terms(found, "gpu")}, (), DAY, DAY + timedelta(days=1), beside=around)
 

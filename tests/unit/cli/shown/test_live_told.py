@@ -6,9 +6,9 @@ from datetime import date, timedelta
 import pytest
 
 from lamplighter.domain.calendar.changes import Pause, Skip
-from lamplighter.domain.calendar.course import Event
+from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.calendar.planner import Beside
+from lamplighter.domain.calendar.planner import CalendarInputs
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab
 from tests.unit.calendar.test_live import ALICES, EIGHT, HOUR
@@ -105,13 +105,13 @@ def test_a_date_of_a_course_that_somebody_took_out_is_told() -> None:
         {**PLAIN, "windows": [{"name": "course", "calendar": "https://example.org/c.ics"}]}
     )
     begins = int(EIGHT.timestamp()) + 3600
-    lectures = Lectures((Event("ab12", "Lecture", EIGHT.date(), begins, begins + 3600, 3600),), "UTC")
+    lectures = Lectures((CourseEvent("ab12", "Lecture", EIGHT.date(), begins, begins + 3600, 3600),), "UTC")
     skip = Skip("course", "2026-11-20", "bob", EIGHT)
 
-    found = played(lab=course, skips=(skip,), beside=Beside(courses={"course": lectures}))
+    found = played(lab=course, skips=(skip,), beside=CalendarInputs(courses={"course": lectures}))
 
     assert (found.windows, [one.reason for one in found.skipped]) == (
         [],
         ["course on 2026-11-20 was skipped by bob"],
     )
-    assert len(played(lab=course, beside=Beside(courses={"course": lectures})).windows) == 1
+    assert len(played(lab=course, beside=CalendarInputs(courses={"course": lectures})).windows) == 1

@@ -6,10 +6,17 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.checks.after_verdict import Decision, Node, Then, decide
+from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, NextStep, decide
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.domain.notices.findings import Told, entries, findings, of_receipt, sentences, standing
+from lamplighter.domain.notices.findings import (
+    FindingText,
+    entries,
+    findings,
+    of_receipt,
+    sentences,
+    standing,
+)
 from lamplighter.lab.checks import OnFailure
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
 
@@ -29,9 +36,9 @@ def row(number: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def test_a_finding_says_nothing_that_was_not_kept() -> None:
-    assert Told.read(row()) == Told("cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!")
-    assert Told.read({"evidence": "seen"}) == Told("unknown", "", "", (), "")
-    assert findings({"findings": [row(), 7]}) == [Told.read(row())]
+    assert FindingText.read(row()) == FindingText("cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!")
+    assert FindingText.read({"evidence": "seen"}) == FindingText("unknown", "", "", (), "")
+    assert findings({"findings": [row(), 7]}) == [FindingText.read(row())]
     assert findings({}) == findings({"findings": 7}) == []
 
 
@@ -138,7 +145,7 @@ def test_what_is_at_stake_is_written_and_read_back() -> None:
 
 # --- a check that failed -------------------------------------------------------------------------
 
-A, B, C = (Node(name, f"i-{name}", used=name == "c") for name in "abc")
+A, B, C = (JudgedNode(name, f"i-{name}", used=name == "c") for name in "abc")
 
 
 def failed(*names: str, check: str = "smi") -> list[dict[str, object]]:
@@ -148,22 +155,22 @@ def failed(*names: str, check: str = "smi") -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("rows", "choice", "replaceable", "then", "reason", "nodes"),
     [
-        ([], "replace", 1, Then.KEEP, "no check failed", ()),
-        (failed("a", check="ready"), "close", 1, Then.KEEP, "no check failed", ()),
-        ([{"check": "smi", "verdict": "not-proven"}], "close", 1, Then.KEEP, "no check failed", ()),
-        (failed("a"), "close", 1, Then.CLOSE,
+        ([], "replace", 1, NextStep.KEEP, "no check failed", ()),
+        (failed("a", check="ready"), "close", 1, NextStep.KEEP, "no check failed", ()),
+        ([{"check": "smi", "verdict": "not-proven"}], "close", 1, NextStep.KEEP, "no check failed", ()),
+        (failed("a"), "close", 1, NextStep.CLOSE,
          "smi failed on a: no GPU; the lab closes a lease whose GPUs fail (checks.on_failure: close)", ()),
-        (failed("a"), "keep", 1, Then.KEEP,
+        (failed("a"), "keep", 1, NextStep.KEEP,
          "smi failed on a: no GPU; the lab keeps it open (checks.on_failure: keep)", ()),
-        (failed("a"), "replace", 0, Then.KEEP,
+        (failed("a"), "replace", 0, NextStep.KEEP,
          "smi failed on a: no GPU; nodes were replaced once already, so it is kept as it is", ()),
-        (failed("c"), "replace", 1, Then.KEEP,
+        (failed("c"), "replace", 1, NextStep.KEEP,
          "smi failed on c: no GPU; the GPUs of c are in use, so it is kept", ()),
-        (failed("a"), "replace", 1, Then.REPLACE, "smi failed on a: no GPU; a is replaced, once", (A,)),
-        (failed("b", "a", "c"), "replace", 2, Then.REPLACE,
+        (failed("a"), "replace", 1, NextStep.REPLACE, "smi failed on a: no GPU; a is replaced, once", (A,)),
+        (failed("b", "a", "c"), "replace", 2, NextStep.REPLACE,
          "smi failed on b: no GPU; smi failed on a: no GPU; smi failed on c: no GPU; a and b are replaced, once",
          (A, B)),
-        (failed("b", "a"), "replace", 1, Then.REPLACE,
+        (failed("b", "a"), "replace", 1, NextStep.REPLACE,
          "smi failed on b: no GPU; smi failed on a: no GPU; a is replaced, once", (A,)),
     ],
 )  # fmt: skip
@@ -171,19 +178,19 @@ def test_what_follows_is_the_labs_choice_and_names_its_reason(  # noqa: PLR0917
     rows: list[dict[str, object]],
     choice: OnFailure,
     replaceable: int,
-    then: Then,
+    then: NextStep,
     reason: str,
-    nodes: tuple[Node, ...],
+    nodes: tuple[JudgedNode, ...],
 ) -> None:
-    assert decide(rows, (A, B, C), choice, replaceable=replaceable) == Decision(then, reason, nodes)
+    assert decide(rows, (A, B, C), choice, replaceable=replaceable) == CheckDecision(then, reason, nodes)
 
 
 def test_without_a_number_of_nodes_none_is_replaced() -> None:
-    assert decide(failed("a"), (A,), "replace").then is Then.KEEP
+    assert decide(failed("a"), (A,), "replace").then is NextStep.KEEP
 
 
 def test_a_decision_is_written_as_the_workflow_reads_it() -> None:
-    assert Decision(Then.REPLACE, "why", (A,)).to_json() == {
+    assert CheckDecision(NextStep.REPLACE, "why", (A,)).to_json() == {
         "then": "replace",
         "because": "why",
         "replace": [{"name": "a", "instance": "i-a"}],

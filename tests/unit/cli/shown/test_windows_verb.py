@@ -12,7 +12,7 @@ import pytest
 
 from cli import deployment
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.commands.command import Decision
@@ -44,7 +44,14 @@ def deploy(world: LabOnMoto, *windows: dict[str, Any]) -> None:
     document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), "calendars": EVENTS}
     world.capacity.lab = Lab.model_validate(document)
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-    plan_all(Office(world.watch.desk, world.watch.workflows, Notices(topic), extend_lease=world.close_lab))
+    plan_all(
+        PlannerServices(
+            world.guard_services.lease_services,
+            world.guard_services.workflows,
+            Notices(topic),
+            extend_lease=world.close_lab,
+        )
+    )
     outputs = {"LedgerTable": {"Value": "lab-ledger"}}
     body = {"Resources": {"T": {"Type": "AWS::SNS::Topic"}}, "Outputs": outputs}
     boto3.client("cloudformation").create_stack(

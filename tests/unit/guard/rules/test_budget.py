@@ -5,15 +5,15 @@ from datetime import timedelta
 from decimal import Decimal
 
 from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.application.guard.watch import gather_lab
-from lamplighter.domain.guard.breach import Action, Rule, Said
+from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
 from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import money
-from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.charge import Charge
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
@@ -36,10 +36,10 @@ def terms(limit: int, **owners: int) -> Terms:
     return replace(TERMS, budget=Money.of(limit, "USD"), owners=limits)
 
 
-def budget(spent: int, held: int = 0, **owners: int) -> Budget:
+def budget(spent: int, held: int = 0, **owners: int) -> BudgetPeriod:
     nothing = Money.zero("USD")
     accounts = {name: Account(nothing, Money.of(amount, "USD")) for name, amount in owners.items()}
-    return Budget("2026-11", Money.of(held, "USD"), Money.of(spent, "USD"), accounts=accounts)
+    return BudgetPeriod("2026-11", Money.of(held, "USD"), Money.of(spent, "USD"), accounts=accounts)
 
 
 def test_while_holds_are_within_the_budget_nothing_needs_to_be_reckoned() -> None:
@@ -86,7 +86,7 @@ def test_its_people_are_warned_a_quarter_of_an_hour_ahead_and_it_is_closed_then(
     far = replace(facts, overdrafts={one.id: Overdraft(EIGHT + 25 * MINUTE, "it will be")})
 
     [warning] = sweep(facts)
-    told = Said(Rule.BUDGET_REACHED, Action.WARN, one.id, EIGHT - 15 * MINUTE)
+    told = EarlierBreach(Rule.BUDGET_REACHED, Action.WARN, one.id, EIGHT - 15 * MINUTE)
     [closing] = sweep(replace(facts, said=(told,)))
 
     assert sweep(far) == ()
@@ -96,7 +96,7 @@ def test_its_people_are_warned_a_quarter_of_an_hour_ahead_and_it_is_closed_then(
 
 def test_what_was_told_and_has_not_come_yet_is_neither_told_again_nor_closed() -> None:
     one = lease()
-    told = Said(Rule.BUDGET_REACHED, Action.WARN, one.id, EIGHT - 15 * MINUTE)
+    told = EarlierBreach(Rule.BUDGET_REACHED, Action.WARN, one.id, EIGHT - 15 * MINUTE)
     later = Overdraft(EIGHT + 8 * MINUTE, "it will be")
 
     assert sweep(replace(pool(one, running=["i-1", "i-2"]), overdrafts={one.id: later}, said=(told,))) == ()
@@ -125,7 +125,7 @@ def test_another_pool_whose_price_nobody_knows_keeps_no_pool_from_being_guarded(
     started(lab, 1, 0)
     old = replace(one, id="cli-2", pool="old", price_per_hour=ONE_DOLLAR)
     lab.at(5)
-    ledger, lab_facts = lab.capacity.ledger, gather_lab(lab.watch)
+    ledger, lab_facts = lab.capacity.ledger, gather_lab(lab.guard_services)
     held = ledger.budget(one.period, "USD").holding(one.hold, one.owner)
     ledger.charge(
         Charge("gpu", EIGHT, NodeTime(60 * MINUTE, Money.of(1, "USD"))),
@@ -137,7 +137,7 @@ def test_another_pool_whose_price_nobody_knows_keeps_no_pool_from_being_guarded(
     leases = ledger.leases
     ledger.leases = lambda pool: [old] if pool == "old" else leases(pool)  # type: ignore[method-assign]
 
-    facts = gather(lab.watch, "gpu", lab_facts)
+    facts = gather(lab.guard_services, "gpu", lab_facts)
 
     assert one.id in facts.overdrafts
 
@@ -145,7 +145,7 @@ def test_another_pool_whose_price_nobody_knows_keeps_no_pool_from_being_guarded(
 def test_a_sweep_warns_and_then_closes_what_the_budget_no_longer_pays(lab: LabOnMoto) -> None:
     one = lab.lease(nodes=1, opens=0, closes=240)
     started(lab, 1, 0)
-    ledger, price = lab.capacity.ledger, lab.watch.desk.terms("gpu").price_per_hour
+    ledger, price = lab.capacity.ledger, lab.guard_services.lease_services.terms("gpu").price_per_hour
     rest = money.cost_of(timedelta(minutes=60), price, "USD")
     gone = Charge("gpu", EIGHT, NodeTime(60 * MINUTE, Money.of(120, "USD") - rest))
     held = ledger.budget(one.period, "USD").holding(money.cost_of(240 * MINUTE, price, "USD"), one.owner)
@@ -153,7 +153,7 @@ def test_a_sweep_warns_and_then_closes_what_the_budget_no_longer_pays(lab: LabOn
     rules = []
     for minutes in (30, 41, 46, 51, 56):
         lab.at(minutes)
-        found = sweep_all(lab.watch)["breaches"]
+        found = sweep_all(lab.guard_services)["breaches"]
         assert isinstance(found, list)
         rules.append([each["action"] for each in found if each["rule"] == "budget-reached"])
 

@@ -56,7 +56,7 @@ def test_a_curfew_that_was_switched_off_is_switched_on_and_stays_what_it_was(lab
         put(name, "DISABLED")
     before = rail(RAILS[0])
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     after = rail(RAILS[0])
     assert {rail(name)["State"] for name in RAILS} == {"ENABLED"}
@@ -67,7 +67,7 @@ def test_a_curfew_that_was_switched_off_is_switched_on_and_stays_what_it_was(lab
     assert why == (
         "the curfew of pool gpu was switched off (curfew-gpu-eks, curfew-gpu-group), and the pool is armed"
     )
-    assert sweep_all(lab.watch) == {"breaches": []}
+    assert sweep_all(lab.guard_services) == {"breaches": []}
 
 
 def test_a_pool_that_is_only_watched_has_no_curfew_that_fires(lab: LabOnMoto) -> None:
@@ -75,7 +75,7 @@ def test_a_pool_that_is_only_watched_has_no_curfew_that_fires(lab: LabOnMoto) ->
         put(name, "ENABLED")
     lab.capacity.lab = Lab.model_validate({"name": LAB, "guard": {"curfew": "04:00", "mode": "watch"}})
 
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert {rail(name)["State"] for name in RAILS} == {"DISABLED"}
 
@@ -83,8 +83,8 @@ def test_a_pool_that_is_only_watched_has_no_curfew_that_fires(lab: LabOnMoto) ->
 def test_a_curfew_that_is_gone_is_said_once(lab: LabOnMoto) -> None:
     put(RAILS[0], "ENABLED")
 
-    sweep_all(lab.watch)
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
+    sweep_all(lab.guard_services)
 
     ((_, why),) = said(lab)
     assert why == "the curfew of pool gpu is not there any more (curfew-gpu-group): a deploy makes it again"
@@ -93,4 +93,4 @@ def test_a_curfew_that_is_gone_is_said_once(lab: LabOnMoto) -> None:
 def test_a_lab_without_a_curfew_asks_for_nothing(lab: LabOnMoto) -> None:
     lab.capacity.lab = Lab.model_validate({"name": LAB})
 
-    assert sweep_all(lab.watch) == {"breaches": []}
+    assert sweep_all(lab.guard_services) == {"breaches": []}

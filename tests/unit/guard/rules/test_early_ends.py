@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
 from lamplighter.domain.guard.budget import reached
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
@@ -19,8 +19,10 @@ SECOND = timedelta(seconds=1)
 HOUR = 60 * MINUTE
 
 
-def told(rule: Rule, at: datetime, action: Action = Action.WARN, name: str | None = "evening") -> Said:
-    return Said(rule, action, name, at)
+def told(
+    rule: Rule, at: datetime, action: Action = Action.WARN, name: str | None = "evening"
+) -> EarlierBreach:
+    return EarlierBreach(rule, action, name, at)
 
 
 # --- too long ------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ def test_a_lease_that_may_not_be_idle_is_found_behind_one_that_may() -> None:
 # --- a budget that is used up --------------------------------------------------------------------
 
 
-def spending(at: datetime, *said: Said) -> PoolFacts:
+def spending(at: datetime, *said: EarlierBreach) -> PoolFacts:
     """A lease whose budget is used up at an instant, behind one whose budget lasts."""
     facts = pool(lease("rich", nodes=1), lease(nodes=1), running=["i-1", "i-2"])
     return replace(facts, overdrafts={"evening": Overdraft(at, "it is used up")}, said=said)
@@ -219,17 +221,17 @@ def test_a_lease_that_is_over_is_not_told_of_its_budget() -> None:
 # --- a failsafe that cannot be set ---------------------------------------------------------------
 
 
-def unarmed(*said: Said) -> PoolFacts:
+def unarmed(*said: EarlierBreach) -> PoolFacts:
     """A leased pool without its failsafe, beside a lease that is still to begin."""
     facts = pool(lease("next", opens=60, closes=90), lease(nodes=1), running=["i-1"])
     return replace(facts, failsafe_found=(), said=said)
 
 
-def failed(minutes: int) -> Said:
+def failed(minutes: int) -> EarlierBreach:
     return told(Rule.FAILSAFE_WRONG, EIGHT + minutes * MINUTE, Action.FAILED, None)
 
 
-def warned(*said: Said, now: datetime = EIGHT) -> list[Breach]:
+def warned(*said: EarlierBreach, now: datetime = EIGHT) -> list[Breach]:
     return [
         breach for breach in judge(failsafe, replace(unarmed(*said), now=now)) if breach.action is Action.WARN
     ]

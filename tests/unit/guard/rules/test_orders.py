@@ -20,7 +20,7 @@ from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 
 def say(lab: LabOnMoto, verb: str, **more: object) -> dict[str, object]:
     command = lab.command(verb, lease=None, **more)
-    return change({"command": command}, lab.watch.desk)
+    return change({"command": command}, lab.guard_services.lease_services)
 
 
 def pods_hold_gpus(lab: LabOnMoto) -> None:
@@ -37,7 +37,7 @@ def idle(lab: LabOnMoto, until: int, since: int = 0) -> list[Any]:
     found = []
     for minutes in range(since, until + 1, 5):
         lab.at(minutes)
-        breaches: Any = sweep_all(lab.watch)["breaches"]
+        breaches: Any = sweep_all(lab.guard_services)["breaches"]
         found += [
             (minutes, each["action"], each["reason"]) for each in breaches if each["rule"] == "idle-lease"
         ]
@@ -46,18 +46,18 @@ def idle(lab: LabOnMoto, until: int, since: int = 0) -> list[Any]:
 
 def running(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, closes=300)
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.scale(1)
 
 
 def test_a_pool_that_is_watched_is_closed_once_it_is_armed(lab: LabOnMoto) -> None:
     say(lab, "watch")
     lab.scale(1)
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
     before = lab.sizes["desiredSize"]
 
     said = say(lab, "arm", because="the old cron job is gone")
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert said["outcome"] == "armed"
     assert (before, lab.sizes["desiredSize"]) == (1, 0)
@@ -133,7 +133,7 @@ def test_a_cluster_that_does_not_answer_calls_nothing_idle(lab: LabOnMoto) -> No
         raise OutsideFailed("eks:DescribeCluster on lab got no answer")
 
     running(lab)
-    lab.watch.connect = unreachable
+    lab.guard_services.connect = unreachable
 
     assert idle(lab, until=90) == []
 
@@ -153,7 +153,7 @@ def test_work_between_the_warning_and_the_close_starts_the_time_anew(lab: LabOnM
     lab.cluster.nodes.clear()
     pods_hold_gpus(lab)
     lab.at(65)
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
     lab.cluster.pods.clear()
 
     again = idle(lab, since=70, until=145)
@@ -200,7 +200,7 @@ def test_ack_silences_the_pages_of_a_leak_and_not_its_closing(lab: LabOnMoto) ->
     actions = []
     for minutes in (20, 40, 65):
         lab.at(minutes)
-        breaches: Any = sweep_all(lab.watch)["breaches"]
+        breaches: Any = sweep_all(lab.guard_services)["breaches"]
         actions.append([each["action"] for each in breaches if each["rule"] == "leaked"])
 
     assert said["outcome"] == "acknowledged"

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import boto3
 
 from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.services import gather_lab
 from lamplighter.application.guard.sweep import sweep_all
-from lamplighter.application.guard.watch import gather_lab
 from lamplighter.domain.guard.facts import PoolFacts
 from tests.unit.lab_on_moto import LabOnMoto
 
@@ -16,7 +16,7 @@ SECOND = 1 / 60
 def known(lab: LabOnMoto, minutes: float) -> PoolFacts:
     """What a sweep knows of the pool so many minutes after eight."""
     lab.at(minutes)
-    return gather(lab.watch, "gpu", gather_lab(lab.watch))
+    return gather(lab.guard_services, "gpu", gather_lab(lab.guard_services))
 
 
 def ended(lab: LabOnMoto, *minutes: float) -> list[Mapping[str, str]]:
@@ -49,6 +49,6 @@ def test_leases_without_a_run_are_passed_over_and_those_behind_them_are_not(lab:
 def test_a_sweep_remembers_for_an_hour_what_it_said(lab: LabOnMoto) -> None:
     lab.scale(1)
     lab.at(0)
-    sweep_all(lab.watch)
+    sweep_all(lab.guard_services)
 
     assert [bool(known(lab, minutes).said) for minutes in (59, 61)] == [True, False]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
 from lamplighter.domain.guard.experiments import experiments
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.failsafe import failsafe
@@ -14,7 +14,7 @@ from lamplighter.domain.guard.leak import leak
 from lamplighter.domain.guard.nodes import leases_past_their_end, raised_by, shortfall, strays, surplus
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import Activity, Group, NodeGroup, Update
+from lamplighter.domain.pool.evidence import Activity, NodeGroup, ScalingGroup, Update
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 ROLLING = Update("u", "VersionUpdate", "InProgress", EIGHT)
@@ -94,7 +94,7 @@ def activity(description: str, cause: str) -> Activity:
     ],
 )
 def test_the_newest_launch_tells_who_asked_for_it(activities: list[Activity], directly: bool) -> None:
-    assert raised_by(None, Group("eks-gpu", 0, 2, 1), activities) == (
+    assert raised_by(None, ScalingGroup("eks-gpu", 0, 2, 1), activities) == (
         "; somebody set the group's desired capacity directly, as Cluster Autoscaler does" if directly else ""
     )
 
@@ -116,10 +116,10 @@ def test_sizes_of_a_group_that_is_not_there_or_that_eks_is_at_are_left() -> None
 
 def test_what_else_was_said_before_a_failsafe_failed_does_not_hide_it() -> None:
     said = [
-        Said(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT - 25 * MINUTE),
-        Said(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 20 * MINUTE),
-        Said(Rule.FAILSAFE_WRONG, Action.WARN, "other", EIGHT - 10 * MINUTE),
-        Said(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 5 * MINUTE),
+        EarlierBreach(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT - 25 * MINUTE),
+        EarlierBreach(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 20 * MINUTE),
+        EarlierBreach(Rule.FAILSAFE_WRONG, Action.WARN, "other", EIGHT - 10 * MINUTE),
+        EarlierBreach(Rule.FAILSAFE_WRONG, Action.FAILED, None, EIGHT - 5 * MINUTE),
     ]
     facts = replace(pool(lease(), running=["i-1", "i-2"]), failsafe_found=(), said=tuple(said))
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from lamplighter.domain.guard.breach import Action, Breach, Rule, Said
+from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
 from lamplighter.domain.guard.facts import PoolFacts, waited_for
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.incident import Incident
@@ -170,7 +170,7 @@ def test_a_changed_maximum_is_put_back_ten_minutes_after_it_was_noted_and_noted_
 ) -> None:
     facts = pool()
     assert facts.nodegroup is not None
-    noted = Said(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT)
+    noted = EarlierBreach(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT)
     changed = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4), said=(noted,))
 
     assert [breach.action for breach in judge(sizes, after(changed, age))] == ([action] if action else [])

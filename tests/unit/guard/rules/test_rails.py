@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
-from lamplighter.domain.experiments.run import ExperimentRun, Phase
+from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.guard.breach import Action, Breach, Rule
 from lamplighter.domain.guard.cluster import claims, unprotected
 from lamplighter.domain.guard.curfew import curfew
@@ -195,7 +195,7 @@ def running(**more: object) -> PoolFacts:
         begun=EIGHT,
         ends=EIGHT + 30 * MINUTE,
         closes=EIGHT + 120 * MINUTE,
-        phase=Phase.CHANGED,
+        phase=ExperimentPhase.CHANGED,
     )
     return replace(pool(lease("other"), lease()), experiment=run, **more)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ import pytest
 
 from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.charge import Charge, charge, counted_from, counted_to, grants
 from lamplighter.domain.money.metering import Grant, Metered
 from lamplighter.domain.money.money import Money
@@ -208,7 +208,7 @@ def test_each_lease_s_overrun_is_at_its_own_price_and_the_rest_at_today_s() -> N
 
 def test_every_write_of_a_budget_moves_what_it_says_and_nothing_else() -> None:
     bob = Account(usd(2), usd(3))
-    empty = Budget("2026-11", usd(2), usd(3), 7, {"bob": bob})
+    empty = BudgetPeriod("2026-11", usd(2), usd(3), 7, {"bob": bob})
 
     held = empty.holding(usd(5), "alice")
     assert held == replace(empty, held=usd(7), accounts={"bob": bob, "alice": Account(usd(5), usd(0))})
@@ -222,13 +222,13 @@ def test_every_write_of_a_budget_moves_what_it_says_and_nothing_else() -> None:
 
 
 def test_a_hold_that_stands_in_no_account_is_given_back_to_the_lab_alone() -> None:
-    kept = Budget("2026-11", usd(6), usd(0), accounts={"alice": Account(usd(1), usd(0))})
+    kept = BudgetPeriod("2026-11", usd(6), usd(0), accounts={"alice": Account(usd(1), usd(0))})
 
     assert kept.freeing(usd(5), "alice") == replace(kept, held=usd(1), accounts={})
 
 
 def test_what_overruns_and_what_runs_without_a_lease_is_spent_and_told_apart() -> None:
-    empty = Budget("2026-11", usd(0), usd(1))
+    empty = BudgetPeriod("2026-11", usd(0), usd(1))
 
     once = empty.overrunning(usd(2), "alice").running_unleased(usd(4))
     twice = once.overrunning(usd(3), "alice").running_unleased(usd(5))

@@ -7,20 +7,20 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lamplighter.domain.calendar.changes import clock_of
-from lamplighter.domain.guard.breach import Action, Rule, Said
+from lamplighter.domain.guard.breach import Action, EarlierBreach, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import Incident, pages_again
 from lamplighter.domain.guard.leases import early_end
 from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.pool.evidence import Activity, Group, NodeGroup, Update
+from lamplighter.domain.pool.evidence import Activity, NodeGroup, ScalingGroup, Update
 from tests.unit.guard.test_guard import EIGHT, MINUTE, instance, lease, pool
 
 HOUR = 60 * MINUTE
 
 
-def warned(rule: Rule, minutes: int, name: str = "evening") -> Said:
-    return Said(rule, Action.WARN, name, EIGHT + minutes * MINUTE)
+def warned(rule: Rule, minutes: int, name: str = "evening") -> EarlierBreach:
+    return EarlierBreach(rule, Action.WARN, name, EIGHT + minutes * MINUTE)
 
 
 def test_a_lease_that_would_outlast_the_longest_is_warned_about_and_then_closed() -> None:
@@ -178,7 +178,7 @@ def test_who_asked_for_the_surplus_is_named_where_auto_scaling_says_so(
     activity = Activity("1", "Successful", LAUNCHED, "", EIGHT, EIGHT, cause)
     nodegroup = NodeGroup("lab", "gpu", "ACTIVE", 0, 2, ordered, "eks-gpu")
 
-    assert raised_by(nodegroup, Group("eks-gpu", 0, 2, 1), [activity]) == said
+    assert raised_by(nodegroup, ScalingGroup("eks-gpu", 0, 2, 1), [activity]) == said
 
 
 def test_another_maximum_is_put_back_only_once_no_deploy_explains_it() -> None:
@@ -187,8 +187,8 @@ def test_another_maximum_is_put_back_only_once_no_deploy_explains_it() -> None:
     assert facts.nodegroup is not None
     facts = replace(facts, nodegroup=replace(facts.nodegroup, maximum=4))
 
-    def noted(minutes: int) -> Said:
-        return Said(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT + minutes * MINUTE)
+    def noted(minutes: int) -> EarlierBreach:
+        return EarlierBreach(Rule.SIZES_CHANGED, Action.NOTE, None, EIGHT + minutes * MINUTE)
 
     assert [breach.action for breach in sweep(facts)] == [Action.NOTE]
     assert sweep(replace(facts, said=(noted(-5),))) == ()
@@ -245,12 +245,12 @@ def test_an_instance_of_a_running_lease_is_never_ended_by_force() -> None:
 
 
 def test_what_goes_on_and_on_pages_more_and_more_rarely() -> None:
-    said: list[Said] = []
+    said: list[EarlierBreach] = []
     paged = []
     for minutes in range(0, 3 * 24 * 60, 30):
         now = EIGHT + minutes * MINUTE
         again = pages_again([each for each in said if now - each.at < timedelta(hours=26)], now)
-        said.append(Said(Rule.CLOSING_ABANDONED, Action.CLOSE, "evening", now, paged=again))
+        said.append(EarlierBreach(Rule.CLOSING_ABANDONED, Action.CLOSE, "evening", now, paged=again))
         if again:
             paged.append(minutes / 60)
 
@@ -258,6 +258,6 @@ def test_what_goes_on_and_on_pages_more_and_more_rarely() -> None:
 
 
 def test_what_comes_back_after_a_rest_pages_at_once() -> None:
-    before = [Said(Rule.NODE_WITHOUT_LEASE, Action.CLOSE, None, EIGHT - 5 * HOUR, paged=True)]
+    before = [EarlierBreach(Rule.NODE_WITHOUT_LEASE, Action.CLOSE, None, EIGHT - 5 * HOUR, paged=True)]
 
     assert pages_again(before, EIGHT)

@@ -11,8 +11,8 @@ import botocore.client
 import pytest
 
 from lamplighter.application.capacity.capacity import Capacity
-from lamplighter.application.leases.desk import Desk
 from lamplighter.application.leases.granting import admitted
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
@@ -39,7 +39,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto]:
         yield made
 
 
-def desk(lab: LabOnMoto) -> Desk:
+def lease_services(lab: LabOnMoto) -> LeaseServices:
     """One budget of 10 USD, 3 of them the class's, for six pools that cost 1 USD an hour a node."""
     pool = {"existing": NODEGROUP, "instance_type": "g5.xlarge", "max_nodes": 9, "price_per_hour": "1"}
     document = {
@@ -48,7 +48,7 @@ def desk(lab: LabOnMoto) -> Desk:
         "pools": dict.fromkeys(POOLS, pool),
         "guard": {"budget": {"amount": "10", "owners": {"class": "3"}}},
     }
-    made: Desk = lab.watch.desk
+    made: LeaseServices = lab.guard_services.lease_services
     there = made.capacity
     capacity = Capacity(
         Lab.model_validate(document), there.ledger, there.nodegroups, there.autoscaling, there.instances
@@ -56,9 +56,9 @@ def desk(lab: LabOnMoto) -> Desk:
     return replace(made, capacity=capacity)
 
 
-def ask(desk: Desk, pool: str, owner: str, number: int) -> dict[str, object]:
+def ask(lease_services: LeaseServices, pool: str, owner: str, number: int) -> dict[str, object]:
     """A command, tried again as its workflow would."""
-    now = desk.now()
+    now = lease_services.now()
     command = Command.from_json(
         {
             "id": f"{pool}-{owner}-{number}",
@@ -76,13 +76,13 @@ def ask(desk: Desk, pool: str, owner: str, number: int) -> dict[str, object]:
     )
     while True:
         try:
-            return admitted(command, desk)
+            return admitted(command, lease_services)
         except TryLater:
             continue
 
 
 def test_the_last_money_is_given_away_once_however_many_ask(lab: LabOnMoto) -> None:
-    at = desk(lab)
+    at = lease_services(lab)
     asked = [(pool, owner, n) for n in range(ASKED_EACH) for pool in POOLS for owner in ("class", "bob")]
 
     with ThreadPoolExecutor(examples(6, 12)) as people:

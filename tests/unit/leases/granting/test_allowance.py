@@ -11,7 +11,7 @@ from lamplighter.domain.leases import extension, grant
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms, terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.asked import roles
 from lamplighter.domain.slack.asked.person import Person
@@ -22,7 +22,7 @@ from lamplighter.lab.model import Lab
 
 NOON, HOUR = datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(hours=1)
 TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"
-MONEY = Budget("2026-11", Money.zero("USD"), Money.zero("USD"))
+MONEY = BudgetPeriod("2026-11", Money.zero("USD"), Money.zero("USD"))
 
 
 def pool_terms() -> Terms:
@@ -51,7 +51,7 @@ def command(verb: Verb = Verb.OPEN, allowance: Allowance | None = None, **more: 
     return replace(given, allowance=allowance, **more)
 
 
-def opened(given: Command, *leases: Lease) -> grant.Answer:
+def opened(given: Command, *leases: Lease) -> grant.GrantDecision:
     return grant.decide(given, pool_terms(), leases, {"2026-11": MONEY}, now=NOON, generation=0)
 
 

@@ -35,7 +35,7 @@ def forget(lease: str) -> None:
 def failsafe_in_the_air(lab: LabOnMoto) -> None:
     """Of a lease that ended at eight: its first shot comes at ten past, in half a minute."""
     lab.lease(nodes=1, opens=-60, closes=0, name="over")
-    lab.watch.desk.arm("gpu")
+    lab.guard_services.lease_services.arm("gpu")
     lab.at(9.5)
 
 
@@ -61,7 +61,7 @@ def test_an_opening_further_ahead_is_left_to_its_schedule(
 
 def test_an_opening_that_came_near_while_it_was_decided_is_waited_for_as_well(lab: LabOnMoto) -> None:
     """It has no schedule then: gone on with, its run would find a lease not in force and order nothing."""
-    assert lab.watch.desk.ledger.leases("gpu") == []
+    assert lab.guard_services.lease_services.ledger.leases("gpu") == []
     with (
         aws_calls.heard(lambda *_: lab.at(1 / 60)),
         pytest.raises(TryLater, match="the lease opens in 120 s"),

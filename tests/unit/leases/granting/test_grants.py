@@ -12,10 +12,10 @@ from lamplighter.domain.calendar.changes import Changes, Pause
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases import grant
-from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.grant import GrantDecision
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import zones
 from tests.properties.laws.test_admissions import TERMS
@@ -69,17 +69,17 @@ def lease(name: str = "evening-1", opens: int = 0, closes: int = 120, **more: An
 
 
 PLANNED = lease(state=LeaseState.PLANNED)
-MONEY = {key: Budget(key, usd(0), usd(0)) for key in ("2026-11", "2026-12")}
+MONEY = {key: BudgetPeriod(key, usd(0), usd(0)) for key in ("2026-11", "2026-12")}
 
 
 def asked(
     command: Command,
     *leases: Lease,
     terms: Terms = POOL,
-    budgets: Mapping[str, Budget] = MONEY,
+    budgets: Mapping[str, BudgetPeriod] = MONEY,
     now: datetime = EIGHT,
     changes: Changes | None = None,
-) -> Answer:
+) -> GrantDecision:
     return grant.decide(command, terms, leases, budgets, now=now, generation=3, changes=changes)
 
 
@@ -89,7 +89,7 @@ def asked(
 def test_a_person_gets_one_node_at_once_for_the_usual_length() -> None:
     answer = asked(order(because="the exam"), now=EIGHT + timedelta(microseconds=7))
 
-    assert answer == Answer(
+    assert answer == GrantDecision(
         "granted",
         "1 of 3 nodes until 21:00 on 2026-11-20 (Etc/UTC), for alice because the exam; 1.00 USD is held",
         Lease(
@@ -170,7 +170,7 @@ def test_a_lease_ends_at_the_curfew() -> None:
 def test_the_same_command_is_granted_again_as_it_was_before() -> None:
     before = lease()
 
-    assert asked(window(), before, now=EIGHT + HOUR) == Answer(
+    assert asked(window(), before, now=EIGHT + HOUR) == GrantDecision(
         "granted", "the evening lease was granted before", before
     )
 
@@ -252,4 +252,4 @@ def test_a_window_that_was_moved_by_more_than_half_an_hour_waits_for_its_new_hou
         assert answer.outcome == "granted"
     else:
         reason = "the evening lease was moved and opens at 20:30 on 2026-11-20 (Etc/UTC)"
-        assert answer == Answer("refused", reason, moved, for_now=True)
+        assert answer == GrantDecision("refused", reason, moved, for_now=True)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from lamplighter.domain.calendar.changes import Changes, Pause, Skip
-from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.grant import GrantDecision
 from lamplighter.domain.leases.lease import LeaseState
 from tests.unit.leases.granting.test_grants import (
     EIGHT,
@@ -31,7 +31,7 @@ def test_a_lease_all_of_whose_nodes_stay_away_opens_nothing_for_anybody() -> Non
 def test_a_lease_that_was_granted_for_later_is_no_window_that_was_moved() -> None:
     ahead = lease(opens=60, state=LeaseState.ADMITTED)
 
-    assert asked(window(), ahead) == Answer("granted", "the evening lease was granted before", ahead)
+    assert asked(window(), ahead) == GrantDecision("granted", "the evening lease was granted before", ahead)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_lease_after_a_pause_is_as_long_as_it_was_asked_for() -> None:
 def test_a_date_that_was_skipped_has_no_earliest_hour() -> None:
     skipped = Changes(skip=Skip("evening", "2026-11-20", "tom", EIGHT - HOUR, "the holiday"))
 
-    assert asked(window(), PLANNED, changes=skipped) == Answer(
+    assert asked(window(), PLANNED, changes=skipped) == GrantDecision(
         "refused", "evening on 2026-11-20 was skipped by tom because the holiday", PLANNED, for_now=True
     )
     assert asked(order(), changes=skipped).earliest is None
@@ -82,7 +82,7 @@ def test_a_window_may_open_late_and_not_at_its_end() -> None:
     late = replace(window(), expires=EIGHT + 9 * HOUR)
 
     assert asked(late, PLANNED, now=EIGHT + 2 * HOUR - SECOND).outcome == "granted"
-    assert asked(late, PLANNED, now=EIGHT + 2 * HOUR) == Answer(
+    assert asked(late, PLANNED, now=EIGHT + 2 * HOUR) == GrantDecision(
         "refused", "it would end at 22:00 on 2026-11-20 (Etc/UTC), and that has passed"
     )
 
@@ -96,7 +96,7 @@ def test_an_end_before_the_beginning_has_passed_and_holds_nothing() -> None:
 def test_who_leaves_as_the_pool_is_full_is_not_named() -> None:
     leaves, comes = lease("a", closes=60), lease("b", opens=60, closes=90)
 
-    assert asked(order(add=True, nodes=2, opens=EIGHT + HOUR, lasting=HOUR), leaves, comes) == Answer(
+    assert asked(order(add=True, nodes=2, opens=EIGHT + HOUR, lasting=HOUR), leaves, comes) == GrantDecision(
         "refused",
         "pool gpu is full at 21:00 on 2026-11-20 (Etc/UTC): the b lease (2) and the 2 asked for would be "
         "4 of 3 nodes",

@@ -8,9 +8,9 @@ import pytest
 
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.leases.grant import Answer
+from lamplighter.domain.leases.grant import GrantDecision
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from tests.unit.leases.granting.test_grants import (
     EIGHT,
     HOUR,
@@ -34,12 +34,12 @@ def test_a_lease_opens_once(state: LeaseState) -> None:
     over = lease(state=state)
     reason = f"the evening lease is {state.value}; a lease opens once"
 
-    assert asked(window(), over) == Answer("refused", reason, over)
+    assert asked(window(), over) == GrantDecision("refused", reason, over)
 
 
 def test_a_command_that_is_too_old_is_refused_at_its_expiry() -> None:
     assert asked(order(), now=EIGHT + 15 * MINUTE - SECOND).outcome == "granted"
-    assert asked(order(), now=EIGHT + 15 * MINUTE) == Answer(
+    assert asked(order(), now=EIGHT + 15 * MINUTE) == GrantDecision(
         "refused",
         "the command to open pool gpu was good until 20:15 UTC on 2026-11-20 and came at 20:15 UTC on 2026-11-20",
     )
@@ -49,7 +49,7 @@ def test_a_command_that_is_too_old_is_refused_at_its_expiry() -> None:
     "command", [window(), replace(window(), window=None), replace(window(), source="cli")]
 )
 def test_what_a_window_asks_for_stands_in_the_calendar(command: Command) -> None:
-    gone = Answer("refused", "evening-1 is in the calendar no more: it was taken back")
+    gone = GrantDecision("refused", "evening-1 is in the calendar no more: it was taken back")
 
     assert asked(command) == gone
     assert asked(command, replace(PLANNED, window="morning")) == gone
@@ -57,7 +57,7 @@ def test_what_a_window_asks_for_stands_in_the_calendar(command: Command) -> None
 
 def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> None:
     first, last = lease("a", closes=60, nodes=1), lease("b", closes=90, nodes=1)
-    answer = Answer(
+    answer = GrantDecision(
         "already-open",
         "pool gpu is open with 2 of 3 nodes until 21:30 on 2026-11-20 (Etc/UTC); nodes are added on request only",
         last,
@@ -72,7 +72,7 @@ def test_an_open_pool_is_told_with_its_nodes_and_the_end_of_its_last_lease() -> 
 def test_nothing_opens_in_the_ten_minutes_after_the_curfew() -> None:
     curfewed = replace(POOL, curfew=Curfew(20 * 60, POOL.zone))
 
-    assert asked(order(opens=EIGHT + 9 * MINUTE), terms=curfewed) == Answer(
+    assert asked(order(opens=EIGHT + 9 * MINUTE), terms=curfewed) == GrantDecision(
         "refused",
         "AWS brings pool gpu to zero at 20:00 on 2026-11-20 (Etc/UTC), the curfew; "
         "nothing opens before 20:10 on 2026-11-20 (Etc/UTC)",
@@ -105,12 +105,12 @@ def test_what_no_waiting_would_change_is_refused_without_another_hour(
 ) -> None:
     answer = asked(order(**more))
 
-    assert answer == Answer("refused", reason) if reason else answer.outcome == "granted"
+    assert answer == GrantDecision("refused", reason) if reason else answer.outcome == "granted"
 
 
 def test_a_lease_is_granted_up_to_a_year_ahead() -> None:
     ahead = EIGHT + timedelta(days=366)
-    budgets = {"2027-11": Budget("2027-11", usd(0), usd(0))}
+    budgets = {"2027-11": BudgetPeriod("2027-11", usd(0), usd(0))}
 
     assert asked(order(opens=ahead), budgets=budgets).outcome == "granted"
 
@@ -129,7 +129,7 @@ def test_a_full_pool_names_who_is_there_and_when_there_is_room() -> None:
     later = lease("c", opens=90, closes=120)
     answer = asked(order(add=True, opens=EIGHT + 10 * MINUTE, nodes=2), one, other, later)
 
-    assert answer == Answer(
+    assert answer == GrantDecision(
         "refused",
         "pool gpu is full at 20:10 on 2026-11-20 (Etc/UTC): the a lease (2) and the 2 asked for would be "
         "4 of 3 nodes",
@@ -156,12 +156,12 @@ def test_a_planned_window_keeps_its_nodes_from_a_person_and_not_from_a_window_th
 
 
 def test_a_budget_that_is_used_up_names_the_next_period_as_the_earliest() -> None:
-    spent = {**MONEY, "2026-11": Budget("2026-11", usd(1), usd("98.5"))}
+    spent = {**MONEY, "2026-11": BudgetPeriod("2026-11", usd(1), usd("98.5"))}
     december = datetime(2026, 12, 1, tzinfo=UTC)
 
     answer = asked(order(), budgets=spent)
 
-    assert answer == Answer(
+    assert answer == GrantDecision(
         "refused",
         "it would cost 1.00 USD; of the 100.00 USD for the month 1.00 USD is held, 98.50 USD is spent, "
         "so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",
@@ -169,7 +169,7 @@ def test_a_budget_that_is_used_up_names_the_next_period_as_the_earliest() -> Non
     )
     assert asked(order(lasting=HOUR / 2), budgets=spent).outcome == "granted"
     assert asked(order(), budgets={"2026-11": spent["2026-11"]}).earliest is None
-    drained = {**spent, "2026-12": Budget("2026-12", usd(100), usd(0))}
+    drained = {**spent, "2026-12": BudgetPeriod("2026-12", usd(100), usd(0))}
     assert asked(order(), budgets=drained).earliest is None
 
 
@@ -187,7 +187,7 @@ def test_money_that_is_planned_for_windows_is_not_there_for_a_person() -> None:
     planned = lease("late", opens=300, closes=360, state=LeaseState.PLANNED, hold=usd("99.5"))
     granted = replace(planned, state=LeaseState.ADMITTED)
 
-    assert asked(order(), planned) == Answer(
+    assert asked(order(), planned) == GrantDecision(
         "refused",
         "it would cost 1.00 USD; of the 100.00 USD for the month 0.00 USD is held, 0.00 USD is spent and 99.50 USD "
         "is planned for windows, so 0.50 USD is left until 00:00 on 2026-12-01 (Etc/UTC)",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.slack.knocking import Knocks, knocks, running
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, STUDENT, lab_in_slack
+from tests.unit.slack.requests import Knocks, knocks, running
 
 HOUR = timedelta(hours=1)
 JIN, MINJI = f"jin ({INSTRUCTOR})", f"minji ({STUDENT})"

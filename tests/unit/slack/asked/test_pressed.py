@@ -7,9 +7,9 @@ from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.domain.slack.asked.understand import (
     ELSEWHERE,
     NotUnderstood,
-    Place,
     Understood,
     Word,
+    WordContext,
     pressed,
 )
 from lamplighter.errors import BadInput
@@ -87,10 +87,10 @@ def test_of_two_lengths_none_is_chosen(text: str) -> None:
 
 @pytest.mark.parametrize("word", ["skip", "unskip"])
 def test_the_only_window_needs_no_name(word: str) -> None:
-    one = Place(["gpu"], ["evening"], NOW, TWO.zone)
+    one = WordContext(["gpu"], ["evening"], NOW, TWO.zone)
 
     assert read(word, one) == Understood(Word(word), window="evening")
-    for place, windows in ((Place(["gpu"], [], NOW, TWO.zone), "none"), (TWO, "evening, night")):
+    for place, windows in ((WordContext(["gpu"], [], NOW, TWO.zone), "none"), (TWO, "evening, night")):
         with pytest.raises(BadInput, match=rf"{word} WINDOW \[2026-12-01\]; the windows are {windows}$"):
             read(word, place)
 

@@ -8,19 +8,19 @@ import pytest
 from lamplighter.domain.commands.words import OpenWords
 from lamplighter.domain.slack.asked import buttons, understand
 from lamplighter.domain.slack.asked.buttons import Action, Carried
-from lamplighter.domain.slack.asked.understand import NotUnderstood, Place, Understood, Word
+from lamplighter.domain.slack.asked.understand import NotUnderstood, Understood, Word, WordContext
 from lamplighter.errors import BadInput
 
 NOW = datetime(2026, 12, 1, 10, 0, tzinfo=UTC)  # a Tuesday, 19:00 in Seoul
 MINUTE = timedelta(minutes=1)
-TWO = Place(["gpu", "Big"], ["evening", "night"], NOW, ZoneInfo("Asia/Seoul"))
+TWO = WordContext(["gpu", "Big"], ["evening", "night"], NOW, ZoneInfo("Asia/Seoul"))
 
 
 def seoul(hour: int, minute: int = 0, day: int = 1) -> datetime:
     return datetime(2026, 12, day, hour, minute, tzinfo=ZoneInfo("Asia/Seoul")).astimezone(UTC)
 
 
-def read(text: str, place: Place = TWO) -> Understood:
+def read(text: str, place: WordContext = TWO) -> Understood:
     return understand.typed(text, place)
 
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_meant_says_what_would_be_right(text: str, says: str) -> 
 
 
 def test_a_name_in_the_lab_is_no_other_word_for_a_number_or_a_time() -> None:
-    odd = Place(["two", "noon", "90m"], ["midnight", "monday"], NOW, ZoneInfo("Asia/Seoul"))
+    odd = WordContext(["two", "noon", "90m"], ["midnight", "monday"], NOW, ZoneInfo("Asia/Seoul"))
     assert read("open two 3", odd).said == OpenWords(pool="two", nodes=3)
     assert read("open 90m 2h", odd).said == OpenWords(pool="90m", duration=120 * MINUTE)
     assert read("open noon", odd).said == OpenWords(pool="noon")
@@ -175,7 +175,7 @@ def test_a_name_in_the_lab_is_no_other_word_for_a_number_or_a_time() -> None:
 
 
 def test_until_is_by_the_askers_own_clock() -> None:
-    berlin = Place(["gpu"], [], NOW, ZoneInfo("Europe/Berlin"))
+    berlin = WordContext(["gpu"], [], NOW, ZoneInfo("Europe/Berlin"))
     assert read("open until 22:30", berlin).said.closes == datetime(2026, 12, 1, 21, 30, tzinfo=UTC)
 
 

@@ -11,9 +11,9 @@ import pytest
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.aws.notices import Notices
-from lamplighter.application.board.desk import Board
+from lamplighter.application.board.services import Board
 from lamplighter.application.board.show import show
-from lamplighter.application.planner.plan import Office, plan_all
+from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
@@ -44,19 +44,24 @@ class Town:
     world: LabOnMoto
     slack: RecordingSlack = field(default_factory=RecordingSlack)
 
-    def deploy(self, **more: object) -> Office:
+    def deploy(self, **more: object) -> PlannerServices:
         """The lab as a deploy leaves it: planned."""
         self.world.capacity.lab = Lab.model_validate({**LAB, **more})
         topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
-        desk = self.world.watch.desk
-        office = Office(desk, self.world.watch.workflows, Notices(topic), extend_lease=self.world.close_lab)
+        lease_services = self.world.guard_services.lease_services
+        office = PlannerServices(
+            lease_services,
+            self.world.guard_services.workflows,
+            Notices(topic),
+            extend_lease=self.world.close_lab,
+        )
         plan_all(office)
         return office
 
     def change(self, verb: str, number: int = 1, **more: object) -> dict[str, Any]:
         command = self.world.command(verb, lease=None)
         asked = {**command, "pool": "*", "id": f"{verb}-{number}", **more}
-        return STEPS["Change"]({"command": asked}, self.world.watch.desk)
+        return STEPS["Change"]({"command": asked}, self.world.guard_services.lease_services)
 
     def tell(self, *pools: str) -> None:
         """Something moved in these pools, and the board hears that it did."""
@@ -201,7 +206,7 @@ def test_it_pings_when_it_is_refused_as_well(town: Town) -> None:
     planned = town.world.capacity.ledger.lease("gpu", f"evening-{TODAY}")
     assert planned is not None
     order = {"command": open_command(planned).to_json(), "results": {}}
-    assert STEPS["Admit"](order, town.world.watch.desk)["outcome"] == "refused"
+    assert STEPS["Admit"](order, town.world.guard_services.lease_services)["outcome"] == "refused"
     town.tell()
     town.tell()
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.slack.kept import Wish
+from lamplighter.domain.slack.kept import WaitingPlace
 from lamplighter.domain.slack.waiting import offer_message
-from tests.unit.slack.knocking import Knocks, agreeing, buttons, full, knocks, running, silent
 from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, MINUTE, STUDENT
+from tests.unit.slack.requests import Knocks, agreeing, buttons, full, knocks, running, silent
 
 HOUR = timedelta(hours=1)
 JIN = f"jin ({INSTRUCTOR})"
@@ -22,9 +22,9 @@ def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
     return knocks(monkeypatch, tmp_path)
 
 
-def standing(user: str, at: datetime = EIGHT - HOUR, because: str | None = None) -> Wish:
+def standing(user: str, at: datetime = EIGHT - HOUR, because: str | None = None) -> WaitingPlace:
     """A place in line."""
-    return Wish(
+    return WaitingPlace(
         pool="gpu",
         at=at,
         user=user,

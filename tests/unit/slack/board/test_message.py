@@ -12,14 +12,14 @@ from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import SeenGpus
-from lamplighter.domain.slack.look import Look
-from lamplighter.domain.slack.message import Beside, Message, message
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.slack.message import Message, MessageExtras, message
+from lamplighter.domain.slack.style import SlackStyle
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)  # 20:00 in Seoul
 MINUTE = timedelta(minutes=1)
-LOOK = Look(ENGLISH, ZoneInfo("Asia/Seoul"), EIGHT + 30 * MINUTE)
+LOOK = SlackStyle(ENGLISH, ZoneInfo("Asia/Seoul"), EIGHT + 30 * MINUTE)
 STAGES = (
     StageView(Stage.ARMED, StageState.DONE),
     StageView(Stage.NODES, StageState.GOING, 1, 2, said="one node is still to come"),
@@ -36,7 +36,7 @@ OPEN = LeaseView(
     date=None,
     called="minji's lease",
     state=LeaseState.OPEN,
-    standing=Standing.OPEN,
+    standing=LeaseStanding.OPEN,
     nodes=2,
     missing=0,
     opens=EIGHT,
@@ -65,8 +65,8 @@ PAGE = (
 )
 
 
-def shown(view: LeaseView = OPEN, beside: Beside | None = None, look: Look = LOOK) -> Message:
-    return message(view, beside or Beside(), look)
+def shown(view: LeaseView = OPEN, beside: MessageExtras | None = None, look: SlackStyle = LOOK) -> Message:
+    return message(view, beside or MessageExtras(), look)
 
 
 def texts(made: Message) -> list[str]:
@@ -80,7 +80,7 @@ def texts(made: Message) -> list[str]:
 
 
 def test_an_open_lease_is_told_whole() -> None:
-    beside = Beside("Ask jin.", "kind: Pod", SeenGpus(3, 4, EIGHT), page="https://example.com/r")
+    beside = MessageExtras("Ask jin.", "kind: Pod", SeenGpus(3, 4, EIGHT), page="https://example.com/r")
 
     made = shown(beside=beside)
 
@@ -145,18 +145,18 @@ def test_its_buttons_extend_close_after_a_question_and_explain() -> None:
 @pytest.mark.parametrize(
     ("more", "stands"),
     [
-        ({"standing": Standing.PLANNED}, "Opens at 20:00 (Asia/Seoul), until 22:00 (Asia/Seoul), with nodes: 2."),
-        ({"standing": Standing.REFUSED}, "*Refused*: it does not open at 20:00 (Asia/Seoul)."),
-        ({"standing": Standing.OPENING, "gpus_expected": EIGHT + 31 * MINUTE},
+        ({"standing": LeaseStanding.PLANNED}, "Opens at 20:00 (Asia/Seoul), until 22:00 (Asia/Seoul), with nodes: 2."),
+        ({"standing": LeaseStanding.REFUSED}, "*Refused*: it does not open at 20:00 (Asia/Seoul)."),
+        ({"standing": LeaseStanding.OPENING, "gpus_expected": EIGHT + 31 * MINUTE},
          "*Opening*: GPUs are expected at 20:31 (Asia/Seoul); open until 22:00 (Asia/Seoul)."),
-        ({"standing": Standing.OPENING, "gpus_expected": EIGHT + 30 * MINUTE},
+        ({"standing": LeaseStanding.OPENING, "gpus_expected": EIGHT + 30 * MINUTE},
          "*Opening*: it takes some minutes; open until 22:00 (Asia/Seoul)."),
-        ({"standing": Standing.OPENING, "gpus_expected": None},
+        ({"standing": LeaseStanding.OPENING, "gpus_expected": None},
          "*Opening*: it takes some minutes; open until 22:00 (Asia/Seoul)."),
-        ({"standing": Standing.DEGRADED, "missing": 1}, "*Open until 22:00 (Asia/Seoul)*, with 1 of 2 nodes."),
-        ({"standing": Standing.CLOSING}, "*Closing*: nodes are drained and taken away, then zero is proven."),
-        ({"standing": Standing.CLOSED, "closed": EIGHT + 99 * MINUTE}, "*Closed* at 21:39 (Asia/Seoul)."),
-        ({"standing": Standing.CLOSED}, "*Closed* at 22:00 (Asia/Seoul)."),
+        ({"standing": LeaseStanding.DEGRADED, "missing": 1}, "*Open until 22:00 (Asia/Seoul)*, with 1 of 2 nodes."),
+        ({"standing": LeaseStanding.CLOSING}, "*Closing*: nodes are drained and taken away, then zero is proven."),
+        ({"standing": LeaseStanding.CLOSED, "closed": EIGHT + 99 * MINUTE}, "*Closed* at 21:39 (Asia/Seoul)."),
+        ({"standing": LeaseStanding.CLOSED}, "*Closed* at 22:00 (Asia/Seoul)."),
     ],
 )  # fmt: skip
 def test_it_says_how_the_lease_stands(more: dict[str, Any], stands: str) -> None:
@@ -166,19 +166,19 @@ def test_it_says_how_the_lease_stands(more: dict[str, Any], stands: str) -> None
 @pytest.mark.parametrize(
     ("standing", "progress", "use", "buttons"),
     [
-        (Standing.PLANNED, False, False, 1),
-        (Standing.OPENING, True, False, 3),
-        (Standing.OPEN, True, True, 3),
-        (Standing.DEGRADED, True, True, 3),
-        (Standing.CLOSING, False, False, 1),
-        (Standing.CLOSED, False, False, 1),
-        (Standing.REFUSED, False, False, 1),
+        (LeaseStanding.PLANNED, False, False, 1),
+        (LeaseStanding.OPENING, True, False, 3),
+        (LeaseStanding.OPEN, True, True, 3),
+        (LeaseStanding.DEGRADED, True, True, 3),
+        (LeaseStanding.CLOSING, False, False, 1),
+        (LeaseStanding.CLOSED, False, False, 1),
+        (LeaseStanding.REFUSED, False, False, 1),
     ],
 )
 def test_what_a_lease_shows_and_can_be_asked_follows_from_how_it_stands(
-    standing: Standing, progress: bool, use: bool, buttons: int
+    standing: LeaseStanding, progress: bool, use: bool, buttons: int
 ) -> None:
-    made = shown(replace(OPEN, standing=standing), Beside("Ask jin."))
+    made = shown(replace(OPEN, standing=standing), MessageExtras("Ask jin."))
 
     assert any("%" in text for text in texts(made)) is progress
     assert ("Ask jin." in texts(made)) is use
@@ -187,7 +187,7 @@ def test_what_a_lease_shows_and_can_be_asked_follows_from_how_it_stands(
 
 
 def test_how_a_pool_is_used_is_told_once_its_gpus_are_ready() -> None:
-    assert "Ask jin." not in texts(shown(replace(OPEN, ready=None), Beside("Ask jin.")))
+    assert "Ask jin." not in texts(shown(replace(OPEN, ready=None), MessageExtras("Ask jin.")))
 
 
 @pytest.mark.parametrize(
@@ -213,23 +213,27 @@ def test_what_is_wrong_stands_behind_the_progress(more: dict[str, Any], trouble:
 @pytest.mark.parametrize(
     ("more", "beside", "small"),
     [
-        ({"by": None}, Beside(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
-        ({"by": "minji (U0MINJI)"}, Beside(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
-        ({"source": "window"}, Beside(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None}, Beside(), ["for minji", "by jin", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None, "cost_so_far": None}, Beside(), ["for minji", "by jin"]),
-        ({"because": None}, Beside(seen=SeenGpus(4, 4, EIGHT)),
+        ({"by": None}, MessageExtras(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
+        (
+            {"by": "minji (U0MINJI)"},
+            MessageExtras(),
+            ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"],
+        ),
+        ({"source": "window"}, MessageExtras(), ["for minji", "because the exam", "1.00 USD so far, 4.00 USD held"]),
+        ({"because": None}, MessageExtras(), ["for minji", "by jin", "1.00 USD so far, 4.00 USD held"]),
+        ({"because": None, "cost_so_far": None}, MessageExtras(), ["for minji", "by jin"]),
+        ({"because": None}, MessageExtras(seen=SeenGpus(4, 4, EIGHT)),
          ["for minji", "by jin", "GPUs: 0 free, 4 in use", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None}, Beside(seen=SeenGpus(5, 4, EIGHT)),
+        ({"because": None}, MessageExtras(seen=SeenGpus(5, 4, EIGHT)),
          ["for minji", "by jin", "GPUs: 0 free, 5 in use", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None, "standing": Standing.CLOSING}, Beside(seen=SeenGpus(4, 4, EIGHT)),
+        ({"because": None, "standing": LeaseStanding.CLOSING}, MessageExtras(seen=SeenGpus(4, 4, EIGHT)),
          ["for minji", "by jin", "1.00 USD so far, 4.00 USD held"]),
-        ({"because": None, "standing": Standing.CLOSED}, Beside(seen=SeenGpus(4, 4, EIGHT)),
+        ({"because": None, "standing": LeaseStanding.CLOSED}, MessageExtras(seen=SeenGpus(4, 4, EIGHT)),
          ["for minji", "by jin"]),
     ],
 )  # fmt: skip
 def test_small_print_says_whose_it_is_by_whom_and_what_it_costs(
-    more: dict[str, Any], beside: Beside, small: list[str]
+    more: dict[str, Any], beside: MessageExtras, small: list[str]
 ) -> None:
     made = shown(replace(OPEN, **more), beside)
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.slack.message import Beside
-from lamplighter.domain.views.lease_view import Standing
+from lamplighter.domain.slack.message import MessageExtras
+from lamplighter.domain.views.lease_view import LeaseStanding
 from tests.unit.slack.board.test_message import LOOK, MINUTE, OPEN, shown
 
 
@@ -26,13 +26,13 @@ def test_what_the_clock_alone_moves_is_news_every_five_minutes() -> None:
 
 
 def test_the_cost_of_what_is_being_closed_moves_nothing() -> None:
-    closing = replace(OPEN, standing=Standing.CLOSING)
+    closing = replace(OPEN, standing=LeaseStanding.CLOSING)
 
-    assert later(9 * MINUTE, standing=Standing.CLOSING) == shown(closing).digest
+    assert later(9 * MINUTE, standing=LeaseStanding.CLOSING) == shown(closing).digest
 
 
 def test_a_link_that_is_signed_anew_is_no_news_and_the_first_one_is() -> None:
-    one, other = (shown(beside=Beside(page=f"https://example.com/{name}")).digest for name in "ab")
+    one, other = (shown(beside=MessageExtras(page=f"https://example.com/{name}")).digest for name in "ab")
 
     assert one == other != shown().digest
 

@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.slack.message import Beside, receipt_lines
-from lamplighter.domain.slack.thread import Told, posts
+from lamplighter.domain.slack.message import MessageExtras, receipt_lines
+from lamplighter.domain.slack.thread import ThreadFacts, posts
 from lamplighter.domain.views import receipt_view
-from lamplighter.domain.views.lease_view import Standing
+from lamplighter.domain.views.lease_view import LeaseStanding
 from lamplighter.domain.views.receipt_view import ZeroView
 from tests.unit.slack.board.test_message import EIGHT, LOOK, OPEN, shown, texts
 from tests.unit.views.test_receipt_views import BARE, RECEIPT
 
-WHOLE = receipt_view.of(RECEIPT, receipt_view.Beside("g4dn.12xlarge"))
+WHOLE = receipt_view.of(RECEIPT, receipt_view.ReceiptExtras("g4dn.12xlarge"))
 LINES = [
     "Cost: *4.00 USD*, nodes: 2.",
     "Of that 1.00 USD past its end or beside its nodes.",
@@ -27,7 +27,7 @@ def test_a_receipt_is_told_line_by_line() -> None:
 
 
 def test_what_a_receipt_does_not_know_is_left_out() -> None:
-    bare = receipt_view.of(BARE, receipt_view.Beside())
+    bare = receipt_view.of(BARE, receipt_view.ReceiptExtras())
 
     assert receipt_lines(bare, LOOK) == "Cost: *0.00 USD*, nodes: 0."
     assert receipt_lines(replace(bare, gpu_minutes=0, minutes_to_ready=0.0), LOOK).splitlines()[1:] == [
@@ -42,15 +42,15 @@ def test_what_a_receipt_does_not_know_is_left_out() -> None:
 
 
 def test_a_closed_lease_shows_its_receipt_and_an_open_one_does_not() -> None:
-    beside = Beside(receipt=WHOLE)
+    beside = MessageExtras(receipt=WHOLE)
 
-    assert "\n".join(LINES) in texts(shown(replace(OPEN, standing=Standing.CLOSED), beside))
+    assert "\n".join(LINES) in texts(shown(replace(OPEN, standing=LeaseStanding.CLOSED), beside))
     assert "\n".join(LINES) not in texts(shown(OPEN, beside))
-    assert "\n".join(LINES) not in texts(shown(replace(OPEN, standing=Standing.CLOSED)))
+    assert "\n".join(LINES) not in texts(shown(replace(OPEN, standing=LeaseStanding.CLOSED)))
 
 
 def test_the_thread_tells_the_receipt_once_with_its_page() -> None:
-    [post] = posts(OPEN, Told(), Beside(receipt=WHOLE, page="https://example.com/r"), LOOK)
+    [post] = posts(OPEN, ThreadFacts(), MessageExtras(receipt=WHOLE, page="https://example.com/r"), LOOK)
 
     assert (post.key, post.aloud) == ("receipt", None)
     assert post.message.text.splitlines() == ["*Receipt*", *LINES]

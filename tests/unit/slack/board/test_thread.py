@@ -8,12 +8,12 @@ import pytest
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.pool.pool import PoolState, SeenGpus
-from lamplighter.domain.slack.kept import Wish
-from lamplighter.domain.slack.message import Beside
+from lamplighter.domain.slack.kept import WaitingPlace
+from lamplighter.domain.slack.message import MessageExtras
 from lamplighter.domain.slack.post import MOST_MENTIONED, mentioned
-from lamplighter.domain.slack.thread import Told, posts
-from lamplighter.domain.slack.waiting import Round, look_after, offer_message
-from lamplighter.domain.views.lease_view import LeaseView, Standing
+from lamplighter.domain.slack.thread import ThreadFacts, posts
+from lamplighter.domain.slack.waiting import WaitingRound, look_after, offer_message
+from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 from lamplighter.lab.channels import Role, Slack
 from tests.unit.guard.test_guard import lease as leased
@@ -40,7 +40,7 @@ def entry(kind: str = "announced", notice: str = "extended", minutes: float = 5,
 
 def told(*trail: Entry, view: LeaseView = OPEN, pool: PoolState | None = USED) -> list[tuple[str, str, str]]:
     """Of each post what is said in the thread, and aloud with its key."""
-    found = posts(view, Told(trail, pool, ["U0JIN", "S0TEACH"]), Beside(), LOOK)
+    found = posts(view, ThreadFacts(trail, pool, ["U0JIN", "S0TEACH"]), MessageExtras(), LOOK)
     return [(post.message.text, post.aloud.text if post.aloud else "", post.aloud_key) for post in found]
 
 
@@ -103,9 +103,13 @@ def test_an_end_is_told_aloud_while_gpus_were_in_use_in_the_last_quarter_of_an_h
     assert told(entry("warned", "warned"), pool=pool) == [said]
 
 
-@pytest.mark.parametrize(("standing", "row"), [(Standing.OPEN, 1), (Standing.CLOSING, 0)])
-def test_a_warning_has_the_button_that_extends_while_that_is_possible(standing: Standing, row: int) -> None:
-    [post] = posts(replace(OPEN, standing=standing), Told([entry("warned", "warned")]), Beside(), LOOK)
+@pytest.mark.parametrize(("standing", "row"), [(LeaseStanding.OPEN, 1), (LeaseStanding.CLOSING, 0)])
+def test_a_warning_has_the_button_that_extends_while_that_is_possible(
+    standing: LeaseStanding, row: int
+) -> None:
+    [post] = posts(
+        replace(OPEN, standing=standing), ThreadFacts([entry("warned", "warned")]), MessageExtras(), LOOK
+    )
 
     rows: list[Any] = [block["elements"] for block in post.message.blocks if block["type"] == "actions"]
     assert [[button["action_id"] for button in each] for each in rows] == [["extend"]] * row
@@ -120,7 +124,7 @@ def test_what_was_refused_or_leaked_is_pinged_for_how_things_stand_and_not_for_i
 
 LATE = replace(
     OPEN,
-    standing=Standing.OPENING,
+    standing=LeaseStanding.OPENING,
     gpus_expected=LOOK.now,
     stages=(
         StageView(Stage.ARMED, StageState.DONE),
@@ -142,7 +146,7 @@ def test_an_opening_that_is_late_is_told_with_its_first_late_stage() -> None:
     "more",
     [
         {"gpus_expected": LOOK.now + SECOND},
-        {"standing": Standing.OPEN},
+        {"standing": LeaseStanding.OPEN},
         {"stages": (StageView(Stage.NODES, StageState.GOING),)},
     ],
 )
@@ -151,7 +155,9 @@ def test_an_opening_that_may_still_be_in_time_is_not_late(more: dict[str, Any]) 
 
 
 def test_a_window_that_is_refused_is_told_aloud_and_a_person_s_lease_is_not() -> None:
-    refused = replace(OPEN, standing=Standing.REFUSED, window="evening", refused_because="the pool is full")
+    refused = replace(
+        OPEN, standing=LeaseStanding.REFUSED, window="evening", refused_because="the pool is full"
+    )
     said = "the evening lease does *not open* at 20:00 (Asia/Seoul). The pool is full."
 
     assert told(view=refused) == [(said, f"<@U0JIN> <!subteam^S0TEACH> {said}", "ping-refused")]
@@ -159,7 +165,7 @@ def test_a_window_that_is_refused_is_told_aloud_and_a_person_s_lease_is_not() ->
         "the evening lease does *not open* at 20:00 (Asia/Seoul). "
     )
     assert told(view=replace(refused, window=None)) == []
-    assert told(view=replace(refused, standing=Standing.PLANNED)) == []
+    assert told(view=replace(refused, standing=LeaseStanding.PLANNED)) == []
 
 
 # --- who is pinged -------------------------------------------------------------------------------
@@ -189,7 +195,7 @@ def test_people_in_slack_are_pinged_themselves_and_else_the_roles_that_may_do_so
 
 
 def test_an_offer_says_how_many_nodes_until_when_and_carries_its_wish() -> None:
-    one: Wish = wish(nodes=2, offered=LOOK.now, because="the exam")
+    one: WaitingPlace = wish(nodes=2, offered=LOOK.now, because="the exam")
 
     made = offer_message(one, LOOK)
 
@@ -220,7 +226,7 @@ def test_who_got_a_lease_since_they_asked_leaves_the_list(
 
     found = look_after([one], [theirs], lambda _wish, _beside: False, one.at + 5 * MINUTE)
 
-    assert found == Round((), (one,) if dropped else ())
+    assert found == WaitingRound((), (one,) if dropped else ())
 
 
 def test_everybody_who_can_be_served_is_offered_a_place_and_what_is_offered_counts() -> None:
@@ -228,10 +234,10 @@ def test_everybody_who_can_be_served_is_offered_a_place_and_what_is_offered_coun
     offered = wish(-1, "U0D", nodes=2, offered=first.at)
     beside: list[int] = []
 
-    def grants(one: Wish, taken: int) -> bool:
+    def grants(one: WaitingPlace, taken: int) -> bool:
         beside.append(taken)
         return one.nodes + taken <= 5
 
     found = look_after([third, second, offered, first], [], grants, first.at + MINUTE)
 
-    assert (found, beside) == (Round((first, second), ()), [2, 3, 5])
+    assert (found, beside) == (WaitingRound((first, second), ()), [2, 3, 5])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lamplighter.adapters.slack.web_api import Declined
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, Wish
+from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, WaitingPlace
 from lamplighter.domain.slack.waiting import look_after
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, LabInSlack, evening, lab_in_slack
@@ -18,9 +18,9 @@ from tests.unit.slack.recording import CHANNEL, EIGHT, MINUTE, LabInSlack, eveni
 DAY = timedelta(hours=24)
 
 
-def wish(minutes: float = 0, user: str = "U0MINJI", nodes: int = 1, **more: object) -> Wish:
+def wish(minutes: float = 0, user: str = "U0MINJI", nodes: int = 1, **more: object) -> WaitingPlace:
     at = EIGHT + minutes * MINUTE
-    made = Wish(
+    made = WaitingPlace(
         pool="gpu",
         at=at,
         user=user,
@@ -90,7 +90,7 @@ WISHES = st.lists(
 
 @given(WISHES, st.integers(0, 4), st.integers(0, 3000))
 def test_nobody_is_served_before_somebody_who_asked_earlier(
-    wishes: list[Wish], free: int, minutes: int
+    wishes: list[WaitingPlace], free: int, minutes: int
 ) -> None:
     now = EIGHT + minutes * MINUTE
     found = look_after(wishes, [], lambda one, beside: one.nodes + beside <= free, now)

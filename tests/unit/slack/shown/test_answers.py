@@ -12,8 +12,8 @@ from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack.answers import (
-    Answer,
-    Voice,
+    SlackAnswer,
+    Speech,
     decided,
     follows,
     plainly,
@@ -23,14 +23,14 @@ from lamplighter.domain.slack.times import Times
 from tests.unit.slack.recording import EIGHT, MINUTE, evening
 
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
-VOICE = Voice(ENGLISH, Times(ZoneInfo("Asia/Seoul"), EIGHT))
+VOICE = Speech(ENGLISH, Times(ZoneInfo("Asia/Seoul"), EIGHT))
 OPEN = Command("c1", Verb.OPEN, "gpu", "minji", "minji", "slack", EIGHT, EIGHT + 15 * MINUTE)
 ASKED = replace(OPEN, nodes=2, lasting=HOUR, because="the exam")
 LEASE = evening(LeaseState.OPEN, owner="minji (U0MINJI)", window=None)
 UNDERSTOOD = "Understood as: open it"
 
 
-def carried(answer: Answer) -> list[tuple[object, dict[str, Any]]]:
+def carried(answer: SlackAnswer) -> list[tuple[object, dict[str, Any]]]:
     """Of each button its action and what it carries; of a choice that of its last option."""
     found: list[tuple[object, dict[str, Any]]] = []
     for element in answer.elements:
@@ -47,7 +47,9 @@ def seconds(at: datetime) -> int:
 
 
 def test_an_answer_is_for_its_asker_alone_and_shows_how_it_was_understood() -> None:
-    made: Any = Answer(Marked("*done*"), "a < b", ({"type": "button"},), ({"type": "divider"},)).to_json()
+    made: Any = SlackAnswer(
+        Marked("*done*"), "a < b", ({"type": "button"},), ({"type": "divider"},)
+    ).to_json()
 
     assert (made["response_type"], made["text"]) == ("ephemeral", "*done*\na &lt; b")
     assert [block["type"] for block in made["blocks"]] == ["section", "divider", "actions", "context"]

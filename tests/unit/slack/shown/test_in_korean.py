@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.slack.knocking import Knocks, knocks
 from tests.unit.slack.recording import INSTRUCTOR, STUDENT
+from tests.unit.slack.requests import Knocks, knocks
 
 
 @pytest.fixture

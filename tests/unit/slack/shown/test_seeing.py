@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from lamplighter.domain.leases.lease import LeaseState
-from tests.unit.slack.knocking import Knocks, knocks, running
 from tests.unit.slack.recording import EIGHT, INSTRUCTOR, MINUTE, evening
+from tests.unit.slack.requests import Knocks, knocks, running
 
 HOUR = timedelta(hours=1)
 

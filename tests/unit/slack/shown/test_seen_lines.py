@@ -14,18 +14,18 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import PoolState, SeenGpus
 from lamplighter.domain.pool.target import NOTHING
 from lamplighter.domain.slack import seeing
-from lamplighter.domain.slack.answers import Voice
+from lamplighter.domain.slack.answers import Speech
 from lamplighter.domain.slack.times import Times
 from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView, WindowState, WindowView
-from lamplighter.domain.views.lease_view import Standing
+from lamplighter.domain.views.lease_view import LeaseStanding
 from tests.unit.slack.board.test_message import EIGHT, MINUTE, OPEN
 from tests.unit.slack.recording import evening
 
 SEOUL = ZoneInfo("Asia/Seoul")
 HOUR = timedelta(hours=1)
-VOICE = Voice(ENGLISH, Times(SEOUL, EIGHT))
+VOICE = Speech(ENGLISH, Times(SEOUL, EIGHT))
 POOL = PoolView("gpu", "g5.xlarge", 4, 1, "enforce", PoolState("gpu"), NOTHING, (), (), None)
-OPENING = replace(OPEN, standing=Standing.OPENING, gpus_expected=EIGHT + 9 * MINUTE)
+OPENING = replace(OPEN, standing=LeaseStanding.OPENING, gpus_expected=EIGHT + 9 * MINUTE)
 NEXT = replace(OPEN, opens=EIGHT + 24 * HOUR)
 NO_NEXT = "No window opens in the next 36 hours."
 

@@ -6,7 +6,7 @@ The second rail: it works while EKS is stuck in an update. Never raises a size o
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.pool.evidence import Activity, Group, Member
+from lamplighter.domain.pool.evidence import Activity, Member, ScalingGroup
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
@@ -22,13 +22,13 @@ class AutoScaling:
     def __init__(self, autoscaling: "AutoScalingClient | None" = None) -> None:
         self._asg: AutoScalingClient = autoscaling or client("autoscaling")
 
-    def group(self, name: str) -> Group | None:
+    def group(self, name: str) -> ScalingGroup | None:
         """The group of that name, or None."""
         with outside("autoscaling:DescribeAutoScalingGroups", name):
             found = self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
         return _group(found[0]) if found else None
 
-    def group_of(self, cluster: str, nodegroup: str) -> Group | None:
+    def group_of(self, cluster: str, nodegroup: str) -> ScalingGroup | None:
         """The group that EKS made for a node group, found by EKS's own tags, or None."""
         with outside("autoscaling:DescribeAutoScalingGroups", f"{cluster}/{nodegroup}"):
             pages = self._asg.get_paginator("describe_auto_scaling_groups").paginate(
@@ -109,7 +109,7 @@ class AutoScaling:
                     ended = True
         return ended
 
-    def lower(self, group: Group, target: int) -> None:
+    def lower(self, group: ScalingGroup, target: int) -> None:
         """Order at most `target` on the group itself, minimum 0; never raises what it has."""
         if group.desired <= target and group.minimum == 0:
             return
@@ -130,8 +130,8 @@ class AutoScaling:
         ]
 
 
-def _group(found: "AutoScalingGroupTypeDef") -> Group:
-    return Group(
+def _group(found: "AutoScalingGroupTypeDef") -> ScalingGroup:
+    return ScalingGroup(
         name=found["AutoScalingGroupName"],
         minimum=found["MinSize"],
         maximum=found["MaxSize"],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
-from lamplighter.domain.experiments.rules import Rule
+from lamplighter.domain.experiments.rules import TrafficRule
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -40,12 +40,12 @@ class SecurityGroups:
             if tag["Key"] == "Name"
         }
 
-    def rules(self, groups: Iterable[str]) -> tuple[Rule, ...]:
+    def rules(self, groups: Iterable[str]) -> tuple[TrafficRule, ...]:
         """Every rule that lets traffic into these groups."""
         wanted = list(groups)
         if not wanted:
             return ()
-        found: list[Rule] = []
+        found: list[TrafficRule] = []
         with outside("ec2:DescribeSecurityGroupRules", ", ".join(wanted)):
             pages = self._ec2.get_paginator("describe_security_group_rules").paginate(
                 Filters=[{"Name": "group-id", "Values": wanted}]
@@ -54,7 +54,7 @@ class SecurityGroups:
                 found += [_rule(rule) for rule in page["SecurityGroupRules"] if not rule.get("IsEgress")]
         return tuple(found)
 
-    def take(self, rule: Rule) -> None:
+    def take(self, rule: TrafficRule) -> None:
         """The rule is not there afterwards, whether this call took it or an earlier one did."""
         with outside("ec2:RevokeSecurityGroupIngress", str(rule)):
             try:
@@ -63,7 +63,7 @@ class SecurityGroups:
                 if error_code(error) != GONE:
                     raise
 
-    def give(self, rule: Rule) -> None:
+    def give(self, rule: TrafficRule) -> None:
         """The rule is there afterwards, whether this call gave it or an earlier one, or a schedule, did."""
         with outside("ec2:AuthorizeSecurityGroupIngress", str(rule)):
             try:
@@ -73,12 +73,12 @@ class SecurityGroups:
                     raise
 
 
-def _sent(rule: Rule) -> Any:  # noqa: ANN401 -- EC2's own form, as the domain writes it for schedules too
+def _sent(rule: TrafficRule) -> Any:  # noqa: ANN401 -- EC2's own form, as the domain writes it for schedules too
     return rule.permission()
 
 
-def _rule(found: "SecurityGroupRuleTypeDef") -> Rule:
-    return Rule(
+def _rule(found: "SecurityGroupRuleTypeDef") -> TrafficRule:
+    return TrafficRule(
         group=found.get("GroupId", ""),
         protocol=found.get("IpProtocol", ""),
         from_port=found.get("FromPort", -1),

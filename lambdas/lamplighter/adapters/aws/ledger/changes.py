@@ -16,7 +16,7 @@ from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, Lease, LeaseState
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Fence, Phase, PoolState
 from lamplighter.values import instant
@@ -35,7 +35,7 @@ class LedgerChanges(LedgerReads):
         decision: Decision,
         *,
         pool: PoolState,
-        budget: Budget,
+        budget: BudgetPeriod,
         fence: Fence,
         why: Entry,
         also: Sequence[Entry] = (),
@@ -68,7 +68,7 @@ class LedgerChanges(LedgerReads):
         decision: Decision,
         *,
         pool: PoolState,
-        budget: Budget,
+        budget: BudgetPeriod,
         fence: Fence,
         why: Entry,
     ) -> Lease:
@@ -108,7 +108,7 @@ class LedgerChanges(LedgerReads):
         ]
         self._table.transact([*writes, self._next_generation(pool, None, Phase.CLOSING), self._entry(why)])
 
-    def settle(self, settled: Lease, budget: Budget, why: Entry) -> None:
+    def settle(self, settled: Lease, budget: BudgetPeriod, why: Entry) -> None:
         """Close a lease for good: its hold goes back, its cost is spent; `budget` as it was read.
 
         Its overrun is spent already. Conflict when the lease is not being closed any more, more of its
@@ -135,7 +135,9 @@ class LedgerChanges(LedgerReads):
             ]
         )
 
-    def rehold(self, before: Lease, after: Lease, *, pool: PoolState, budget: Budget, why: Entry) -> None:
+    def rehold(
+        self, before: Lease, after: Lease, *, pool: PoolState, budget: BudgetPeriod, why: Entry
+    ) -> None:
         """Change what is held for a lease whose nodes are missing; other nodes move the generation.
 
         Conflict when the lease, the budget or the pool moved since they were read.
@@ -189,7 +191,7 @@ class LedgerChanges(LedgerReads):
             **given,
         )
 
-    def _budget(self, budget: Budget) -> Any:  # noqa: ANN401
+    def _budget(self, budget: BudgetPeriod) -> Any:  # noqa: ANN401
         item = ledger_money.as_item(replace(budget, version=budget.version + 1))
         return self._table.put_in_transaction(
             item,

@@ -16,7 +16,7 @@ from lamplighter.adapters.aws.ledger.table import Conflict
 if TYPE_CHECKING:
     from lamplighter.domain.audit.entry import Entry
     from lamplighter.domain.leases.lease import Lease
-    from lamplighter.domain.money.budget import Budget
+    from lamplighter.domain.money.budget import BudgetPeriod
     from lamplighter.domain.money.charge import Charge
     from lamplighter.domain.money.node_time import NodeTime
     from lamplighter.domain.pool.pool import PoolState
@@ -31,7 +31,7 @@ class LedgerCharges(LedgerChanges):
         leases: "Sequence[Lease]",
         *,
         pool: "PoolState",
-        budget: "Budget",
+        budget: "BudgetPeriod",
         why: "Entry | None",
     ) -> None:
         """Count as spent what ran past or without a lease; `leases` were read after `pool`.

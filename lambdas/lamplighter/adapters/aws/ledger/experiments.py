@@ -12,7 +12,7 @@ from lamplighter.adapters.aws.ledger.changes import LedgerChanges
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
-from lamplighter.domain.experiments.run import UNDONE, ExperimentRun, Phase
+from lamplighter.domain.experiments.run import UNDONE, ExperimentPhase, ExperimentRun
 
 EXPERIMENT = "EXPERIMENT#"
 UNDER_WAY = "EXPERIMENTING"
@@ -48,7 +48,7 @@ class LedgerExperiments(LedgerChanges):
             ]
         )
 
-    def advance_experiment(self, run: ExperimentRun, only_from: Collection[Phase]) -> bool:
+    def advance_experiment(self, run: ExperimentRun, only_from: Collection[ExperimentPhase]) -> bool:
         """Keep how far a run has come; False where it is in none of these phases any more."""
         names = {f"from{number}": phase.value for number, phase in enumerate(only_from)}
         allowed = f"#phase IN ({', '.join(f':{name}' for name in names)})"

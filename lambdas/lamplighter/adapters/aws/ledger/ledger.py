@@ -17,7 +17,7 @@ from lamplighter.adapters.aws.ledger.courses import LedgerCourses
 from lamplighter.adapters.aws.ledger.deploys import LedgerDeploys
 from lamplighter.adapters.aws.ledger.experiments import LedgerExperiments
 from lamplighter.adapters.aws.ledger.guard import LedgerGuard
-from lamplighter.adapters.aws.ledger.overrides import LedgerLoans
+from lamplighter.adapters.aws.ledger.overrides import LedgerOverrides
 from lamplighter.adapters.aws.ledger.prices import LedgerPrices
 from lamplighter.adapters.aws.ledger.progress import LedgerProgress
 from lamplighter.adapters.aws.ledger.proofs import LedgerProofs
@@ -42,7 +42,7 @@ class Ledger(
     LedgerDeploys,
     LedgerExperiments,
     LedgerGuard,
-    LedgerLoans,
+    LedgerOverrides,
     LedgerPrices,
     LedgerProgress,
     LedgerProofs,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from lamplighter.adapters.aws.ledger import items
-from lamplighter.domain.money.budget import Account, Budget
+from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 
 
-def as_item(budget: Budget) -> items.Item:
+def as_item(budget: BudgetPeriod) -> items.Item:
     """A budget period as its item."""
     said: dict[str, Any] = {
         "period": budget.period,
@@ -28,13 +28,13 @@ def as_item(budget: Budget) -> items.Item:
     return items.item(items.LAB, items.BUDGET + budget.period, said)
 
 
-def as_budget(period: str, currency: str, found: Mapping[str, Any] | None) -> Budget:
+def as_budget(period: str, currency: str, found: Mapping[str, Any] | None) -> BudgetPeriod:
     """A budget period from its item, or that of one in which nothing happened yet.
 
     One in which nothing is held or spent is in whatever currency is asked for.
     """
     if found is None:
-        return Budget(period, Money.zero(currency), Money.zero(currency))
+        return BudgetPeriod(period, Money.zero(currency), Money.zero(currency))
     said: Mapping[str, Any] = items.values(found)
     beyond = {name: Money.from_json(said[name]) for name in ("overrun", "unleased") if said.get(name)}
     accounts = {
@@ -43,5 +43,5 @@ def as_budget(period: str, currency: str, found: Mapping[str, Any] | None) -> Bu
     }
     held, spent = Money.from_json(said["held"]), Money.from_json(said["spent"])
     if held.currency != currency and not (held.amount or spent.amount):
-        return Budget(period, Money.zero(currency), Money.zero(currency), int(said["version"]))
-    return Budget(period, held, spent, int(said["version"]), accounts, **beyond)
+        return BudgetPeriod(period, Money.zero(currency), Money.zero(currency), int(said["version"]))
+    return BudgetPeriod(period, held, spent, int(said["version"]), accounts, **beyond)

@@ -13,7 +13,7 @@ from lamplighter.adapters.aws.ledger.receipts import LedgerReceipts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.pool.pool import PoolState
 
 _AFTER_ALL = "\U0010ffff"
@@ -37,7 +37,7 @@ class LedgerReads(LedgerReceipts):
         found = self._table.get(items.pool_key(pool), items.LEASE + lease_id)
         return None if found is None else items.lease(found)
 
-    def budget(self, period: str, currency: str) -> Budget:
+    def budget(self, period: str, currency: str) -> BudgetPeriod:
         """What is held and spent in a period; nothing yet in one that nobody used."""
         found = self._table.get(items.LAB, items.BUDGET + period)
         return ledger_money.as_budget(period, currency, found)

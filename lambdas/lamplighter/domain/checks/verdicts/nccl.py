@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from lamplighter.domain.checks.verdicts.tool_output import Line, lines
+from lamplighter.domain.checks.verdicts.tool_output import OutputLine, lines
 from lamplighter.domain.checks.verdicts.verdict import (
     Measurement,
     Verdict,
@@ -151,7 +151,7 @@ def _bandwidth(found: _Found) -> Decimal | None:
     return min((row.busbw for row in _largest(found) if row.busbw is not None), default=None)
 
 
-def _read(printed: Iterable[Line]) -> _Found:
+def _read(printed: Iterable[OutputLine]) -> _Found:
     found = _Found()
     for text, ended, rank in printed:
         if "Test " in text and (broke := _BROKE.search(text)):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lamplighter.domain.checks.verdicts.tool_output import Line, lines
+from lamplighter.domain.checks.verdicts.tool_output import OutputLine, lines
 from lamplighter.domain.checks.verdicts.verdict import (
     Measurement,
     Verdict,
@@ -109,7 +109,7 @@ def _counted(table: _Table, gpus: int, kind: GpuType, measured: dict[str, Measur
     return passed(f"{gpus} of {gpus} GPUs are there and without fault: {kind.names[0]}", measured)
 
 
-def _table(printed: Iterable[Line]) -> _Table | str:
+def _table(printed: Iterable[OutputLine]) -> _Table | str:
     """The one table of the output, or why there is none."""
     columns: list[str] = []
     rows: list[tuple[str, ...]] = []

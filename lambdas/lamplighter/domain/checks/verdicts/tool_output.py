@@ -12,7 +12,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TAG = re.compile(r"^\[[^\]\s]*,\s*(\d{1,6})\]\s*<std(?:out|err|diag)>\s*:\s?")
 
 
-class Line(NamedTuple):
+class OutputLine(NamedTuple):
     """One line without its end; `ended` is False for a last line that may have been cut."""
 
     text: str
@@ -30,21 +30,21 @@ def decoded(raw: bytes) -> str:
     return text.removeprefix("\ufeff")
 
 
-def lines(text: str) -> Iterator[Line]:
+def lines(text: str) -> Iterator[OutputLine]:
     """Its lines, untagged and without colours."""
     clean = _COLOUR.sub("", text) if "\x1b" in text else text
     clean = clean.replace("\ufeff", "").replace("\r\n", "\n")
     *whole, last = clean.split("\n")
     tagged = "<std" in clean
     for piece in whole:
-        yield _line(piece, ended=True) if tagged else Line(piece, True)
+        yield _line(piece, ended=True) if tagged else OutputLine(piece, True)
     if last.rstrip("\r"):
         # A carriage return alone is the first half of a line's end: what stands before it is whole.
         yield _line(last.rstrip("\r"), ended=last.endswith("\r"))
 
 
-def _line(piece: str, *, ended: bool) -> Line:
+def _line(piece: str, *, ended: bool) -> OutputLine:
     tag = _TAG.match(piece) if piece.startswith("[") else None
     if tag is None:
-        return Line(piece, ended)
-    return Line(piece[tag.end() :], ended, int(tag[1]))
+        return OutputLine(piece, ended)
+    return OutputLine(piece[tag.end() :], ended, int(tag[1]))

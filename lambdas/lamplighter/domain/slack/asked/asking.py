@@ -9,11 +9,11 @@ from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import Action, Carried
 from lamplighter.domain.slack.blocks import Block, Button, joined, plain
 from lamplighter.domain.slack.kept import Ask
-from lamplighter.domain.slack.look import Look, named
 from lamplighter.domain.slack.message import Message
+from lamplighter.domain.slack.style import SlackStyle, named
 
 
-def ask_message(ask: Ask, look: Look) -> Message:
+def ask_message(ask: Ask, look: SlackStyle) -> Message:
     """The message about an ask, as it stands now."""
     said = look.say("ask.asked", owner=plain(named(ask.owner)), what=plain(ask.understood))
     shown: list[Block] = [blocks.section(said)]
@@ -38,7 +38,7 @@ def ask_message(ask: Ask, look: Look) -> Message:
     return Message(said, shown, digest)
 
 
-def settled(ask: Ask, look: Look) -> Message:
+def settled(ask: Ask, look: SlackStyle) -> Message:
     """What the asker hears once somebody has decided."""
     after = look.say(f"ask.{ask.state}", by=plain(named(ask.by)))
     said = joined([plain(ask.understood), after])

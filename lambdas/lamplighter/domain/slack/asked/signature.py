@@ -1,7 +1,7 @@
 """Whether a request is Slack's and fresh: the v0 signature over timestamp and raw body, and its age.
 
 Source: https://docs.slack.dev/authentication/verifying-requests-from-slack. Where the secret comes from is the
-adapter's, what an unsigned request is answered the door's.
+adapter's, what an unsigned request is answered is application/slack/receiving.py's.
 """
 
 import hashlib

@@ -96,7 +96,7 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WordContext:
     """What words may be about: the names in the lab, and what time it is for whoever asks."""
 
     pools: Sequence[str]
@@ -117,9 +117,9 @@ class NotUnderstood(BadInput):
         )
 
 
-def typed(text: str, place: Place) -> Understood:
+def typed(text: str, context: WordContext) -> Understood:
     """What the words mean; NotUnderstood for an unknown first word, BadInput for one later on."""
-    words = tidy.words(text, (*place.pools, *place.windows))
+    words = tidy.words(text, (*context.pools, *context.windows))
     first, rest = (words[0].lower(), words[1:]) if words else ("", [])
     if first in ELSEWHERE:
         raise BadInput(f"'{first}' is for the command line: type `lamplighter {first}` in a shell")
@@ -130,8 +130,8 @@ def typed(text: str, place: Place) -> Understood:
         raise NotUnderstood(first, Word(near[0]) if near else None)
     reads = _READS.get(word)
     if reads is not None:
-        return reads(rest, place)
-    return Understood(word, what=rest[0] if rest and rest[0] in place.pools else None)
+        return reads(rest, context)
+    return Understood(word, what=rest[0] if rest and rest[0] in context.pools else None)
 
 
 def pressed(action: str, carried: Carried) -> Understood:
@@ -165,64 +165,66 @@ def pressed(action: str, carried: Carried) -> Understood:
             )
 
 
-def _open(rest: list[str], place: Place) -> Understood:
-    return Understood(Word.OPEN, open_words(_with_for(rest, place), list(place.pools), place.now, place.zone))
+def _open(rest: list[str], context: WordContext) -> Understood:
+    return Understood(
+        Word.OPEN, open_words(_with_for(rest, context), list(context.pools), context.now, context.zone)
+    )
 
 
-def _with_for(rest: list[str], place: Place) -> list[str]:
+def _with_for(rest: list[str], context: WordContext) -> list[str]:
     """`2 90m` means `2 for 90m`: no number of nodes reads like a length."""
     ends = next((at for at, word in enumerate(rest) if word in CLAUSES), len(rest))
-    lengths = [word for word in rest[:ends] if is_duration(word) and word not in place.pools]
+    lengths = [word for word in rest[:ends] if is_duration(word) and word not in context.pools]
     if len(lengths) != 1:
         return rest
     return [*(word for word in rest[:ends] if word != lengths[0]), "for", lengths[0], *rest[ends:]]
 
 
-def _extend(rest: list[str], place: Place) -> Understood:
-    what, said = _how_long(rest, place)
+def _extend(rest: list[str], context: WordContext) -> Understood:
+    what, said = _how_long(rest, context)
     return Understood(Word.EXTEND, said, what)
 
 
-def _close(rest: list[str], _place: Place) -> Understood:
+def _close(rest: list[str], _place: WordContext) -> Understood:
     what, after = _first(rest)
     confirmed = [each.lower() for each in after[:1]] == ["yes"]
     because = reason_given(after[1:] if confirmed else after)
     return Understood(Word.CLOSE, OpenWords(because=because), what, confirmed=confirmed)
 
 
-def _keep(rest: list[str], _place: Place) -> Understood:
+def _keep(rest: list[str], _place: WordContext) -> Understood:
     what, after = _first(rest)
     return Understood(Word.KEEP, OpenWords(because=reason_given(after)), what)
 
 
-def _pause(rest: list[str], place: Place) -> Understood:
-    return Understood(Word.PAUSE, pause_words(rest, place.now, place.zone))
+def _pause(rest: list[str], context: WordContext) -> Understood:
+    return Understood(Word.PAUSE, pause_words(rest, context.now, context.zone))
 
 
-def _resume(rest: list[str], _place: Place) -> Understood:
+def _resume(rest: list[str], _place: WordContext) -> Understood:
     return Understood(Word.RESUME, OpenWords(because=reason_given(rest)))
 
 
-def _how_long(rest: list[str], place: Place) -> tuple[str | None, OpenWords]:
+def _how_long(rest: list[str], context: WordContext) -> tuple[str | None, OpenWords]:
     """As `extend_words`; nothing said at all is the usual length."""
     if not rest:
         return None, OpenWords()
-    if len(rest) == 1 and rest[0] in place.pools:
+    if len(rest) == 1 and rest[0] in context.pools:
         return rest[0], OpenWords()
     if rest[0].lower() == "because":
         return None, OpenWords(because=reason_given(rest))
-    return extend_words(rest, place.now, place.zone)
+    return extend_words(rest, context.now, context.zone)
 
 
-def _window(word: Word, rest: list[str], place: Place) -> Understood:
+def _window(word: Word, rest: list[str], context: WordContext) -> Understood:
     if rest:
         date, because = date_and_reason(rest[1:])
         return Understood(word, OpenWords(because=because), window=rest[0], date=date)
-    if len(place.windows) == 1:
-        return Understood(word, window=place.windows[0])
+    if len(context.windows) == 1:
+        return Understood(word, window=context.windows[0])
     raise BadInput(
         f"say which window, and which date if it is not the next: {word.value} WINDOW [2026-12-01]; "
-        f"the windows are {', '.join(place.windows) or 'none'}"
+        f"the windows are {', '.join(context.windows) or 'none'}"
     )
 
 
@@ -233,7 +235,7 @@ def _first(rest: list[str]) -> tuple[str | None, list[str]]:
     return None, rest
 
 
-_READS: Mapping[Word, Callable[[list[str], Place], Understood]] = {
+_READS: Mapping[Word, Callable[[list[str], WordContext], Understood]] = {
     Word.OPEN: _open,
     Word.EXTEND: _extend,
     Word.CLOSE: _close,

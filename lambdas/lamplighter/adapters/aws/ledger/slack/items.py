@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.items import Value, sortable
 from lamplighter.domain.slack.asked.person import Person
-from lamplighter.domain.slack.kept import Ask, Reply, Shown, Wish
+from lamplighter.domain.slack.kept import Ask, Reply, Shown, WaitingPlace
 
 Values: TypeAlias = dict[str, Value]
 Kept: TypeAlias = Mapping[str, Value]
@@ -86,7 +86,7 @@ def ask(kept: Kept) -> Ask:
     )
 
 
-def wish_values(wish: Wish) -> Values:
+def wish_values(wish: WaitingPlace) -> Values:
     return {
         "at": sortable(wish.at),
         "user": wish.user,
@@ -103,9 +103,9 @@ def wish_values(wish: Wish) -> Values:
     }
 
 
-def wish(pool: str, kept: Kept) -> Wish:
+def wish(pool: str, kept: Kept) -> WaitingPlace:
     lasting = kept.get("lasting")
-    return Wish(
+    return WaitingPlace(
         pool=pool,
         at=_at(kept, "at"),
         user=str(kept["user"]),

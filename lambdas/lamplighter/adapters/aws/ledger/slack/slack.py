@@ -15,7 +15,7 @@ from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.slack import items as forms
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.slack.asked.person import Person
-from lamplighter.domain.slack.kept import SEEN_KEPT, Ask, Reply, Shown, Wish
+from lamplighter.domain.slack.kept import SEEN_KEPT, Ask, Reply, Shown, WaitingPlace
 
 SLACK = "SLACK"
 REPLY, ASK, PERSON, SEEN = "REPLY#", "ASK#", "PERSON#", "SEEN#"
@@ -89,17 +89,17 @@ class LedgerSlack(LedgerReads):
         with suppress(Conflict):
             self._table.update(SLACK, ASK + ask_id, "SET #channel_ts = :ts", "attribute_exists(pk)", ts=ts)
 
-    def wish(self, wish: Wish) -> None:
+    def wish(self, wish: WaitingPlace) -> None:
         """Put somebody at the end of a pool's waiting list; asking again at the same instant is the same."""
         self._table.put(items.item(_of(wish.pool), _place(wish), forms.wish_values(wish), until=wish.until))
 
-    def wishes(self, pool: str, now: datetime) -> list[Wish]:
+    def wishes(self, pool: str, now: datetime) -> list[WaitingPlace]:
         """Who waits for a pool, in the order of asking; what has lapsed is not among them."""
         found = self._table.query(_of(pool), WAIT, WAIT + _AFTER_ALL)
         known = [forms.wish(pool, items.values(item)) for item in found]
         return sorted((wish for wish in known if wish.until > now), key=lambda each: each.turn)
 
-    def offer(self, wish: Wish, at: datetime) -> bool:
+    def offer(self, wish: WaitingPlace, at: datetime) -> bool:
         """Note that a place was offered; False where it was before, or the wish is gone."""
         try:
             self._table.update(
@@ -113,7 +113,7 @@ class LedgerSlack(LedgerReads):
             return False
         return True
 
-    def unwish(self, wish: Wish) -> None:
+    def unwish(self, wish: WaitingPlace) -> None:
         """Take somebody off a waiting list."""
         self._table.delete(_of(wish.pool), _place(wish))
 
@@ -165,5 +165,5 @@ class LedgerSlack(LedgerReads):
         return answer
 
 
-def _place(wish: Wish) -> str:
+def _place(wish: WaitingPlace) -> str:
     return f"{WAIT}{items.sortable(wish.at)}#{wish.user}"

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from lamplighter.domain.gpu.overrides import (
     Before,
     FieldBefore,
-    Loan,
     Object,
+    Override,
     Owner,
     leaves,
     looked_at,
@@ -219,14 +219,14 @@ def test_fields_that_are_put_back_make_one_part_again() -> None:
     assert restored([]) == {}
 
 
-def loan() -> Loan:
+def loan() -> Override:
     before = Before(
         (
             FieldBefore(ENABLED, there=True, value=False, owner=Owner("helm", "Apply")),
             FieldBefore(("spec", "mig"), there=False),
         )
     )
-    return Loan(
+    return Override(
         what="cluster-policy",
         path="/apis/nvidia.com/v1/clusterpolicies/cluster-policy",
         fields={"spec": {"dcgm": {"enabled": True}}},
@@ -237,7 +237,7 @@ def loan() -> Loan:
 
 
 def test_a_loan_reads_as_the_ledger_keeps_it() -> None:
-    found = Loan.from_item("cluster-policy", loan().to_item())
+    found = Override.from_item("cluster-policy", loan().to_item())
 
     assert found == loan()
     assert found.called() == "dcgm.enabled, mig"
@@ -261,8 +261,8 @@ def test_a_loan_is_written_alike_in_whatever_order_it_came() -> None:
 def test_a_loan_that_was_given_back_says_when() -> None:
     ended = str(int(NIGHT.timestamp() * 1000))
 
-    assert Loan.from_item("cluster-policy", {**loan().to_item(), "ended": ended}).ended == NIGHT
-    assert Loan.from_item("cluster-policy", {**loan().to_item(), "ended": ""}).ended is None
+    assert Override.from_item("cluster-policy", {**loan().to_item(), "ended": ended}).ended == NIGHT
+    assert Override.from_item("cluster-policy", {**loan().to_item(), "ended": ""}).ended is None
 
 
 def test_a_lease_more_holds_the_same_loan() -> None:

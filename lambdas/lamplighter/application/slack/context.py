@@ -1,4 +1,4 @@
-"""What a visit at Slack's door works with: the lab and its ledger, who asks, and how long there is to answer."""
+"""What a request from Slack works with: the lab and its ledger, the person, and the time left to answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from lamplighter.domain.commands import orders
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.schedules.schedule import Start
-from lamplighter.domain.slack.answers import Voice
+from lamplighter.domain.slack.answers import Speech
 from lamplighter.domain.slack.asked.person import People, Person
 from lamplighter.domain.slack.asked.request import Press, SlashCommand
 
@@ -36,8 +36,8 @@ class Starts(Protocol):
 
 
 @dataclass
-class Office:
-    """One lab behind the door."""
+class SlackServices:
+    """What requests from Slack need of one lab."""
 
     deployed: "Lab"
     ledger: Ledger
@@ -76,17 +76,17 @@ class Office:
 
 
 @dataclass
-class Visit:
+class RequestContext:
     """One signed request of somebody."""
 
-    office: Office
+    slack_services: SlackServices
     request: SlashCommand | Press
     key: str
     """Names this very request."""
     made: datetime
     """When it was made, by its stamp: what words like `until` count from."""
     person: Person
-    voice: Voice
+    speech: Speech
     patience: Patience
     _leases: dict[str, list[Lease]] = field(default_factory=dict)
 
@@ -104,17 +104,17 @@ class Visit:
     def leases(self, pool: str) -> list[Lease]:
         """Every lease that is kept of a pool."""
         if pool not in self._leases:
-            self._leases[pool] = self.office.ledger.leases(pool)
+            self._leases[pool] = self.slack_services.ledger.leases(pool)
         return self._leases[pool]
 
     def all_leases(self) -> list[Lease]:
         """Every lease that is kept."""
-        return [lease for pool in self.office.lab.pools for lease in self.leases(pool)]
+        return [lease for pool in self.slack_services.lab.pools for lease in self.leases(pool)]
 
 
 @cache
-def office() -> Office:
-    """What is behind the door of the lab that this function belongs to."""
+def slack_services() -> SlackServices:
+    """The services for the lab that this function belongs to."""
     ledger = Ledger(ENVIRONMENT.ledger_table)
     people = SlackPeople(WebApi(shared(ENVIRONMENT.slack_secret)), ledger)
     arns = {
@@ -123,4 +123,4 @@ def office() -> Office:
         "ExtendLease": ENVIRONMENT.extend_lease,
         orders.CHANGES: ENVIRONMENT.change_lab,
     }
-    return Office(lab(), ledger, Workflows(), people, arns)
+    return SlackServices(lab(), ledger, Workflows(), people, arns)

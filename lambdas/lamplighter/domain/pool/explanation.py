@@ -17,7 +17,7 @@ from lamplighter.values import instant
 from lamplighter.values.counted import counted
 
 
-class Unmet(NamedTuple):
+class UnmetWindow(NamedTuple):
     """A window that is open by the calendar without a lease in force."""
 
     window: PlannedWindow
@@ -67,15 +67,15 @@ class Unmet(NamedTuple):
         return f"was closed before its end{said(lease.because)}"
 
 
-class Standing(NamedTuple):
+class PoolExplanation(NamedTuple):
     """One pool at an instant."""
 
     target: Target
-    unmet: tuple[Unmet, ...]
+    unmet: tuple[UnmetWindow, ...]
     """The windows that are open by the calendar and have no lease in force."""
 
 
-_IDLE = Standing(NOTHING, ())
+_IDLE = PoolExplanation(NOTHING, ())
 
 
 def standing(
@@ -84,7 +84,7 @@ def standing(
     at: datetime,
     max_nodes: int,
     skips: Sequence[Skip] = (),
-) -> Standing:
+) -> PoolExplanation:
     """How one pool stands; `windows` are those that the calendar has open there, whoever skipped them."""
     return _standing(windows, leases, at, max_nodes, _by_opening(skips))
 
@@ -95,7 +95,7 @@ def standings(
     most: Mapping[str, int],
     at: datetime,
     skips: Sequence[Skip] = (),
-) -> dict[str, Standing]:
+) -> dict[str, PoolExplanation]:
     """How every pool of `most`, which has their maxima, stands at an instant."""
     open_now, skipped = timetable.open_at(at), _by_opening(skips)
     return {
@@ -110,13 +110,13 @@ def _standing(
     at: datetime,
     max_nodes: int,
     skipped: "_Skipped",
-) -> Standing:
+) -> PoolExplanation:
     target = target_at(leases, at, max_nodes)
     if not windows:
-        return _IDLE if target is NOTHING else Standing(target, ())
+        return _IDLE if target is NOTHING else PoolExplanation(target, ())
     met = [lease.id for lease in target.in_force]
     unmet = [window for window in windows if window.lease not in met]
-    return Standing(target, tuple([_found(window, leases, at, skipped) for window in unmet]))
+    return PoolExplanation(target, tuple([_found(window, leases, at, skipped) for window in unmet]))
 
 
 _Skipped = Mapping[tuple[str, str], Skip]
@@ -127,6 +127,6 @@ def _by_opening(skips: Sequence[Skip]) -> _Skipped:
     return {(skip.window, skip.date): skip for skip in reversed(skips)}
 
 
-def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime, skipped: _Skipped) -> Unmet:
+def _found(window: PlannedWindow, leases: Sequence[Lease], at: datetime, skipped: _Skipped) -> UnmetWindow:
     lease = next((lease for lease in leases if lease.id == window.lease), None)
-    return Unmet(window, lease, at, skipped.get((window.window, window.date.isoformat())))
+    return UnmetWindow(window, lease, at, skipped.get((window.window, window.date.isoformat())))

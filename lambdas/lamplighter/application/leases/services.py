@@ -15,7 +15,7 @@ from lamplighter.application.capacity.prices import known
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms, terms
-from lamplighter.domain.money.budget import Budget
+from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.failsafe import (
     FIRES_WITHIN,
@@ -27,8 +27,8 @@ from lamplighter.domain.schedules.failsafe import (
 )
 from lamplighter.domain.schedules.schedule import (
     NEAREST,
-    Doors,
     Schedule,
+    WorkflowArns,
     close_schedule,
     names_of,
     open_schedule,
@@ -43,13 +43,13 @@ EXPERIMENTS_SECONDS = 40
 
 
 @dataclass
-class Desk:
+class LeaseServices:
     """One lab's leases, and the schedules that follow from them."""
 
     capacity: Capacity
     failsafes: Schedules
     windows: Schedules
-    doors: Doors
+    workflow_arns: WorkflowArns
     ask_experiments: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
     """Asks the experiments function for one step, and waits for it."""
 
@@ -66,7 +66,7 @@ class Desk:
         lab = self.capacity.as_found(pool)
         return terms(lab, pool, known(lab, pool, self.ledger))
 
-    def budgets(self, pool_terms: Terms, at: datetime) -> dict[str, Budget]:
+    def budgets(self, pool_terms: Terms, at: datetime) -> dict[str, BudgetPeriod]:
         """The budget of the period of an instant, and of the one after it."""
         this = pool_terms.period(at)
         currency = pool_terms.budget.currency
@@ -129,7 +129,10 @@ class Desk:
     def schedule_end(self, lease: Lease) -> tuple[str, ...]:
         """Put the schedules that warn before the end of a lease and close it; gives their names."""
         put = []
-        for schedule in (close_schedule(lease, self.doors), *warn_schedules(lease, self.doors)):
+        for schedule in (
+            close_schedule(lease, self.workflow_arns),
+            *warn_schedules(lease, self.workflow_arns),
+        ):
             if schedule.at > self.now() + NEAREST:
                 # The planner has put what ends a window's lease.
                 if lease.window is None or self.windows.read(schedule.name) != schedule:
@@ -139,11 +142,11 @@ class Desk:
 
     def schedule_opening(self, lease: Lease) -> None:
         """Put the schedule that opens a lease granted ahead of its time."""
-        self.windows.put(open_schedule(lease, self.doors))
+        self.windows.put(open_schedule(lease, self.workflow_arns))
 
     def unschedule(self, lease: Lease) -> None:
         """Take away whatever would still open, warn or close a lease."""
-        self.windows.delete(names_of(lease.id, self.doors))
+        self.windows.delete(names_of(lease.id, self.workflow_arns))
 
     def _put_failsafe(self, pool: str, first: datetime, now: datetime, *, armed: bool) -> None:
         """Each shot is read back, with AWS; one that was `armed` before and reads as it should is not put again."""
@@ -162,14 +165,14 @@ class Desk:
 
 
 @cache
-def desk() -> Desk:
-    """The desk of the lab that this function belongs to."""
+def lease_services() -> LeaseServices:
+    """The services for the lab that this function belongs to."""
     group = ENVIRONMENT.schedule_group
-    return Desk(
+    return LeaseServices(
         capacity=deployed(),
         failsafes=Schedules(group, ENVIRONMENT.failsafe_role, ENVIRONMENT.failsafe_dead_letters),
         windows=Schedules(group, ENVIRONMENT.window_role, ENVIRONMENT.dead_letters),
-        doors=ENVIRONMENT.doors,
+        workflow_arns=ENVIRONMENT.workflow_arns,
         ask_experiments=_ask_experiments,
     )
 

@@ -11,10 +11,10 @@ from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.adapters.slack import reply
-from lamplighter.application.board.posting import Speaks, Wall
+from lamplighter.application.board.posting import MessageApi, MessagePoster
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.data.texts import Texts
-from lamplighter.domain.slack.look import Look
+from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.errors import BadInput
 from lamplighter.values import zones
 
@@ -34,7 +34,7 @@ class Board:
     deployed: "Lab"
     ledger: Ledger
     conversation: LedgerSlack
-    api: Speaks
+    api: MessageApi
     page: Page = lambda _pool, _lease: None
     answer: "Callable[[str, Mapping[str, object]], None]" = reply.send
     """Answers at a response_url."""
@@ -53,18 +53,18 @@ class Board:
         """The present instant, in UTC."""
         return clock.now()
 
-    def look(self, zone: str | None = None) -> Look:
+    def look(self, zone: str | None = None) -> SlackStyle:
         """How things are shown at this moment: by the clock of a zone, where it is known, or the lab's own."""
         command = self.lab.slack.command if self.lab.slack else "gpu"
         there = zones.zone(self.lab.time_zone)
         if zone:
             with suppress(BadInput):
                 there = zones.zone(zone)
-        return Look(Texts(self.lab.notify.language), there, self.now(), command)
+        return SlackStyle(Texts(self.lab.notify.language), there, self.now(), command)
 
-    def wall(self, pool: str, thing: str, channel: str, until: datetime) -> Wall:
+    def poster(self, pool: str, thing: str, channel: str, until: datetime) -> MessagePoster:
         """The message and the posts of one thing."""
-        return Wall.of(self.api, self.conversation, pool, thing, channel, self.now(), until)
+        return MessagePoster.of(self.api, self.conversation, pool, thing, channel, self.now(), until)
 
 
 @cache

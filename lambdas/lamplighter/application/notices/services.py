@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Voice:
+class NoticeServices:
     """The lab, its ledger and where it speaks."""
 
     lab: "Lab"

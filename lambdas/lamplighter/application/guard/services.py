@@ -19,16 +19,16 @@ from lamplighter.errors import OutsideFailed, TryLater
 
 if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
-    from lamplighter.application.leases.desk import Desk
+    from lamplighter.application.leases.services import LeaseServices
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Watch:
+class GuardServices:
     """All that the guard works with, for one lab."""
 
-    desk: "Desk"
+    lease_services: "LeaseServices"
     workflows: Workflows
     pages: Notices
     notices: Notices
@@ -56,7 +56,7 @@ class Watch:
     @property
     def capacity(self) -> Capacity:
         """What is granted, and what runs."""
-        return self.desk.capacity
+        return self.lease_services.capacity
 
     kubernetes_silent: bool = False
     """It did not answer in this sweep: waiting for it once is enough, other pools wait for their turn."""
@@ -97,29 +97,29 @@ class LabFacts:
         return None if self.listed is None else frozenset(one.name for one in self.listed)
 
 
-def gather_lab(watch: Watch) -> LabFacts:
+def gather_lab(guard_services: GuardServices) -> LabFacts:
     """The schedules and the claims; a sweep goes on without what does not answer, and says so."""
-    lab = watch.capacity.lab
-    watch.kubernetes_silent = False
+    lab = guard_services.capacity.lab
+    guard_services.kubernetes_silent = False
     failures: list[str] = []
     listed: tuple[Listed, ...] | None = None
     claims: Mapping[str, str] = {}
     try:
-        listed = tuple(watch.desk.failsafes.listed())
+        listed = tuple(guard_services.lease_services.failsafes.listed())
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
     try:
-        claims = watch.claims.of([lab.nodegroup_name(pool) for pool in lab.pools])
+        claims = guard_services.claims.of([lab.nodegroup_name(pool) for pool in lab.pools])
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
     pauses: tuple[Pause, ...] | None = None
     try:
-        pauses = tuple(watch.capacity.ledger.pauses())
+        pauses = tuple(guard_services.capacity.ledger.pauses())
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
     experiment: ExperimentRun | None = None
     try:
-        experiment = watch.capacity.ledger.experiment_under_way()
+        experiment = guard_services.capacity.ledger.experiment_under_way()
     except (OutsideFailed, TryLater) as error:
         failures.append(str(error))
     return LabFacts(listed, claims, pauses, tuple(failures), experiment)

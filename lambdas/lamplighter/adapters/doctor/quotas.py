@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mypy_boto3_service_quotas import ServiceQuotasClient
 
 
-class Quotas:
+class AccountQuotas:
     """The quotas of the account in the region."""
 
     def __init__(self, quotas: "ServiceQuotasClient | None" = None) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import boto3
 import pytest
 
-from lamplighter.application.leases.desk import Desk
+from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.run import command_of
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import BadInput, TryLater
@@ -19,18 +19,18 @@ SHOTS = [f"failsafe-gpu-{minutes}" for minutes in (10, 20, 30, 40)]
 
 
 @pytest.fixture
-def desk(lab: LabOnMoto) -> Desk:
+def lease_services(lab: LabOnMoto) -> LeaseServices:
     """At a desk whose pool has had a lease until eight: its failsafe first fires at ten past."""
     lab.lease(nodes=1, opens=-60, closes=0)
-    made: Desk = lab.watch.desk
+    made: LeaseServices = lab.guard_services.lease_services
     assert made.arm("gpu") == (EIGHT + 10 * MINUTE, tuple(SHOTS))
     return made
 
 
-def moved(desk: Desk, name: str, minutes: float) -> None:
-    found = desk.failsafes.read(name)
+def moved(lease_services: LeaseServices, name: str, minutes: float) -> None:
+    found = lease_services.failsafes.read(name)
     assert found is not None
-    desk.failsafes.put(replace(found, at=EIGHT + minutes * MINUTE))
+    lease_services.failsafes.put(replace(found, at=EIGHT + minutes * MINUTE))
 
 
 @pytest.mark.parametrize(
@@ -47,40 +47,42 @@ def moved(desk: Desk, name: str, minutes: float) -> None:
     ],
 )
 def test_a_failsafe_is_not_forgotten_while_a_shot_of_it_is_in_the_air(
-    lab: LabOnMoto, desk: Desk, minutes: float, shot: str, *, waits: bool
+    lab: LabOnMoto, lease_services: LeaseServices, minutes: float, shot: str, *, waits: bool
 ) -> None:
     forget("cli-1")
     if shot == "gone":
-        desk.failsafes.delete(SHOTS[:1])
+        lease_services.failsafes.delete(SHOTS[:1])
     if shot == "elsewhere":
-        moved(desk, SHOTS[0], 60)
+        moved(lease_services, SHOTS[0], 60)
     lab.at(minutes)
 
     if waits:
         with pytest.raises(
             TryLater, match="fires at 20:10 UTC on 2026-11-20 and may be tried again until 20:16"
         ):
-            desk.arm("gpu")
+            lease_services.arm("gpu")
         assert lab.capacity.ledger.pool("gpu").failsafe_at == EIGHT + 10 * MINUTE
     else:
-        assert desk.arm("gpu") == (None, ())
+        assert lease_services.arm("gpu") == (None, ())
         assert (schedules(), lab.capacity.ledger.pool("gpu").failsafe_at) == ({}, None)
 
 
-def test_a_failsafe_that_stays_where_it_is_waits_for_no_shot(lab: LabOnMoto, desk: Desk) -> None:
+def test_a_failsafe_that_stays_where_it_is_waits_for_no_shot(
+    lab: LabOnMoto, lease_services: LeaseServices
+) -> None:
     lab.at(10)
 
-    assert desk.arm("gpu")[0] == EIGHT + 10 * MINUTE
+    assert lease_services.arm("gpu")[0] == EIGHT + 10 * MINUTE
 
 
 @pytest.mark.parametrize(("minutes", "put"), [(8.5 - SECOND, SHOTS), (8.5, SHOTS[1:])])
 def test_a_shot_that_fires_within_ninety_seconds_is_not_put(
-    lab: LabOnMoto, desk: Desk, minutes: float, put: list[str]
+    lab: LabOnMoto, lease_services: LeaseServices, minutes: float, put: list[str]
 ) -> None:
-    desk.failsafes.delete(SHOTS)
+    lease_services.failsafes.delete(SHOTS)
     lab.at(minutes)
 
-    desk.arm("gpu")
+    lease_services.arm("gpu")
 
     assert sorted(schedules()) == put
 
@@ -92,20 +94,22 @@ def test_an_end_within_ninety_seconds_gets_no_schedule(
     lease = lab.lease(nodes=1, closes=60)
     lab.at(minutes)
 
-    put = lab.watch.desk.schedule_end(lease)
+    put = lab.guard_services.lease_services.schedule_end(lease)
 
     assert put == (("close-cli-1",) if closes else ())
     assert tuple(schedules()) == put
-    lab.watch.desk.unschedule(lease)
+    lab.guard_services.lease_services.unschedule(lease)
     assert schedules() == {}
 
 
-def test_a_failsafe_counts_a_lease_that_is_about_to_be_written_once(lab: LabOnMoto, desk: Desk) -> None:
+def test_a_failsafe_counts_a_lease_that_is_about_to_be_written_once(
+    lab: LabOnMoto, lease_services: LeaseServices
+) -> None:
     """Moved nearer, its old end counts no more; new, it counts before it is in the ledger."""
     lease = lab.capacity.ledger.leases("gpu")[0]
 
-    nearer, _ = desk.arm("gpu", also=replace(lease, closes=EIGHT - 5 * MINUTE))
-    later, _ = desk.arm("gpu", also=replace(lease, id="new", closes=EIGHT + 60 * MINUTE))
+    nearer, _ = lease_services.arm("gpu", also=replace(lease, closes=EIGHT - 5 * MINUTE))
+    later, _ = lease_services.arm("gpu", also=replace(lease, id="new", closes=EIGHT + 60 * MINUTE))
 
     assert (nearer, later) == (EIGHT + 5 * MINUTE, EIGHT + 70 * MINUTE)
 
@@ -123,13 +127,13 @@ def test_a_failsafe_that_was_set_for_what_has_changed_is_set_again_three_times(l
 
     for times in (2, 99):
         looks.clear()
-        lab.watch.desk.failsafes.delete(SHOTS)
+        lab.guard_services.lease_services.failsafes.delete(SHOTS)
         with aws_calls.heard(move):
             if times == 2:
-                assert lab.watch.desk.arm("gpu")[0] == EIGHT + 130 * MINUTE
+                assert lab.guard_services.lease_services.arm("gpu")[0] == EIGHT + 130 * MINUTE
             else:
                 with pytest.raises(TryLater, match="the leases of pool gpu keep changing while its failsafe"):
-                    lab.watch.desk.arm("gpu")
+                    lab.guard_services.lease_services.arm("gpu")
         assert len(looks) == 3
 
 
@@ -138,21 +142,21 @@ def test_a_node_group_without_its_group_cannot_be_armed_yet(lab: LabOnMoto) -> N
     boto3.client("autoscaling").delete_auto_scaling_group(AutoScalingGroupName=lab.group, ForceDelete=True)
 
     with pytest.raises(TryLater, match="node group lab-ng-gpu has no Auto Scaling group yet"):
-        lab.watch.desk.arm("gpu")
+        lab.guard_services.lease_services.arm("gpu")
 
 
 def test_what_a_failsafe_should_be_is_told_without_setting_it(lab: LabOnMoto) -> None:
-    assert lab.watch.desk.wanted_failsafe("gpu") == ()
+    assert lab.guard_services.lease_services.wanted_failsafe("gpu") == ()
     lab.lease(nodes=1)
 
-    wanted: list[Schedule] = list(lab.watch.desk.wanted_failsafe("gpu"))
+    wanted: list[Schedule] = list(lab.guard_services.lease_services.wanted_failsafe("gpu"))
 
     assert ([each.name for each in wanted], schedules()) == (SHOTS, {})
 
 
 def test_the_budget_of_a_period_comes_with_that_of_the_next(lab: LabOnMoto) -> None:
-    desk = lab.watch.desk
-    assert sorted(desk.budgets(desk.terms("gpu"), EIGHT)) == ["2026-11", "2026-12"]
+    lease_services = lab.guard_services.lease_services
+    assert sorted(lease_services.budgets(lease_services.terms("gpu"), EIGHT)) == ["2026-11", "2026-12"]
 
 
 def test_a_run_without_its_command_is_bad_input() -> None:

@@ -27,7 +27,7 @@ LONGEST_REASON = 1000
 
 
 @dataclass(frozen=True)
-class Answer:
+class CloudFormationResponse:
     """SUCCESS, or FAILED where there is a reason."""
 
     physical_id: str
@@ -35,7 +35,7 @@ class Answer:
     data: Mapping[str, object] = field(default_factory=dict)
 
 
-def answer(event: Mapping[str, object], found: Answer) -> None:
+def answer(event: Mapping[str, object], found: CloudFormationResponse) -> None:
     """Tell CloudFormation; OutsideFailed when it cannot be told, BadInput where the address is not its own."""
     url = str(event["ResponseURL"])
     if not is_of_cloudformation(url):
@@ -49,7 +49,7 @@ def answer(event: Mapping[str, object], found: Answer) -> None:
     _put(url, body)
 
 
-def _body(event: Mapping[str, object], found: Answer, reason: str) -> bytes:
+def _body(event: Mapping[str, object], found: CloudFormationResponse, reason: str) -> bytes:
     document = {
         "Status": "SUCCESS" if found.reason is None else "FAILED",
         "Reason": reason,

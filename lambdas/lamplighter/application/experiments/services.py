@@ -26,7 +26,7 @@ NODE_GROUP, AUXILIARY_GROUP = "{lab}-node", "{lab}-node-group-sg"
 
 
 @dataclass
-class Bench:
+class ExperimentServices:
     """One lab, and all that its experiments touch."""
 
     lab: "Lab"
@@ -55,10 +55,10 @@ class Bench:
 
 
 @cache
-def bench() -> Bench:
-    """The bench of the lab that this function belongs to."""
+def services() -> ExperimentServices:
+    """The services for the lab that this function belongs to."""
     ledger = Ledger(ENVIRONMENT.ledger_table)
-    return Bench(
+    return ExperimentServices(
         lab=as_kept(lab(), ledger),
         ledger=ledger,
         groups=SecurityGroups(),

@@ -13,10 +13,10 @@ import pytest
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.patience import Patience
-from lamplighter.application.slack.receiving import Door, Letter
+from lamplighter.application.slack.receiving import RequestHandler, SignedRequest
 from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
-from tests.unit.slack.knocking import SECRET, Keys, Knocks, event, knocks, signed, silent, typed
+from tests.unit.slack.requests import SECRET, Keys, Knocks, event, knocks, signed, silent, typed
 
 SECOND = timedelta(seconds=1)
 
@@ -26,12 +26,12 @@ def at_the_door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
     return knocks(monkeypatch, tmp_path)
 
 
-def code(knock: Knocks, event: Mapping[str, Any]) -> object:
-    return knock.door.knock(event)["statusCode"]
+def code(answer_event: Knocks, event: Mapping[str, Any]) -> object:
+    return answer_event.door.answer_event(event)["statusCode"]
 
 
-def nothing_happened(knock: Knocks) -> bool:
-    return not (knock.workflows.starts or knock.lab.moved or knock.sent)
+def nothing_happened(answer_event: Knocks) -> bool:
+    return not (answer_event.workflows.starts or answer_event.lab.moved or answer_event.sent)
 
 
 def test_a_signed_command_is_answered_with_a_response_type_and_a_text(at_the_door: Knocks) -> None:
@@ -95,7 +95,7 @@ def test_other_methods_and_paths_are_no_knock(at_the_door: Knocks) -> None:
 def test_a_body_comes_as_text_or_in_base64_and_means_the_same(at_the_door: Knocks) -> None:
     body = typed("help", "U0STUDENT")
     plain = signed(body) | {"body": body.decode(), "isBase64Encoded": False}
-    assert at_the_door.door.knock(plain) == at_the_door.door.knock(signed(body))
+    assert at_the_door.door.answer_event(plain) == at_the_door.door.answer_event(signed(body))
     assert code(at_the_door, signed(body) | {"body": "not base64!"}) == 400
     assert code(at_the_door, signed(b"") | {"body": None, "isBase64Encoded": False}) == 200
 
@@ -113,7 +113,7 @@ def test_a_body_comes_as_text_or_in_base64_and_means_the_same(at_the_door: Knock
     ],
 )
 def test_signed_nonsense_is_answered_and_does_nothing(at_the_door: Knocks, body: bytes) -> None:
-    assert at_the_door.told(at_the_door.door.knock(signed(body)))["text"]
+    assert at_the_door.told(at_the_door.door.answer_event(signed(body)))["text"]
     assert nothing_happened(at_the_door)
 
 
@@ -159,7 +159,7 @@ def test_a_lab_that_hangs_is_not_waited_for(at_the_door: Knocks) -> None:
         return {}
 
     begun = time.monotonic()
-    reply = Door(Keys(), hangs).knock(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
+    reply = RequestHandler(Keys(), hangs).answer_event(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
     assert time.monotonic() - begun < 2
     assert reply["statusCode"] == 200
     assert "nothing more was started" in str(reply["body"])
@@ -174,7 +174,9 @@ def test_a_secret_that_does_not_come_is_not_waited_for(at_the_door: Knocks) -> N
             let_go.wait(60)
             return super().get()
 
-    reply = Door(Hanging(), at_the_door.door.answer).knock(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
+    reply = RequestHandler(Hanging(), at_the_door.door.answer).answer_event(
+        signed(typed("open", "U0INSTRUCT")), seconds=0.2
+    )
     assert reply["statusCode"] == 200
     assert "cannot tell who asks" in str(reply["body"])
     assert nothing_happened(at_the_door)
@@ -184,7 +186,7 @@ def test_a_secret_that_does_not_come_is_not_waited_for(at_the_door: Knocks) -> N
 def test_what_was_given_up_begins_nothing(at_the_door: Knocks) -> None:
     begun, let_go, over = threading.Event(), threading.Event(), threading.Event()
 
-    def late(letter: Letter, patience: Patience) -> Mapping[str, object]:
+    def late(letter: SignedRequest, patience: Patience) -> Mapping[str, object]:
         begun.set()
         let_go.wait(60)
         try:
@@ -192,7 +194,7 @@ def test_what_was_given_up_begins_nothing(at_the_door: Knocks) -> None:
         finally:
             over.set()
 
-    Door(Keys(), late).knock(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
+    RequestHandler(Keys(), late).answer_event(signed(typed("open", "U0INSTRUCT")), seconds=0.2)
     assert begun.wait(10)
     let_go.set()
     assert over.wait(10)

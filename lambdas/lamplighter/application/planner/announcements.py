@@ -14,7 +14,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices import notification as letter
+from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement, notice
 from lamplighter.domain.notices.phrases import reason
 from lamplighter.reasons.reason import Said, draw
@@ -29,7 +29,7 @@ Told = Callable[[Texts, str], Announcement]
 """What is said, once its language and its reason are known."""
 
 
-class Voice:
+class PlannerNotices:
     """The lab, its trail and where it speaks."""
 
     def __init__(self, lab: "Lab", ledger: Ledger, notices: Notices, now: datetime) -> None:
@@ -94,7 +94,7 @@ class Voice:
 
     def _say(self, pool: str, why: Said, said: Told) -> None:
         why = draw(why, self._texts, clock_of(zones.zone(self._lab.time_zone)))
-        self._notices.say(letter.of(self._lab.name, pool, said(self._texts, why)))
+        self._notices.say(notification.of(self._lab.name, pool, said(self._texts, why)))
 
 
 def _of_window(kind: str, subject: str, window: str | None, date: object) -> Told:

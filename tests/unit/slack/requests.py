@@ -17,9 +17,9 @@ import pytest
 from lamplighter import clock
 from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.answering import answer
+from lamplighter.application.slack.context import SlackServices
 from lamplighter.application.slack.patience import Patience
-from lamplighter.application.slack.receiving import Door, Letter
-from lamplighter.application.slack.visit import Office
+from lamplighter.application.slack.receiving import RequestHandler, SignedRequest
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
@@ -143,7 +143,7 @@ class Knocks:
 
     lab: LabInSlack
     workflows: Deciding
-    door: Door
+    door: RequestHandler
     keys: Keys
     slack: SlackKnows
     sent: list[tuple[str, Mapping[str, object]]]
@@ -151,11 +151,11 @@ class Knocks:
 
     def type(self, text: str, user: str = "U0INSTRUCT", **more: str) -> dict[str, Any]:
         """What somebody who types is answered."""
-        return self.told(self.door.knock(signed(typed(text, user, self._trigger(), **more))))
+        return self.told(self.door.answer_event(signed(typed(text, user, self._trigger(), **more))))
 
     def press(self, button: Mapping[str, Any], user: str = "U0INSTRUCT", **more: str) -> dict[str, Any]:
         """What somebody who presses is answered; a choice is made of its first option."""
-        return self.told(self.door.knock(signed(pressed(button, user, self._trigger(), **more))))
+        return self.told(self.door.answer_event(signed(pressed(button, user, self._trigger(), **more))))
 
     def told(self, reply: Mapping[str, Any]) -> dict[str, Any]:
         assert reply["statusCode"] == 200, reply
@@ -183,14 +183,14 @@ def knocks(
     for user, name in (("U0INSTRUCT", "jin"), ("U0STUDENT", "minji")):
         slack.people[user] = Person(user, name, zone="Asia/Seoul")
     sent: list[tuple[str, Mapping[str, object]]] = []
-    office = Office(
+    office = SlackServices(
         lab.lab, lab.ledger, workflows, slack, ARNS, reply=lambda url, said: sent.append((url, said))
     )
 
-    def behind(letter: Letter, patience: Patience) -> Mapping[str, object]:
+    def behind(letter: SignedRequest, patience: Patience) -> Mapping[str, object]:
         return answer(letter.request, letter.key, letter.made, patience, office)
 
-    return Knocks(lab, workflows, Door(keys, behind), keys, slack, sent)
+    return Knocks(lab, workflows, RequestHandler(keys, behind), keys, slack, sent)
 
 
 def buttons(said: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,7 @@ from lamplighter.reasons.reason import Said, draw
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SlackStyle:
     """How a lab shows things in Slack, at an instant."""
 
     texts: Texts

@@ -24,7 +24,7 @@ from lamplighter import clock
 from lamplighter.application.logs import logger
 from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
-from tests.unit.slack.knocking import SECRET, Knocks, event, knocks, pressed, typed
+from tests.unit.slack.requests import SECRET, Knocks, event, knocks, pressed, typed
 
 LARGEST = 16 * 1024
 USERS = ("U0INSTRUCT", "U0STUDENT", "U0THIRD")
@@ -195,7 +195,7 @@ def test_every_request_gets_the_contracts_code_and_only_slacks_own_does_anything
         door.workflows.fails = data.draw(st.sampled_from([OutsideFailed("no answer"), ValueError(HIDDEN)]))
 
     with listening() as lines:
-        reply = door.door.knock(sent.event)
+        reply = door.door.answer_event(sent.event)
 
     assert reply["statusCode"] == expected(sent), sent
     said = "\n".join(lines)
@@ -231,8 +231,8 @@ def test_requests_that_come_again_change_nothing(
             "x-slack-request-timestamp": stamp,
             "x-slack-signature": signature.signed(SECRET, stamp, body),
         }
-        first = once.door.knock(event(body, headers))
-        answers = [often.door.knock(event(body, headers)) for _ in range(times)]
+        first = once.door.answer_event(event(body, headers))
+        answers = [often.door.answer_event(event(body, headers)) for _ in range(times)]
         assert answers[0] == first
     assert often.lab.dynamodb.items == once.lab.dynamodb.items
     assert [start.name for start in often.workflows.starts] == [start.name for start in once.workflows.starts]
@@ -250,5 +250,5 @@ def test_an_event_of_any_shape_is_turned_away(
 ) -> None:
     door = fresh(outside)
     for shape in (said, {**event(base64.b64encode(b"x"), {}), **said}):
-        assert door.door.knock(shape)["statusCode"] in {400, 401, 404, 405, 413}
+        assert door.door.answer_event(shape)["statusCode"] in {400, 401, 404, 405, 413}
     assert nothing_happened(door)
