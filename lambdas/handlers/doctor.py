@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter import clock
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.doctor.examining import counted, examined, tell
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.application.logs import logger
@@ -14,8 +15,6 @@ from lamplighter.application.logs import logger
 
 def handler(_event: Mapping[str, object], _context: object) -> dict[str, object]:
     """-> how many checks came out how, and the names of those that are not ok."""
-    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- boto3 is paid for at the first call
-
     ledger, now = Ledger(ENVIRONMENT.ledger_table), clock.now()
     found = as_kept(lab(), ledger)
     lines = examined(found, ledger, now)

@@ -9,11 +9,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.adapters.calendars.kept import beside
 from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Changes
+from lamplighter.domain.calendar.planner import calendar
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases import grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -235,8 +237,6 @@ def _promised(
     """The windows over a lease that begins later, for those further ahead than the planner has written."""
     if command.window is not None or command.opens is None or command.opens <= lease_services.now():
         return []
-    from lamplighter.adapters.calendars.kept import beside  # noqa: PLC0415 -- only for who asks ahead
-    from lamplighter.domain.calendar.planner import calendar  # noqa: PLC0415
 
     ends = command.closes or command.opens + (command.lasting or terms.default)
     # What is longer is refused: the windows of a century would take longer than the pool may be kept.
