@@ -13,7 +13,7 @@ from enum import StrEnum
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
 from lamplighter.reasons.document import document, read
-from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 
@@ -82,19 +82,15 @@ class Command:
             return self.lease
         return f"{self.source}-{hashlib.sha256(self.id.encode()).hexdigest()[:8]}"
 
-    def too_old(self, now: datetime, generation: int) -> str | None:
+    def too_old(self, now: datetime, generation: int) -> Said | None:
         """Why this command may do nothing any more, or None while it stands."""
-        what = "the lab" if self.pool == WHOLE_LAB else f"pool {self.pool}"
+        whole = self.pool == WHOLE_LAB
+        what = reason("command.lab") if whole else reason("command.pool", pool=self.pool)
+        verb = self.verb.value
         if now >= self.expires:
-            return (
-                f"the command to {self.verb.value} {what} was good until "
-                f"{instant.clock_time(self.expires)} and came at {instant.clock_time(now)}"
-            )
+            return reason("command.expired", verb=verb, what=what, until=self.expires, came=now)
         if self.generation is not None and self.generation != generation:
-            return (
-                f"the command to {self.verb.value} {what} was given for state {self.generation}, "
-                f"and it is in {generation} by now"
-            )
+            return reason("command.stale", verb=verb, what=what, given=self.generation, state=generation)
         return None
 
     def to_json(self) -> dict[str, object]:

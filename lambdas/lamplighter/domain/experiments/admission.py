@@ -74,10 +74,10 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         experiment, command.pool, ground
     )
     if why_not:
-        return _no(why_not)
+        return _no(str(why_not))
     lease, why_not = _lease(command, ground, now)
     if lease is None:
-        return _no(why_not)
+        return _no(str(why_not))
     others = affected(experiment, lease, ground, now)
     why_not = (
         _not_theirs(command, lease, others)
@@ -86,7 +86,7 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         or busy(ground.runs, now)
     )
     if why_not:
-        return _no(why_not)
+        return _no(str(why_not))
     run = ExperimentRun(
         id=run_id(command),
         name=experiment.name,

@@ -30,6 +30,15 @@ class LeaseState(StrEnum):
     REFUSED = "refused"
 
 
+_STATES = {
+    LeaseState.PLANNED: reason("lease.state.planned"),
+    LeaseState.ADMITTED: reason("lease.state.admitted"),
+    LeaseState.OPENING: reason("lease.state.opening"),
+    LeaseState.OPEN: reason("lease.state.open"),
+    LeaseState.CLOSING: reason("lease.state.closing"),
+    LeaseState.CLOSED: reason("lease.state.closed"),
+    LeaseState.REFUSED: reason("lease.state.refused"),
+}
 GRANTED = frozenset({LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN})
 OVER = frozenset({LeaseState.CLOSED, LeaseState.REFUSED})
 AT_ONCE = timedelta(minutes=1)
@@ -134,6 +143,10 @@ class Lease:
         if self.window:
             return reason("lease.of-window", window=self.window)
         return reason("lease.of-owner", owner=self.owner)
+
+    def stands(self) -> Reason:
+        """How a sentence names its state."""
+        return _STATES[self.state]
 
     def to_json(self) -> dict[str, object]:
         """The document that workflows, `leases` and Slack read."""

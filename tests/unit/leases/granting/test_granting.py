@@ -91,7 +91,7 @@ def test_a_command_whose_lease_is_gone_opens_nothing_more(lab: LabOnMoto) -> Non
 
     assert step(lab, "Admit", asks(lab)) == {
         "outcome": "refused",
-        "reason": "this command was granted at 20:00 UTC on 2026-11-20 and its lease is gone: a command opens once",
+        "reason": {"code": "lease.replayed.gone", "values": {"at": {"at": "2026-11-20T20:00:00Z"}}},
         "lease": None,
         "earliest": None,
         "later": False,
