@@ -11,12 +11,6 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
-from kubernetes.client import ApiClient, Configuration
-from kubernetes.client.exceptions import ApiException
-from kubernetes.dynamic import DynamicClient
-from urllib3.exceptions import HTTPError
-from urllib3.util import Retry
-
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.kubernetes.authority import trusting
 from lamplighter.adapters.kubernetes.token import Token
@@ -83,6 +77,9 @@ class Connection:
 
     def __init__(self, endpoint: str, ca_pem: str, token: BearerToken) -> None:
         # Imported here: it costs more than all else in this function, and most refusals never need it.
+        from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415
+        from kubernetes.dynamic import DynamicClient  # noqa: PLC0415
+        from urllib3.util import Retry  # noqa: PLC0415
 
         self.endpoint = endpoint
         self._token = token
@@ -165,6 +162,9 @@ class Connection:
     def _once(
         self, method: str, path: str, body: Object | None, query: Mapping[str, str], content_type: str | None
     ) -> KubernetesResponse:
+        from kubernetes.client.exceptions import ApiException  # noqa: PLC0415
+        from urllib3.exceptions import HTTPError  # noqa: PLC0415
+
         self._configuration.api_key = {"BearerToken": f"Bearer {self._token.value()}"}
         try:
             response = self._client.request(

@@ -6,9 +6,6 @@ Decides nothing; the API server resolves it to a role, and the cluster's access 
 import base64
 import os
 
-import boto3
-from botocore.signers import RequestSigner
-
 from lamplighter.clock import monotonic
 from lamplighter.errors import OutsideFailed
 
@@ -37,6 +34,9 @@ class Token:
         self._value = ""
 
     def _signed(self) -> str:
+        import boto3  # noqa: PLC0415 -- on first use
+        from botocore.signers import RequestSigner  # noqa: PLC0415
+
         session = boto3.Session(region_name=os.environ.get("AWS_REGION"))
         sts = session.client("sts")
         credentials = session.get_credentials()
