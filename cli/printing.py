@@ -12,6 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lamplighter.data.texts import ENGLISH
+from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.reasons.reason import Said, draw
+
 MOST_DRAWN = 500
 
 
@@ -55,6 +59,11 @@ def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | N
     yield line(["─" * width for width in widths])
     yield from map(line, rows)
     yield "\n"
+
+
+def drawn(said: Said | None, zone: ZoneInfo) -> str:
+    """A reason in English, with its instants by the clock of a zone."""
+    return draw(said, ENGLISH, clock_of(zone))
 
 
 def local(instant: datetime | None, zone: ZoneInfo) -> str:

@@ -98,9 +98,12 @@ def run_experiment(
         agreed.agree(plan.lines(clock), "Run it?", "nothing was changed", as_json=as_json)
     begun = experiment_orders.run(found, order)
     if begun.decision.outcome != "granted":
-        raise Refused(f"refused: {told_by(clock, begun.decision.reason)}")
+        raise Refused(f"refused: {printing.drawn(begun.decision.reason, found.zone)}")
     if begun.run is None or not wait:
-        _say_or_json({"outcome": "granted", "reason": begun.decision.reason}, as_json=as_json)
+        _say_or_json(
+            {"outcome": "granted", "reason": printing.drawn(begun.decision.reason, found.zone)},
+            as_json=as_json,
+        )
         return
     ended = experiment_orders.follow(found, begun.run.id, lambda now: None if as_json else _tell(now))
     if as_json:

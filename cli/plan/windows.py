@@ -59,7 +59,7 @@ def command(
             [
                 _skipped(each, found)
                 if isinstance(each, Skip)
-                else _document(each, _paused(each, pauses, found), gpus.at(each))
+                else _document(each, _paused(each, pauses, found), gpus.at(each), found)
                 for each in shown
             ]
         )
@@ -130,7 +130,7 @@ def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment, gpus: _Gpus) 
         printing.local(lease.opens, found.zone),
         printing.local(None if paused else gpus.at(lease), found.zone),
         printing.local(lease.closes, found.zone),
-        _why(lease, paused),
+        _why(lease, paused, found),
     ]
 
 
@@ -138,14 +138,14 @@ def _skip_row(skip: Skip, found: Deployment) -> list[str]:
     return [skip.window, skip.date, _pool(skip, found) or "", "", "", "skipped", "-", "-", "-", skip.reason()]
 
 
-def _why(lease: Lease, paused: str | None) -> str:
+def _why(lease: Lease, paused: str | None, found: Deployment) -> str:
     if paused:
         return paused
     if lease.refusal:
-        return f"will not open: {lease.refusal}"
+        return f"will not open: {printing.drawn(lease.refusal, found.zone)}"
     if lease.window is None and lease.by:
         return f"by {lease.by}{said_because(lease.because)}"
-    return lease.because or ""
+    return printing.drawn(lease.because, found.zone)
 
 
 def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | None:
@@ -163,7 +163,9 @@ def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | N
     return f"does not open: {reason}"
 
 
-def _document(lease: Lease, paused: str | None, gpus: datetime | None) -> dict[str, object]:
+def _document(
+    lease: Lease, paused: str | None, gpus: datetime | None, found: Deployment
+) -> dict[str, object]:
     return {
         "window": lease.window,
         "date": lease.date,
@@ -176,7 +178,7 @@ def _document(lease: Lease, paused: str | None, gpus: datetime | None) -> dict[s
         "gpus_expected": written(gpus) if gpus else None,
         "closes": written(lease.closes),
         "lease": lease.id,
-        "reason": lease.refusal or lease.because,
+        "reason": printing.drawn(lease.refusal or lease.because, found.zone) or None,
         "paused": paused,
     }
 

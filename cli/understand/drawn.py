@@ -14,14 +14,15 @@ from rich.panel import Panel
 from rich.text import Text
 
 from cli import printing
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState, StageView
+from lamplighter.reasons.reason import Said, draw
 from lamplighter.values.counted import counted
-from lamplighter.values.instant import told_by
 
 BAR_CELLS = 30
 CALLED = {Stage.GPUS: "GPUs"}
@@ -135,8 +136,12 @@ def _beside(lease: LeaseView, zone: ZoneInfo) -> list[str]:
         lines.append(
             "its GPUs FAILED a check" if lease.verdict is Outcome.FAILED else "its GPUs are not proven"
         )
-    late = [f"{CALLED.get(each.stage, each.stage.value)}: {each.said}" for each in lease.stages if each.said]
-    lines += [_by(zone, each) for each in late]
+    late = [
+        f"{CALLED.get(each.stage, each.stage.value)}: {_by(zone, each.said)}"
+        for each in lease.stages
+        if each.said
+    ]
+    lines += late
     lines += [_by(zone, each) for each in (lease.failed_because, lease.degraded_because) if each]
     lines += [f"{each.summary} → {each.advice}" for each in lease.findings]
     if lease.cost_so_far is not None:
@@ -172,8 +177,8 @@ def _ago(age: timedelta) -> str:
     return f"{minutes} min ago" if minutes > 0 else "just now"
 
 
-def _by(zone: ZoneInfo, sentence: str) -> str:
-    return told_by(partial(printing.local, zone=zone), sentence)
+def _by(zone: ZoneInfo, said: Said) -> str:
+    return draw(said, ENGLISH, partial(printing.local, zone=zone))
 
 
 def _phase_style(view: PoolView) -> str:

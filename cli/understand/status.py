@@ -158,7 +158,7 @@ def _document(view: PoolView) -> dict[str, object]:
         "state": view.phase.value,
         "desired": view.desired,
         "target": view.target.nodes,
-        "reason": view.target.reason,
+        "reason": str(view.target.reason),
         "until": written(view.until) if view.until else None,
         "failsafe": written(view.state.failsafe_at) if view.state.failsafe_at else None,
         "leaked": view.leaked,

@@ -95,5 +95,5 @@ def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation
         return
     printing.table(
         ["at", "who", "what", "why"],
-        [[clock(entry.at), entry.who, entry.what, entry.why] for entry in explanation.trail],
+        [[clock(entry.at), entry.who, str(entry.what), str(entry.why)] for entry in explanation.trail],
     )

@@ -38,7 +38,7 @@ def give(
     order = orders.concerning(order, lease) if lease else replace(order, for_lab=True)
     decision = orders.give(found, order)
     if as_json:
-        printing.as_json({"outcome": decision.outcome, "reason": decision.reason})
+        printing.as_json({"outcome": decision.outcome, "reason": printing.drawn(decision.reason, found.zone)})
     else:
-        printing.say(f"{decision.outcome}: {decision.reason}")
+        printing.say(f"{decision.outcome}: {printing.drawn(decision.reason, found.zone)}")
     raise typer.Exit(1 if decision.outcome == "refused" else 0)

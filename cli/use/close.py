@@ -62,9 +62,9 @@ def command(
     if wait:
         _wait(found, lease)
     if as_json:
-        printing.as_json([_document(lease, decision)])
+        printing.as_json([_document(lease, decision, found)])
     else:
-        printing.say(f"{decision.outcome}: {decision.reason}")
+        printing.say(f"{decision.outcome}: {printing.drawn(decision.reason, found.zone)}")
 
 
 def _wait(found: Deployment, lease: Lease) -> None:
@@ -81,5 +81,10 @@ def _wait(found: Deployment, lease: Lease) -> None:
             return
 
 
-def _document(lease: Lease, decision: Decision) -> dict[str, object]:
-    return {"lease": lease.id, "pool": lease.pool, "outcome": decision.outcome, "reason": decision.reason}
+def _document(lease: Lease, decision: Decision, found: Deployment) -> dict[str, object]:
+    return {
+        "lease": lease.id,
+        "pool": lease.pool,
+        "outcome": decision.outcome,
+        "reason": printing.drawn(decision.reason, found.zone),
+    }

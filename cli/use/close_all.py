@@ -35,11 +35,11 @@ def close_all(found: Deployment, pool: str, *, wait: bool, yes: bool, as_json: b
                 "pool": pool,
                 "leases": [lease.id for lease in leases],
                 "outcome": decision.outcome,
-                "reason": decision.reason,
+                "reason": printing.drawn(decision.reason, found.zone),
             }
         )
     else:
-        printing.say(f"{decision.outcome}: {decision.reason}")
+        printing.say(f"{decision.outcome}: {printing.drawn(decision.reason, found.zone)}")
     raise typer.Exit(0 if decision.outcome == "closing" else 1)
 
 

@@ -44,11 +44,11 @@ def command(
         printing.as_json(
             {
                 "outcome": decision.outcome,
-                "reason": decision.reason,
+                "reason": printing.drawn(decision.reason, found.zone),
                 "lease": lease.id,
                 "closes": written(now_until.closes),
             }
         )
     else:
-        printing.say(f"{decision.outcome}: {decision.reason}")
+        printing.say(f"{decision.outcome}: {printing.drawn(decision.reason, found.zone)}")
     raise typer.Exit(0 if decision.outcome == "extended" else 1)

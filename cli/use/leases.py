@@ -75,5 +75,5 @@ def document(lease: Lease | LeaseView) -> dict[str, object]:
         "hold": lease.hold.to_json(),
         "window": lease.window,
         "date": lease.date,
-        "because": lease.because,
+        "because": None if lease.because is None else str(lease.because),
     }

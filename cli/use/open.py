@@ -15,14 +15,16 @@ from cli.options import AsJson, LabName
 from cli.use import orders
 from cli.use.leases import document
 from lamplighter.clock import sleep
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords, open_words
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import draw
 from lamplighter.values.counted import counted
-from lamplighter.values.instant import told_by, written
+from lamplighter.values.instant import written
 
 WAIT_POLL_SECONDS = 2
 
@@ -93,7 +95,7 @@ def _wait(found: Deployment, lease: Lease) -> Lease:
     while lease.state in waiting and not _degraded(found, lease):
         for entry in found.ledger.audit(lease.pool, seen):
             if entry.at > seen and entry.lease in (None, lease.id):
-                sys.stderr.write(f"{clock(entry.at)}  {told_by(clock, entry.what)}\n")
+                sys.stderr.write(f"{clock(entry.at)}  {draw(entry.what, ENGLISH, clock)}\n")
                 seen = entry.at
         sleep(WAIT_POLL_SECONDS)
         lease = found.ledger.lease(lease.pool, lease.id) or lease
@@ -112,7 +114,7 @@ def _degraded(found: Deployment, lease: Lease) -> Entry | None:
 
 def _why_not(found: Deployment, lease: Lease) -> str:
     said = _degraded(found, lease)
-    return said.why if said else f"{lease.called()} is {lease.state.value}"
+    return printing.drawn(said.why, found.zone) if said else f"{lease.called()} is {lease.state.value}"
 
 
 def _answer(found: Deployment, decision: Decision, lease: Lease | None, *, as_json: bool) -> None:
@@ -120,13 +122,13 @@ def _answer(found: Deployment, decision: Decision, lease: Lease | None, *, as_js
         printing.as_json(
             {
                 "outcome": decision.outcome,
-                "reason": decision.reason,
+                "reason": printing.drawn(decision.reason, found.zone),
                 "lease": document(lease) if lease else None,
                 "earliest": written(decision.earliest) if decision.earliest else None,
             }
         )
         return
-    printing.say(f"{decision.outcome}: {decision.reason}")
+    printing.say(f"{decision.outcome}: {printing.drawn(decision.reason, found.zone)}")
     if lease is not None:
         until = printing.local(lease.closes, found.zone)
         since = f"from {printing.local(lease.opens, found.zone)} " if lease.opens > found.now else ""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from handlers import at_init  # noqa: F401 -- every event needs it
 from lamplighter import clock
+from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import logs
 from lamplighter.application.doctor.examining import counted, examined, tell
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
@@ -15,8 +16,6 @@ from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     """-> how many checks came out how, and the names of those that are not ok."""
     logs.begin(event, context)
-    from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- boto3 is paid for at the first call
-
     ledger, now = Ledger(ENVIRONMENT.ledger_table), clock.now()
     found = as_kept(lab(), ledger)
     lines = examined(found, ledger, now)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from handlers import at_init
+from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment, logs
 from lamplighter.application.notices import telling
@@ -40,8 +41,6 @@ def _notice_services() -> NoticeServices:
 
 
 def _ask_cluster(event: Mapping[str, object]) -> Mapping[str, object]:
-    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- only to warn
-
     return Functions(patience_seconds=CLUSTER_SECONDS).run(environment.ENVIRONMENT.cluster_function, event)
 
 

@@ -152,7 +152,7 @@ def _leased_nodes_stay(day: Day) -> LawVerdict:
     lost: list[str] = []
     looks = 0
     # A node whose GPUs failed, which the lab has changed for a fresh one, and said so before.
-    changed = " ".join(entry.what for entry in day.entries if entry.kind == "replaced")
+    changed = " ".join(str(entry.what) for entry in day.entries if entry.kind == "replaced")
     for before, after in zip(day.samples, day.samples[1:], strict=False):
         # What a lease that ended in between had is not taken.
         if 0 < len(before.instances) <= min(before.justified(), after.justified()):
@@ -200,7 +200,7 @@ def _closed_is_proven(day: Day) -> LawVerdict:
 
 
 def _every_decision_has_a_reason(day: Day) -> LawVerdict:
-    silent = [entry for entry in day.entries if not entry.why.strip()]
+    silent = [entry for entry in day.entries if not str(entry.why).strip()]
     if silent or not day.entries:
         names = ", ".join(f"{entry.kind} at {entry.at:%H:%M:%S}" for entry in silent) or "the trail is empty"
         return LawVerdict(8, held=False, evidence=f"decisions without a reason: {names}")

@@ -21,6 +21,7 @@ import boto3
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.reasons.document import read
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
@@ -205,7 +206,7 @@ class Play(ABC):
             observe(sample.at)
         for entry in stage.look.news():
             self.watch.entries.append(entry)
-            self.tell(DayEvent(entry.at, entry.kind, entry.who, entry.what))
+            self.tell(DayEvent(entry.at, entry.kind, entry.who, str(entry.what)))
         self._view.now(
             Now(
                 at=sample.at,
@@ -222,7 +223,7 @@ class Play(ABC):
         done = stage.doors.stepfunctions.describe_execution(executionArn=self.answers.stale_execution)
         found: Mapping[str, Any] = json.loads(done.get("output") or "{}").get("results", {}).get("Admit", {})
         if found.get("outcome") == "refused":
-            return str(found["reason"])
+            return str(read(found["reason"]))
         return str(done["cause"]) if done.get("error") == "Stale" else None
 
 

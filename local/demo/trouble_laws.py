@@ -73,13 +73,13 @@ def _clock_change(trouble: Trouble) -> LawVerdict:
     hours = (closes - opens) // timedelta(hours=1)
     return LawVerdict(
         9,
-        held="clock" in planned.why,
+        held="clock" in str(planned.why),
         evidence=f"{skipped.what}: {skipped.why}; {SHORTER} lasts {hours} hours, told: {planned.why}",
     )
 
 
 def _first(entries: Sequence[Entry], kind: str, window: str) -> Entry | None:
-    return next((entry for entry in entries if entry.kind == kind and window in entry.what), None)
+    return next((entry for entry in entries if entry.kind == kind and window in str(entry.what)), None)
 
 
 def _lease(trouble: Trouble, window: str) -> Lease | None:

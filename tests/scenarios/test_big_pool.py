@@ -61,7 +61,7 @@ def test_every_gpu_is_proven_and_everybody_can_read_it(big: LabDay, lease: Lease
     assert {node["verdict"] for node in pool["nodes"]} == {"passed"}
 
     said = {entry.what for entry in big.entries(NOON, "verdict")}
-    assert len({what.rpartition(" ")[2] for what in said}) == NODES
+    assert len({str(what).rpartition(" ")[2] for what in said}) == NODES
     assert big.command("why", "gpu").code == 0
     (shown,) = big.command("status", "--json").document["pools"]
     assert shown["leases"][0]["verdict"] == "passed"

@@ -42,7 +42,7 @@ def test_a_window_that_a_deploy_ends_sooner_ends_after_a_quarter_of_an_hour_s_no
     assert moved + 15 * MINUTE <= sooner.closes <= lab.now + 16 * MINUTE
     lab.until(
         "the new end is announced",
-        lambda _: any("closes at" in entry.what for entry in lab.entries(moved, "announced")),
+        lambda _: any("closes at" in str(entry.what) for entry in lab.entries(moved, "announced")),
         sooner.closes - lab.now,
     )
     assert lab.lease(name).in_force(sooner.closes - MINUTE)

@@ -120,5 +120,5 @@ def _stage(stage: StageView, words: Wording) -> Html:
         "li",
         badge(STAGE_KIND[stage.state], said),
         el("span", words(f"stage-state.{stage.state.value}"), class_="unseen"),
-        el("span", " ", el("bdi", stage.said), class_="aside") if stage.said else None,
+        el("span", " ", el("bdi", words.told(stage.said)), class_="aside") if stage.said else None,
     )

@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 from lamplighter.data.texts import DEFAULT, Texts, languages
 from lamplighter.domain.money.money import Money
 from lamplighter.pages.html import Html, el
+from lamplighter.reasons.reason import Said, draw
 from lamplighter.values import zones
-from lamplighter.values.instant import told_by, written
+from lamplighter.values.instant import written
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -103,9 +104,9 @@ class Wording:
         known = {"passed", "failed", "not-proven"}
         return self(f"outcome.{verdict}") if verdict in known else verdict
 
-    def told(self, sentence: str) -> str:
-        """A kept sentence, with its instants in the lab's zone."""
-        return told_by(self.moment, sentence)
+    def told(self, said: Said | None) -> str:
+        """A reason in the lab's language, with its instants in the lab's zone."""
+        return draw(said, self.texts, self.moment)
 
     def time(self, at: datetime, said: str) -> Html:
         """An instant that programs can read too."""

@@ -4,31 +4,19 @@ Skips, pauses and what a person says to the guard are decided and kept by the fi
 calendar changed, the planner runs at once, so that what is said then is already so.
 """
 
-from collections.abc import Mapping
-
 from aws_cdk import Duration
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as sfn
-from constructs import Construct
 
 from stacks.constructs.workflows.workflow_steps import BRIEF, Poll, WorkflowSteps
-from stacks.constructs.workflows.workflows import state_machine
+from stacks.constructs.workflows.workflows import Workflow, state_machine
 from stacks.names import Names
 
 
-class ChangeLab(Construct):
+class ChangeLab(Workflow):
     """`workflow` is the state machine `<lab>-change`; `functions` needs leases, planner and notices."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        names: Names,
-        functions: Mapping[str, lambda_.IFunction],
-    ) -> None:
-        super().__init__(scope, construct_id)
-        steps = WorkflowSteps(self, functions)
+    def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
+        """The steps, and which follows which."""
         change = steps.step("Change", "leases", "Keep what a person decided, or say why not", Poll(2, 60))
         plan = steps.step("Plan", "planner", "Bring leases-to-be and schedules to the new calendar", BRIEF)
         announce = steps.step("Announce", "notices", "Say what changed, and who changed it", BRIEF)
@@ -45,7 +33,7 @@ class ChangeLab(Construct):
         change.next(is_calendar)
         plan.next(announce)
         announce.next(done)
-        self.workflow = state_machine(
+        return state_machine(
             self,
             "Workflow",
             workflow="change",

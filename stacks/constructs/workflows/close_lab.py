@@ -4,38 +4,26 @@ No step's failure keeps the later ones from bringing the pool to zero. Without p
 leaked: MarkLeaked says so, and the guard goes on closing it.
 """
 
-from collections.abc import Mapping
-
 from aws_cdk import Duration
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as sfn
-from constructs import Construct
 
 from stacks.constructs.workflows.workflow_steps import AN_HOUR, BRIEF, Poll, WorkflowSteps
-from stacks.constructs.workflows.workflows import state_machine
+from stacks.constructs.workflows.workflows import Workflow, state_machine
 from stacks.names import Names
 
 # EKS alone may drain for 15 minutes, and proof is sought for 30.
 LONGEST = Duration.hours(3)
 
 
-class CloseLab(Construct):
+class CloseLab(Workflow):
     """`workflow` is the state machine `<lab>-close`.
 
     `functions` needs leases, nodegroups, cluster, guard and notices. Functions name this workflow by
     its ARN's text, not by reference: it depends on them.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        names: Names,
-        functions: Mapping[str, lambda_.IFunction],
-    ) -> None:
-        super().__init__(scope, construct_id)
-        steps = WorkflowSteps(self, functions)
+    def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
+        """The steps, and which follows which."""
         announce = steps.step("Announce", "notices", "Say that the lease ends, and why", BRIEF)
         restore = steps.step(
             "RestoreExperiments", "leases", "End the lease, hand over, undo what was put in on purpose", BRIEF
@@ -90,7 +78,7 @@ class CloseLab(Construct):
         give_back.next(drain).next(scale).next(prove).next(is_zero)
         leaked.next(failed)
         settle.next(disarm).next(receipt).next(sfn.Succeed(self, "Closed"))
-        self.workflow = state_machine(
+        return state_machine(
             self,
             "Workflow",
             workflow="close",

@@ -4,34 +4,22 @@ Whatever fails on the way is followed by Restore; where Report then finds that i
 the schedules that Prepare armed and the guard go on. A command to restore begins there.
 """
 
-from collections.abc import Mapping
-
 from aws_cdk import Duration
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_stepfunctions as sfn
-from constructs import Construct
 
 from stacks.constructs.workflows.workflow_steps import BRIEF, Poll, WorkflowSteps
-from stacks.constructs.workflows.workflows import state_machine
+from stacks.constructs.workflows.workflows import Workflow, state_machine
 from stacks.names import Names
 
 # The longest experiment observes for ten minutes, and is proven undone for ten.
 LONGEST = Duration.hours(2)
 
 
-class RunExperiment(Construct):
+class RunExperiment(Workflow):
     """`workflow` is the state machine `<lab>-experiment`; `functions` needs experiments and notices."""
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        names: Names,
-        functions: Mapping[str, lambda_.IFunction],
-    ) -> None:
-        super().__init__(scope, construct_id)
-        steps = WorkflowSteps(self, functions)
+    def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
+        """The steps, and which follows which."""
         prepare = steps.step(
             "Prepare", "experiments", "Keep what is there and arm what undoes it, or say why not", Poll(5, 60)
         )
@@ -85,7 +73,7 @@ class RunExperiment(Construct):
         prepare.next(is_prepared)
         warn.next(change).next(observe).next(restore).next(is_restored)
         prove.next(report).next(announce).next(done)
-        self.workflow = state_machine(
+        return state_machine(
             self,
             "Workflow",
             workflow="experiment",

@@ -4,7 +4,7 @@ The pictures themselves are open_lab.py, close_lab.py, extend.py and change.py; 
 destroy goes through. Standard workflows, because they wait for hours and must show their history.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_iam as iam
@@ -13,7 +13,27 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from stacks.constructs.functions.accepted import accept
+from stacks.constructs.workflows.workflow_steps import WorkflowSteps
 from stacks.names import Names
+
+
+class Workflow(Construct):
+    """A workflow whose steps are functions of ours; `workflow` is its state machine."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        names: Names,
+        functions: Mapping[str, lambda_.IFunction],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.workflow = self.draw(WorkflowSteps(self, functions), names)
+
+    def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
+        """The steps, which follows which, and the state machine they make."""
+        raise NotImplementedError
 
 
 def state_machine(

@@ -9,9 +9,11 @@ from unittest.mock import patch
 
 import pytest
 
+from lamplighter.adapters.aws.ledger.items import decoded
 from lamplighter.application.leases import granting as leases_granting
 from lamplighter.domain.schedules.schedule import start_name
 from lamplighter.domain.slack.asked.request import Press
+from tests.drawn import sentence
 from tests.world.chat import TEACHER, written
 from tests.world.history import Play
 from tests.world.kubernetes.kubernetes import QUICK_RUNS
@@ -85,7 +87,7 @@ def test_the_windows_over_what_is_too_long_are_not_worked_out() -> None:
         body = {"verb": "open", "pool": "gpu", "token": "x", "opens": opens, "closes": "2056-12-31T00:00:00Z"}
         command = ask(played.world, "alice", body)
         played.world.run(timedelta(minutes=1))
-        assert "no lease lasts longer" in decided(played.world, command)["reason"]["S"]
+        assert "no lease lasts longer" in sentence(decoded(decided(played.world, command)["reason"]))
         assert max(seen) < 10
 
 

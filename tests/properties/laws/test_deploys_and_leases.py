@@ -5,6 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.adapters.aws.ledger.items import decoded
+from lamplighter.reasons.document import read
 from tests.world.aws.cloudformation import MARKED
 from tests.world.history import Play, Step
 from tests.world.labs import LAB, START
@@ -28,7 +30,11 @@ def told(play: Play, kind: str) -> list[str]:
     """What the audit trail says of that kind."""
     items = play.world.dynamodb.items
     rows = [item for (pk, sk), item in sorted(items.items()) if pk == "POOL#gpu" and sk.startswith("AUDIT#")]
-    return [f"{row['what']['S']}: {row['why']['S']}" for row in rows if row["kind"]["S"] == kind]
+    return [
+        f"{read(decoded(row['what']))}: {read(decoded(row['why']))}"
+        for row in rows
+        if row["kind"]["S"] == kind
+    ]
 
 
 def open_lease(play: Play, nodes: int = 1, wait: timedelta = timedelta()) -> None:

@@ -58,8 +58,8 @@ def test_a_node_that_ran_before_is_left_alone_and_reported(adopted: LabDay) -> N
     assert adopted.live() == before
     said = adopted.entries(NOON, "breach")
     assert [entry.details["action"] for entry in said] == ["say"], "once a day, not at every sweep"
-    assert "pool gpu has 1 node and no lease" in said[0].why
-    assert "(would close)" in said[0].why
+    assert "pool gpu has 1 node and no lease" in str(said[0].why)
+    assert "(would close)" in str(said[0].why)
     why = adopted.command("why")
     assert "watches pool gpu" in why.stdout
     assert "would close" in why.stdout

@@ -70,7 +70,7 @@ def test_both_pools_open_to_proven_gpus(plain: LabDay, leases: dict[str, Lease])
     for pool, lease in leases.items():
         assert lease.state is LeaseState.OPEN, (pool, lease)
         proven = entries(plain, pool, "verdict")
-        passed = {entry.what.partition(" ")[0] for entry in proven if " passed on " in entry.what}
+        passed = {str(entry.what).partition(" ")[0] for entry in proven if " passed on " in str(entry.what)}
         assert passed >= PROVEN, [entry.what for entry in proven]
         assert len(passed) == len(proven), [(entry.what, entry.why) for entry in proven]
 

@@ -61,4 +61,4 @@ def one(pool: Pool) -> bool:
 
 
 def found(pool: Pool, since: datetime, why: str) -> bool:
-    return any(why in entry.why for entry in pool.entries(since, "breach"))
+    return any(why in str(entry.why) for entry in pool.entries(since, "breach"))

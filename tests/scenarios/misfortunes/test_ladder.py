@@ -21,11 +21,11 @@ def test_a_standard_ladder_proves_two_nodes_in_a_window(pool: Pool) -> Story:
 
     # then every check of it has passed on both, the one between them too, with what was measured and needed
     proven = pool.entries(begun, "verdict")
-    assert {entry.what.partition(" ")[0] for entry in proven} == CHECKS
-    assert all(" passed on " in entry.what for entry in proven), [entry.what for entry in proven]
+    assert {str(entry.what).partition(" ")[0] for entry in proven} == CHECKS
+    assert all(" passed on " in str(entry.what) for entry in proven), [str(entry.what) for entry in proven]
     assert len(proven) == 2 * len(CHECKS)
-    reduced = [entry for entry in proven if entry.what.startswith("all_reduce")]
-    assert all("GB/s" in entry.why and "0.25 are needed" in entry.why for entry in reduced)
+    reduced = [entry for entry in proven if str(entry.what).startswith("all_reduce")]
+    assert all("GB/s" in str(entry.why) and "0.25 are needed" in str(entry.why) for entry in reduced)
 
     # and nothing of it is left, once Kubernetes is done with it
     yield pool.until("its pods, Services and Jobs are gone", lambda: left(pool) == [], minutes=5)

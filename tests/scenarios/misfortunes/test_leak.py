@@ -25,7 +25,7 @@ def test_an_instance_that_does_not_terminate_is_a_leak_until_it_does(pool: Pool)
     (page, *_) = pool.entries(begun, "leaked")
     (ordered, *_) = pool.entries(begun, "drained") or pool.entries(begun, "scaled")[-1:]
     assert timedelta(minutes=30) <= page.at - ordered.at <= timedelta(minutes=40)
-    assert stuck in page.why
+    assert stuck in str(page.why)
     assert pool.seen.instances == (stuck,)
     assert pool.lease(lease.id).state is LeaseState.CLOSING
     ran = pool.ran(stuck)

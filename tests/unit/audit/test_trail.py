@@ -30,7 +30,7 @@ def opening(**steps: Mapping[str, object]) -> list[Entry]:
 
 
 def told(**steps: Mapping[str, object]) -> list[tuple[str, str, str]]:
-    return [(entry.kind, entry.what, entry.why) for entry in opening(**steps)]
+    return [(entry.kind, str(entry.what), str(entry.why)) for entry in opening(**steps)]
 
 
 def test_an_entry_names_its_lease_its_pool_and_its_nodes() -> None:

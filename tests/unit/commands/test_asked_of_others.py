@@ -28,8 +28,8 @@ def run(by: str = "carol") -> ExperimentRun:
 
 
 def test_a_close_says_who_closed_what() -> None:
-    assert ask("lab/close", verb="close").because == "bob closed all of pool gpu"
-    assert ask("own/close", verb="close", lease="evening").because == "bob closed it"
+    assert str(ask("lab/close", verb="close").because) == "bob closed all of pool gpu"
+    assert str(ask("own/close", verb="close", lease="evening").because) == "bob closed it"
     assert ask("own/extend", verb="extend", lease="evening", for_seconds=60).because is None
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from handlers import commands
 from lamplighter.domain.commands.caller import Caller
+from lamplighter.reasons.document import read
 from tests.unit import lab_address
 from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
 
@@ -158,7 +159,9 @@ def test_who_runs_the_lab_may_end_what_is_another_s_and_is_named(lab: LabOnMoto)
 
     for path, body in (("lab/close", closing), ("lab/open", opening), ("lab/close", everything)):
         assert ask(path, body, MALLORY)[0] == 202
-    told = [(each["by"], each["owner"], each["because"]) for each in started(lab)]
+    told = [
+        (each["by"], each["owner"], each["because"] and str(read(each["because"]))) for each in started(lab)
+    ]
     assert sorted(told, key=str) == sorted(
         [
             ("mallory", "alice", "mallory closed it"),

@@ -15,6 +15,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import Target
 from lamplighter.errors import BadInput, Refused
+from lamplighter.reasons.reason import reason
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -75,7 +76,7 @@ def test_an_extension_and_a_close_are_on_the_owners_account() -> None:
 
     assert extending(GIVEN, LEASE, more) == replace(owned, lasting=HOUR, because="slow")
     assert extending(GIVEN, LEASE, OpenWords(closes=NOW)) == replace(owned, closes=NOW)
-    assert closing(GIVEN, LEASE) == replace(owned, because="bob closed it")
+    assert closing(GIVEN, LEASE) == replace(owned, because=reason("lease.closed-by", by="bob"))
 
 
 def meant(what: str | None, *leases: Lease, ending: bool = False) -> str:

@@ -698,7 +698,7 @@ def test_a_destroy_closes_every_lease_before_it_is_answered(
     run = destroyed(lab, cloudformation, monkeypatch)
 
     assert [each["command"]["lease"] for each in run["closes"]] == ["cli-1", "cli-2"]
-    assert {each["command"]["because"] for each in run["closes"]} == {"the controller is being destroyed"}
+    assert [each["command"]["because"]["code"] for each in run["closes"]] == ["lease.lab-destroyed"] * 2
     assert cloudformation.answers == []
     assert [pause.closing for pause in lab.capacity.ledger.pauses()] == [True]
 

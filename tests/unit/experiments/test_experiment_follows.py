@@ -45,7 +45,9 @@ def ran(lab: LabOnMoto, *runs: ExperimentRun) -> None:
 
 def told(lab: LabOnMoto) -> list[tuple[str, str, dict[str, str]]]:
     found = lab.capacity.ledger.audit("gpu", EIGHT)
-    return [(each.what, each.why, dict(each.details)) for each in found if "not-restored" in each.kind]
+    return [
+        (str(each.what), str(each.why), dict(each.details)) for each in found if "not-restored" in each.kind
+    ]
 
 
 def named(name: str, lease: str = "cli-1") -> ExperimentRun:

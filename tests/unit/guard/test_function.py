@@ -82,7 +82,7 @@ def test_a_pool_that_is_watched_is_reported_once_and_left_running(lab: LabOnMoto
 
     assert (lab.sizes["desiredSize"], lab.closes) == (1, [])
     [entry] = breaches(lab)
-    assert entry.why.endswith("watching only, so nothing is done (would close)")
+    assert str(entry.why).endswith("watching only, so nothing is done (would close)")
 
 
 def test_a_failsafe_that_somebody_deleted_is_armed_again(lab: LabOnMoto) -> None:

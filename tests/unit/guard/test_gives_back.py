@@ -30,7 +30,7 @@ def given_back(lab: LabOnMoto, minutes: float, *leases: Lease) -> list[str]:
 
 def forgotten(lab: LabOnMoto) -> list[str]:
     found = lab.capacity.ledger.audit("gpu", EIGHT - timedelta(days=1))
-    return [entry.why for entry in found if entry.kind == "breach"]
+    return [str(entry.why) for entry in found if entry.kind == "breach"]
 
 
 @pytest.mark.parametrize(("minutes", "told"), [(8 - SECOND, False), (8, True)])

@@ -15,6 +15,7 @@ from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
 from lamplighter.labfile.file import parse
+from tests.drawn import drawn
 from tests.unit.calendar.named_windows import unnamed
 
 SEOUL = ZoneInfo("Asia/Seoul")
@@ -57,7 +58,10 @@ def command(verb: Verb = Verb.OPEN, lasting: timedelta | None = None) -> Command
 
 def opened(now: datetime, lasting: timedelta | None = None) -> grant.GrantDecision:
     money = BudgetPeriod("2026-11", Money.zero("USD"), Money.zero("USD"))
-    return grant.decide(command(lasting=lasting), pool_terms(), [], {"2026-11": money}, now=now, generation=0)
+    answer = grant.decide(
+        command(lasting=lasting), pool_terms(), [], {"2026-11": money}, now=now, generation=0
+    )
+    return drawn(answer, "Asia/Seoul")
 
 
 def test_a_grant_ends_at_the_curfew_holds_no_more_money_and_says_so() -> None:
@@ -66,7 +70,7 @@ def test_a_grant_ends_at_the_curfew_holds_no_more_money_and_says_so() -> None:
     assert answer.lease is not None
     assert answer.lease.closes == CURFEW
     assert answer.lease.hold == pool_terms().hold(1, CURFEW - HOUR, CURFEW)
-    assert "until 04:00 on 2026-11-21 (Asia/Seoul), the curfew, for alice" in answer.reason
+    assert "until 04:00 on 2026-11-21 (Asia/Seoul), the curfew, for alice" in str(answer.reason)
 
 
 def test_nothing_opens_while_the_rails_of_the_curfew_act() -> None:
@@ -83,9 +87,10 @@ def test_nothing_opens_while_the_rails_of_the_curfew_act() -> None:
 def extended(lease: Lease, lasting: timedelta) -> extension.Extension:
     money = BudgetPeriod("2026-11", lease.hold, Money.zero("USD"))
     asking = command(Verb.EXTEND, lasting)
-    return extension.decide(
+    answer = extension.decide(
         asking, pool_terms(), [lease], money, now=CURFEW - HOUR + 5 * MINUTE, generation=0
     )
+    return drawn(answer, "Asia/Seoul")
 
 
 def test_an_extension_ends_at_the_curfew_and_there_is_none_past_it() -> None:
@@ -95,7 +100,7 @@ def test_an_extension_ends_at_the_curfew_and_there_is_none_past_it() -> None:
     longer = extended(lease, lasting=3 * HOUR)
     assert longer.after is not None
     assert longer.after.closes == CURFEW
-    assert longer.reason.startswith(
+    assert str(longer.reason).startswith(
         "alice's lease ends at 04:00 on 2026-11-21 (Asia/Seoul), the curfew, instead"
     )
 

@@ -146,7 +146,8 @@ def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: Lab
 def test_a_close_of_a_pool_without_a_lease_is_answered_and_writes_nothing(lab: LabOnMoto) -> None:
     done = closes(lab, lease=None)
 
-    assert done == {"restored": [], "closing": [], "over": False, "reason": "alice closed pool gpu"}
+    closed = {"code": "lease.pool-closed-by", "values": {"by": "alice", "pool": "gpu"}}
+    assert done == {"restored": [], "closing": [], "over": False, "reason": closed}
     assert entries(lab, "closing") == []
     assert lab.capacity.ledger.pool("gpu").generation == 0
 

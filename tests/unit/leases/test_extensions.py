@@ -14,6 +14,7 @@ from lamplighter.domain.leases.extension import Extension, furthest, meant
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
+from tests.drawn import drawn
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, lease, usd
 
 MONEY = BudgetPeriod("2026-11", usd(0), usd(0))
@@ -34,7 +35,7 @@ def asked(
     budget: BudgetPeriod | None = MONEY,
     minutes: int = 0,
 ) -> Extension:
-    return extension.decide(command, terms, leases, budget, now=EIGHT + minutes * MINUTE, generation=3)
+    return drawn(extension.decide(command, terms, leases, budget, now=EIGHT + minutes * MINUTE, generation=3))
 
 
 # --- which one is meant --------------------------------------------------------------------------
@@ -93,7 +94,7 @@ def test_an_extension_ends_at_the_curfew() -> None:
 
     assert answer.after is not None
     assert answer.after.closes == EIGHT + 2 * HOUR
-    assert answer.reason.startswith(
+    assert str(answer.reason).startswith(
         "alice's lease ends at 22:00 on 2026-11-20 (Etc/UTC), the curfew, instead of 21:00"
     )
 
@@ -114,8 +115,8 @@ def test_without_a_lease_in_force_nothing_is_extended() -> None:
 
 def test_an_extension_that_is_too_old_is_refused() -> None:
     assert asked(order(), MINE, minutes=14).outcome == "extended"
-    assert asked(order(), MINE, minutes=15).reason.startswith(
-        "the command to extend pool gpu was good until 20:15 UTC"
+    assert str(asked(order(), MINE, minutes=15).reason).startswith(
+        "the command to extend pool gpu was good until 20:15 on"
     )
     assert asked(order(generation=2), MINE).reason == (
         "the command to extend pool gpu was given for state 2, and it is in 3 by now"

@@ -67,7 +67,7 @@ class Waiting:
         return self.goes_on(minutes=1)
 
     def kinds(self, kind: str) -> list[str]:
-        return [entry.what for entry in self.ledger.audit("gpu", BEGINS) if entry.kind == kind]
+        return [str(entry.what) for entry in self.ledger.audit("gpu", BEGINS) if entry.kind == kind]
 
 
 ASKED = {

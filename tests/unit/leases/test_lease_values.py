@@ -166,5 +166,5 @@ def test_a_lease_is_its_owner_s_and_the_asker_s_and_is_called_by_its_window() ->
     asked = replace(PLAIN, by="tom")
 
     assert [asked.is_of(name) for name in ("alice", "tom", "bob")] == [True, True, False]
-    assert (PLAIN.called(), FULL.called()) == ("alice's lease", "the evening lease")
+    assert (str(PLAIN.called()), str(FULL.called())) == ("alice's lease", "the evening lease")
     assert (PLAIN.begins, FULL.begins) == (EIGHT, EIGHT + 11 * MINUTE)

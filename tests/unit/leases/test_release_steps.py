@@ -65,8 +65,8 @@ def test_what_is_missing_is_ordered_no_more_and_told_with_its_hold(lab: LabOnMot
         "cli-1",
         1,
     )
-    assert told.why.startswith("1 of 2 nodes: no capacity; ")
-    assert told.why.endswith(" of its hold is free until they are asked for again")
+    assert str(told.why).startswith("1 of 2 nodes: no capacity; ")
+    assert str(told.why).endswith(" of its hold is free until they are asked for again")
     assert (kept(lab).missing, kept(lab).nodes, lab.sizes["desiredSize"]) == (1, 2, 1)
     assert [each.who for each in entries(lab, "scaled")] == ["nodegroups"]
 

@@ -12,10 +12,11 @@ from lamplighter.domain.leases.following import curfewed, follow, shortened
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.budget import Account
 from lamplighter.domain.money.holds import freed, retaken
+from lamplighter.reasons.reason import Said, reason
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, POOL, SECOND, lease, usd
 from tests.unit.leases.test_extensions import CURFEW_AT_TEN, MINE, MONEY, asked, order
 
-FROM_THE_LAB = order(source="guard", because="its window was moved to end")
+FROM_THE_LAB = order(source="guard", because=reason("lease.window-moved", until=EIGHT + HOUR))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_only_the_lab_s_own_rules_shorten_a_lease(source: str) -> None:
         MINE,
         replace(MINE, closes=EIGHT + HOUR, hold=usd(2), asked_until=EIGHT + HOUR),
     )
-    assert "the lab asks for it at 21:00" in asked(replace(command, because=None), MINE).reason
+    assert "the lab asks for it at 21:00" in str(asked(replace(command, because=None), MINE).reason)
 
 
 def test_an_end_that_comes_within_the_notice_stays() -> None:
@@ -75,7 +76,7 @@ def test_an_end_that_comes_within_the_notice_stays() -> None:
 # --- what makes the lab ask for it ---------------------------------------------------------------
 
 
-def moved(by: str, source: str, because: str, one: Lease, closes: datetime) -> Command:
+def moved(by: str, source: str, because: Said, one: Lease, closes: datetime) -> Command:
     """The command without its id, which is a digest."""
     return Command(
         id="",
@@ -103,7 +104,7 @@ def test_a_running_lease_follows_its_window_to_another_end() -> None:
     assert command is not None
     assert command.id.startswith("follow-evening-1-")
     assert replace(command, id="") == moved(
-        "window evening", "window", "its window was moved to end", one, EIGHT + HOUR
+        "window evening", "window", reason("lease.window-moved", until=EIGHT + HOUR), one, EIGHT + HOUR
     )
     again = follow(replace(one, generation=one.generation + 1), ends, EIGHT)
     assert again is not None
@@ -126,7 +127,11 @@ def test_a_person_s_lease_ends_at_a_curfew_that_came_after_its_grant() -> None:
 
     assert command is not None
     assert replace(command, id="") == moved(
-        "the curfew", "guard", "the lab has a curfew by now", one, EIGHT + 2 * HOUR
+        "the curfew",
+        "guard",
+        reason("lease.curfew-came", until=EIGHT + 2 * HOUR),
+        one,
+        EIGHT + 2 * HOUR,
     )
 
 

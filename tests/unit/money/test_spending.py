@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.occurrences import Code
 from lamplighter.domain.calendar.outlook import Refusal, refusals
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -17,6 +18,7 @@ from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.statement import BY_PEOPLE, Ahead, Row
+from lamplighter.reasons.reason import draw
 from lamplighter.values.zones import zone
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -62,7 +64,8 @@ def budget(held: str = "0", spent: str = "0", own_held: str = "0", own_spent: st
 
 
 def refusal(lease: Lease, there: BudgetPeriod, promised: Iterable[Lease] = ()) -> str | None:
-    return spending.refusal(lease, TERMS, there, promised)
+    said = spending.refusal(lease, TERMS, there, promised)
+    return None if said is None else draw(said, ENGLISH, TERMS.clock)
 
 
 def asking(owner: str, hold: str) -> Lease:
@@ -116,7 +119,8 @@ def test_what_no_lease_answers_for_is_said_and_nothing_below_zero_is_left() -> N
 def test_more_for_a_lease_that_runs_is_refused_past_what_is_left() -> None:
     def more(amount: str, promised: Iterable[Lease] = ()) -> str | None:
         there = budget("4", "1", "4", "0")
-        return spending.refusal_of_more(usd(amount), LEASE, TERMS, there, promised)
+        said = spending.refusal_of_more(usd(amount), LEASE, TERMS, there, promised)
+        return None if said is None else draw(said, ENGLISH, TERMS.clock)
 
     assert more("2") is None
     assert more("2.01") == (

@@ -156,7 +156,7 @@ def test_a_hundred_nodes_are_judged_told_and_closed_within_what_a_state_carries(
 
 
 def kinds(ledger: Ledger, kind: str) -> list[str]:
-    return [each.what for each in ledger.audit("gpu", BEGINS) if each.kind == kind]
+    return [str(each.what) for each in ledger.audit("gpu", BEGINS) if each.kind == kind]
 
 
 def test_dynamodb_refuses_an_item_of_more_than_400_kb(ledger: Ledger) -> None:

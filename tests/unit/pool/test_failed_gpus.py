@@ -308,4 +308,4 @@ def test_why_says_that_a_node_was_replaced_and_for_what() -> None:
 
         assert told.decision is not None
         assert told.decision.kind == "replaced"
-        assert "nvidia-smi failed on" in told.decision.why
+        assert "nvidia-smi failed on" in str(told.decision.why)

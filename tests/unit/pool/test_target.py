@@ -11,7 +11,10 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.target import Target, begun, due, target_at
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 from lamplighter.values.zones import zone
+from tests.drawn import sentence
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
@@ -78,9 +81,9 @@ def test_a_target_says_which_leases_justify_it() -> None:
         "the evening lease justifies 2 until 22:00 UTC on 2026-11-20"
     )
 
-    assert Target(3, (ALICES, LEASE)).reason == both
-    assert Target(2, (ALICES, LEASE)).reason == f"{both}; the pool has at most 2"
-    assert Target(0, ()).reason == "no lease is in force, so no node is justified"
+    assert str(Target(3, (ALICES, LEASE)).reason) == both
+    assert str(Target(2, (ALICES, LEASE)).reason) == f"{both}; the pool has at most 2"
+    assert str(Target(0, ()).reason) == "no lease is in force, so no node is justified"
 
 
 def test_a_lease_that_no_run_has_come_to_is_ordered_by_its_own_run_alone() -> None:
@@ -142,7 +145,11 @@ def test_terms_end_a_lease_at_the_curfew_and_say_so() -> None:
         None,
         None,
     )
-    assert curfew.until(nine) == "06:00 on 2026-11-21 (Asia/Seoul), the curfew"
-    assert curfew.until(nine + SECOND) == "06:00 on 2026-11-21 (Asia/Seoul)"
-    assert curfew.until(nine - HOUR) == "05:00 on 2026-11-21 (Asia/Seoul)"
-    assert TERMS.until(nine) == "06:00 on 2026-11-21 (Asia/Seoul)"
+    assert told_until(curfew, nine) == "06:00 on 2026-11-21 (Asia/Seoul), the curfew"
+    assert told_until(curfew, nine + SECOND) == "06:00 on 2026-11-21 (Asia/Seoul)"
+    assert told_until(curfew, nine - HOUR) == "05:00 on 2026-11-21 (Asia/Seoul)"
+    assert told_until(TERMS, nine) == "06:00 on 2026-11-21 (Asia/Seoul)"
+
+
+def told_until(terms: Terms, closes: datetime) -> str:
+    return sentence(document(reason("words.reason", reason=terms.until(closes))))

@@ -21,6 +21,7 @@ from lamplighter.domain.schedules.schedule import (
     open_command,
     warn_schedules,
 )
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 OPENS = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -71,7 +72,7 @@ CLOSE = Command(
     closes=OPENS + 2 * HOUR,
     window="evening",
     date="2026-11-20",
-    because="the evening lease ended at 22:00 UTC on 2026-11-20",
+    because=reason("lease.ended-at", lease=reason("lease.of-window", window="evening"), at=OPENS + 2 * HOUR),
 )
 
 
@@ -118,7 +119,7 @@ def test_what_a_person_asked_for_is_opened_in_their_name_and_closed_for_its_owne
         date=None,
         owner="alice",
         by="alice",
-        because="alice's lease ended at 22:00 UTC on 2026-11-20",
+        because=reason("lease.ended-at", lease=reason("lease.of-owner", owner="alice"), at=OPENS + 2 * HOUR),
     )
 
 

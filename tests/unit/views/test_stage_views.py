@@ -19,7 +19,9 @@ DONE, GOING, WAITING, LATE, SHORT, FAILED = StageState
 def shown(progress: dict[Stage, Noted], minutes: float = 1, **more: Any) -> list[tuple[StageState, str]]:
     """Of each stage how it stands and what is said of it."""
     lease = more.pop("lease", EVENING)
-    return [(each.state, each.said) for each in stages(lease, progress, EIGHT + minutes * MINUTE, **more)]
+    return [
+        (each.state, str(each.said)) for each in stages(lease, progress, EIGHT + minutes * MINUTE, **more)
+    ]
 
 
 @pytest.mark.parametrize(

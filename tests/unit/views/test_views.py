@@ -132,7 +132,7 @@ def test_a_stage_that_takes_longer_than_is_normal_is_late(stage: Stage, minutes:
     ]
 
     assert found.state == state
-    assert found.said.endswith("are normal") is (state == "late")
+    assert str(found.said).endswith("are normal") is (state == "late")
 
 
 def test_the_reference_says_what_is_normal_and_what_each_stage_is_of_the_bar() -> None:

@@ -7,6 +7,8 @@ Each law says what is broken as a sentence; an empty list is a law that held. Wh
 import json
 from datetime import date, datetime, timedelta
 
+from lamplighter.adapters.aws.ledger.items import decoded
+from lamplighter.reasons.document import read
 from tests.properties.calendar.contract_reading import opening
 from tests.world.chat import STUDENTS, written
 from tests.world.judge.laws_at_once import HAND_OVER, LawsAtOnce
@@ -200,8 +202,8 @@ class Laws(LawsAtOnce):
 
     def _every_word_has_a_reason(self) -> None:
         for (_key, sort), item in self.world.dynamodb.items.items():
-            if sort.startswith("AUDIT#") and not (item["why"]["S"].strip() and item["what"]["S"].strip()):
-                self._break(8, f"the trail says {item['what']['S']!r} because {item['why']['S']!r}")
+            if sort.startswith("AUDIT#") and not (said(item["why"]).strip() and said(item["what"]).strip()):
+                self._break(8, f"the trail says {said(item['what'])!r} because {said(item['why'])!r}")
 
     def _steps_in_order(self) -> None:
         """Experiments are undone before anything is drained or taken away, in every close."""
@@ -215,3 +217,8 @@ class Laws(LawsAtOnce):
 
 ALONE = {*PEOPLE, *map(written, STUDENTS)}
 """Those who may touch what is theirs, and nothing else."""
+
+
+def said(attribute: dict[str, str]) -> str:
+    """A reason of the trail as a sentence."""
+    return str(read(decoded(attribute)))

@@ -7,7 +7,9 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
+from lamplighter.adapters.aws.ledger.items import decoded
 from lamplighter.domain.pool.drain import LEAVING
+from lamplighter.reasons.document import read
 from tests.world.aws.machines import Group, Machine
 from tests.world.chat import LONGEST, MOST, TEACHER, written
 from tests.world.judge.laws_of_money import LawsOfMoney
@@ -369,7 +371,7 @@ class LawsAtOnce(LawsOfMoney):
     def _decided(self, command: str, item: Any) -> None:
         if command.startswith("slack-") and item["outcome"]["S"] in {"granted", "extended"}:
             self._not_too_long(command, item["lease"]["S"])
-        if not item["reason"]["S"].strip():
+        if not str(read(decoded(item["reason"]))).strip():
             self._break(8, f"the decision on {command} has no reason")
         expires = self.expiries.get(command)
         if expires and self.world.now >= expires and item["outcome"]["S"] in {"granted", "extended"}:

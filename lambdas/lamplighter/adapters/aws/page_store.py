@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import ClientError
+
 from lamplighter.adapters.aws.calls import client, error_code, outside
 
 if TYPE_CHECKING:
@@ -61,8 +63,6 @@ class PageStore:
             )
 
     def _digest(self, key: str) -> str | None:
-        from botocore.exceptions import ClientError  # noqa: PLC0415 -- with boto3, on first use
-
         with outside("s3:HeadObject", f"{self._bucket}/{key}"):
             try:
                 found = self._s3.head_object(Bucket=self._bucket, Key=key)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed
 
@@ -103,8 +104,6 @@ class Schedules:
 
     def listed(self) -> "list[Listed]":
         """Every schedule of the group as one listing shows it: a call for each hundred, and none for any."""
-        from lamplighter.domain.schedules.drift import Listed  # noqa: PLC0415 -- the planner and the guard alone list
-
         found: list[Listed] = []
         with outside("scheduler:ListSchedules", self.group):
             for page in self._scheduler.get_paginator("list_schedules").paginate(GroupName=self.group):

@@ -12,6 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+import recurring_ical_events
+
 from lamplighter.adapters.calendars.revisions import is_cancelled
 from lamplighter.adapters.calendars.series import ENDS_FIRST, Series
 from lamplighter.adapters.calendars.text import Component, Parsed, parse, title_of
@@ -62,8 +64,6 @@ def _series(text: str, zone: str) -> Series:
 
 @lru_cache(maxsize=64)
 def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[CourseEvent, ...]:
-    import recurring_ical_events  # noqa: PLC0415 -- only those who follow a calendar pay for it
-
     begins, ends = zones.instant(start) - _AROUND, zones.instant(end) + _AROUND
     where = zones.zone(zone)
     try:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from lamplighter.domain.calendar.planner import CalendarInputs
 from lamplighter.domain.leases.warm_up import READ, measured
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 def beside(lab: "Lab", ledger: "Ledger", known: "Mapping[str, Sequence[Lease]]") -> "CalendarInputs":
     """All that the calendar of a deployed lab depends on, with the leases there are, by pool."""
-    from lamplighter.domain.calendar.planner import CalendarInputs  # noqa: PLC0415 -- the calendar brings pydantic: not at import
-
     return CalendarInputs(kept_courses(lab, ledger), early_warm_ups(lab, ledger), known)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
+from icalendar import Calendar, Event, vDDDLists, vDDDTypes
+
 from lamplighter.adapters.calendars.faults import listed
 from lamplighter.adapters.calendars.rules import WEEKDAYS, Rule, interval, later, most_a_day, numbers, values
 from lamplighter.adapters.calendars.text import Component, Parsed
@@ -55,8 +57,6 @@ class Series:
 
         BadInput where it would cost too much.
         """
-        from icalendar import Calendar  # noqa: PLC0415 -- only those who follow a calendar pay for it
-
         begins, ends = begins - self._moved, ends + self._moved
         made = Calendar()
         most = steps = 0.0
@@ -205,8 +205,6 @@ def _whole(at: Any) -> datetime:  # noqa: ANN401 -- of an event that is called o
 
 
 def _copied(event: Component) -> Component:
-    from icalendar import Event  # noqa: PLC0415
-
     made = Event()
     for name, value in event.items():
         made[name] = value
@@ -215,14 +213,11 @@ def _copied(event: Component) -> Component:
 
 
 def _put(event: Component, name: str, at: Any, params: Mapping[str, str] | None = None) -> None:  # noqa: ANN401
-    from icalendar import vDDDTypes  # noqa: PLC0415
 
     event[name] = vDDDTypes(at, params=dict(params or {}))
 
 
 def _put_all(event: Component, name: str, ats: Sequence[Any]) -> None:
-    from icalendar import vDDDLists  # noqa: PLC0415
-
     event.pop(name, None)
     if ats:
         event[name] = vDDDLists(list(ats))

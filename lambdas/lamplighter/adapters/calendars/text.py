@@ -12,6 +12,9 @@ from datetime import date, tzinfo
 from typing import Any, NamedTuple, TypeAlias
 from zoneinfo import ZoneInfo
 
+from icalendar import Calendar, Event, Timezone, vDDDTypes, vRecur
+from icalendar.timezone import tzp
+
 from lamplighter.adapters.calendars import rules, zone_definitions
 from lamplighter.adapters.calendars.content_lines import content_lines
 from lamplighter.adapters.calendars.faults import LONGEST_ZONE, fault, listed
@@ -100,9 +103,6 @@ def parse(text: str) -> Parsed:
 
 
 def _parsed(content: bytes) -> Parsed:
-    from icalendar import Calendar, Timezone  # noqa: PLC0415 -- only those who follow a calendar pay for it
-    from icalendar.timezone import tzp  # noqa: PLC0415
-
     definitions, others = zone_definitions.separated(_calendar_lines(content_lines(content)))
     ordered = [others[0], *definitions.lines, *others[1:]]
     try:
@@ -178,16 +178,12 @@ def _names_a_date(event: Component) -> bool:
 
 
 def _date_of(event: Component, name: str) -> date | None:
-    from icalendar import vDDDTypes  # noqa: PLC0415
-
     found = event.get(name)
     return found.dt if isinstance(found, vDDDTypes) and isinstance(found.dt, date) else None
 
 
 def _kept(event: Component, key: str, *, cancelled: bool) -> Component:
     """The event without what no window needs."""
-    from icalendar import Event, vRecur  # noqa: PLC0415
-
     kept = Event()
     # A date of a series recurs no more: some programs repeat the rule of the series there.
     single = cancelled or "RECURRENCE-ID" in event
@@ -215,8 +211,6 @@ def _kept(event: Component, key: str, *, cancelled: bool) -> Component:
 
 
 def _calendar(parsed: Parsed, events: Sequence[Component]) -> str:
-    from icalendar import Calendar  # noqa: PLC0415
-
     made = Calendar()
     made.add("version", "2.0")
     made.add("prodid", "-//lamplighter//course calendar//EN")

@@ -9,6 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from icalendar import Timezone
+from icalendar.timezone import tzp
+from icalendar.timezone.zoneinfo import ZONEINFO
+
 from lamplighter.adapters.calendars import rules
 from lamplighter.adapters.calendars.content_lines import edge
 from lamplighter.errors import BadInput
@@ -55,8 +59,6 @@ def pin_zones() -> None:
 
     icalendar remembers a zone that a calendar defines by its name, for as long as the process runs.
     """
-    from icalendar.timezone import tzp  # noqa: PLC0415 -- only those who follow a calendar pay for it
-    from icalendar.timezone.zoneinfo import ZONEINFO  # noqa: PLC0415
 
     class Pinned(ZONEINFO):
         """The zones of the list: no folders of it, and not the machine's own zone."""
@@ -140,8 +142,6 @@ def _meaning(block: Sequence[str]) -> frozenset[tuple[str, ...]]:
 
 
 def _can_be_read(block: Sequence[str]) -> bool:
-    from icalendar import Timezone  # noqa: PLC0415
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

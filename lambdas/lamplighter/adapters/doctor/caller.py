@@ -4,6 +4,9 @@ import os
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+import boto3
+from botocore.exceptions import BotoCoreError
+
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess
 from lamplighter.errors import BadInput
@@ -52,9 +55,6 @@ def who() -> AwsIdentity | NoAccess:
 
 def configured_region() -> str | None:
     """The region of the environment, else of the AWS profile; None where neither names one."""
-    import boto3  # noqa: PLC0415 -- on first use
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
-
     try:
         return os.environ.get("AWS_REGION") or boto3.Session().region_name
     except BotoCoreError:

@@ -51,7 +51,9 @@ def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
         command = Command.from_json(owed.ordered)
         return answers.decided(decision, command, lease, owed.understood, speech).to_json()
     outcome = look.texts.say(f"slack.outcome.{decision.outcome}")
-    text = look.texts.say("slack.outcome", outcome=outcome, reason=speech.times.retold(decision.reason))
+    text = look.texts.say(
+        "slack.outcome", outcome=outcome, reason=speech.times.retold(decision.reason, look.texts)
+    )
     return answers.plainly(text, speech.understood(owed.understood)).to_json()
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
+from lamplighter.adapters.aws.page_store import PageStore, receipt_key
 from lamplighter.adapters.slack import reply
+from lamplighter.adapters.slack.secret import SlackSecret
 from lamplighter.application.board.posting import MessageApi, MessagePoster
 from lamplighter.application.environment import ENVIRONMENT, as_kept, lab
 from lamplighter.data.texts import Texts
@@ -70,7 +72,6 @@ class Board:
 @cache
 def board() -> Board:
     """The board of the lab that this function belongs to."""
-    from lamplighter.adapters.slack.secret import SlackSecret  # noqa: PLC0415
     from lamplighter.adapters.slack.web_api import WebApi  # noqa: PLC0415
 
     table = ENVIRONMENT.ledger_table
@@ -84,6 +85,4 @@ def board() -> Board:
 
 
 def _page(pool: str, lease: str) -> str | None:
-    from lamplighter.adapters.aws.page_store import PageStore, receipt_key  # noqa: PLC0415 -- once a lease
-
     return PageStore(ENVIRONMENT.pages_bucket).link(receipt_key({"pool": pool, "lease": lease}))

@@ -16,8 +16,10 @@ from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.pool.adopted import as_found
 from lamplighter.domain.pool.evidence import Instance, NodeGroup, ScalingGroup
 from lamplighter.domain.pool.target import Target, begun, target_at
+from lamplighter.domain.schedules.of_leases import held_back
 from lamplighter.errors import BadInput
 
 if TYPE_CHECKING:
@@ -89,8 +91,6 @@ class Capacity:
 
         BadInput where there is no node group and never was.
         """
-        from lamplighter.domain.pool.adopted import as_found  # noqa: PLC0415 -- brings the lab's model
-
         lab = lab or self.lab
         if not lab.pools[pool].unstated:
             return lab
@@ -119,7 +119,6 @@ def without_held_back(leases: Sequence[Lease], ledger: Ledger, at: datetime) -> 
         for lease in leases
     ):
         return list(leases)
-    from lamplighter.domain.schedules.of_leases import held_back  # noqa: PLC0415 -- seldom
 
     held = held_back(leases, ledger.pauses(), at)
     return [lease for lease in leases if lease.id not in held]

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.price_list import CURRENCY
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.money.price import Price, Source, known_price
 from lamplighter.errors import LamplighterError
@@ -29,8 +30,6 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
 
     False when it did not answer: it is not worth another wait in the same run.
     """
-    from lamplighter.adapters.aws.price_list import CURRENCY  # noqa: PLC0415 -- the planner alone asks
-
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
     if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
         return True

@@ -12,9 +12,10 @@ from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
-BECAUSE = "the controller is being destroyed"
+BECAUSE = reason("lease.lab-destroyed")
 GOOD_FOR = timedelta(hours=2)
 
 

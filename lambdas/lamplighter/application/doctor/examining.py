@@ -7,6 +7,16 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from lamplighter.adapters.calendars.kept import kept_courses
+from lamplighter.adapters.doctor.collect import Examination
+from lamplighter.application.notices import telling
+from lamplighter.data.texts import Texts
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import WHOLE_LAB, Decision
+from lamplighter.domain.doctor.checks import examine
+from lamplighter.domain.doctor.line import LineOutcome, Unread
+from lamplighter.domain.doctor.told import of, of_examination
+from lamplighter.domain.notices import notification
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
@@ -22,11 +32,6 @@ WHO = "doctor"
 
 
 def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[DoctorLine]":
-    from lamplighter.adapters.calendars.kept import kept_courses  # noqa: PLC0415
-    from lamplighter.adapters.doctor.collect import Examination  # noqa: PLC0415
-    from lamplighter.domain.doctor.checks import examine  # noqa: PLC0415
-    from lamplighter.domain.doctor.line import Unread  # noqa: PLC0415
-
     examination = Examination(
         found,
         region=os.environ.get("AWS_REGION"),
@@ -42,9 +47,6 @@ def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[DoctorLin
 
 
 def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:
-    from lamplighter.domain.doctor.line import LineOutcome  # noqa: PLC0415
-    from lamplighter.domain.doctor.told import of  # noqa: PLC0415
-
     named = {outcome: [line.check for line in of(lines, outcome)] for outcome in LineOutcome}
     return {
         "ok": len(named[LineOutcome.OK]),
@@ -55,13 +57,6 @@ def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:
 
 def tell(found: "Lab", ledger: "Ledger", lines: "Sequence[DoctorLine]", now: "datetime") -> None:
     """Into the trail first, and aloud if it is the first time today."""
-    from lamplighter.application.notices import telling  # noqa: PLC0415 -- only where it speaks
-    from lamplighter.data.texts import Texts  # noqa: PLC0415
-    from lamplighter.domain.audit.entry import Entry  # noqa: PLC0415
-    from lamplighter.domain.commands.command import WHOLE_LAB, Decision  # noqa: PLC0415
-    from lamplighter.domain.doctor.told import of_examination  # noqa: PLC0415
-    from lamplighter.domain.notices import notification  # noqa: PLC0415
-
     told = of_examination(lines, Texts(found.notify.language))
     entry = Entry(now, WHOLE_LAB, "examined", WHO, "looked the lab over", told.plain)
     if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", told.plain, now), entry):

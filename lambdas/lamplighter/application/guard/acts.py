@@ -14,6 +14,7 @@ from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import said_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.experiments.rails import restore
 from lamplighter.domain.guard.breach import Action, Breach, EarlierBreach, Rule
 from lamplighter.domain.guard.facts import MEMORY, NOTICE, PoolFacts
 from lamplighter.domain.guard.failsafe import FAILSAFE_MARGIN
@@ -166,8 +167,6 @@ def _protect(guard_services: GuardServices, facts: PoolFacts, _breach: Breach) -
 
 def _restore(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
     """Start the workflow that undoes an experiment, once in five minutes."""
-    from lamplighter.domain.experiments.rails import restore  # noqa: PLC0415 -- seldom
-
     run, now = facts.experiment, guard_services.capacity.now()
     if run is None:
         return False

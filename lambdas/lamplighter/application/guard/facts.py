@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from lamplighter.adapters.aws.workflows import NEVER_STARTED
 from lamplighter.application.capacity.capacity import Capacity, PoolReading
 from lamplighter.application.guard.kubernetes import note_nothing_runs, with_kubernetes
+from lamplighter.application.guard.overdrafts import overdrafts
 from lamplighter.application.guard.services import GuardServices, LabFacts
 from lamplighter.application.guard.trail import closing_since, incident, said_in
 from lamplighter.domain.audit.entry import Entry
@@ -20,6 +21,7 @@ from lamplighter.domain.calendar.curfew import schedule_names as curfew_names
 from lamplighter.domain.guard.facts import MEMORY, PoolFacts
 from lamplighter.domain.guard.nodes import raised_by
 from lamplighter.domain.guard.runs import OPENING_PATIENCE, STARTING_PATIENCE
+from lamplighter.domain.leases.idleness import allowed
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.evidence import NodeGroup, ScalingGroup, Update
@@ -90,8 +92,6 @@ def _overdrafts(
     guard_services: GuardServices, pool: str, leases: Iterable[Lease], now: datetime, unread: list[str]
 ) -> Mapping[str, Overdraft]:
     """Which leases will use up their budget; what cannot be reckoned keeps no other rule from being asked."""
-    from lamplighter.application.guard.overdrafts import overdrafts  # noqa: PLC0415 -- only the sweep reckons
-
     try:
         return overdrafts(guard_services.lease_services, pool, leases, now)
     except (OutsideFailed, TryLater) as error:
@@ -111,8 +111,6 @@ def _curfew(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Ma
 
 
 def _idle_after(guard_services: GuardServices, leases: Iterable[Lease]) -> dict[str, timedelta]:
-    from lamplighter.domain.leases.idleness import allowed  # noqa: PLC0415
-
     found = {lease.id: allowed(lease, guard_services.capacity.lab) for lease in leases if not lease.kept}
     return {name: length for name, length in found.items() if length is not None}
 

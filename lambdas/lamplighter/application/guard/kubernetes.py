@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.domain.guard.facts import PoolFacts
+from lamplighter.domain.leases.idleness import idle_since
 from lamplighter.domain.pool.pool import PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed, TryLater
 
@@ -79,8 +80,6 @@ def _idle_since(
     there: bool,
 ) -> datetime | None:
     """Since when no pod has held a GPU of the pool; None where one does or none is there, or nobody needs to know."""
-    from lamplighter.domain.leases.idleness import idle_since  # noqa: PLC0415 -- only where a lease may be idle
-
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
     if not limited or held is None:
         return None

@@ -16,6 +16,7 @@ from lamplighter.application.run import drained, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.guard.breach import Action, Rule
 from lamplighter.domain.notices import notification
+from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying
 from lamplighter.domain.pool.evidence import Member, ScalingGroup
 from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.values import instant
@@ -139,7 +140,6 @@ def _may_end(
 ) -> bool:
     from lamplighter.adapters.kubernetes import evictions, pods  # noqa: PLC0415 -- only while draining
     from lamplighter.adapters.kubernetes.nodes import cordon  # noqa: PLC0415
-    from lamplighter.domain.pool.drain import LEAVING, PATIENCE, emptying  # noqa: PLC0415
 
     now = guard_services.capacity.now()
     if connection is None or nodes is None:

@@ -10,6 +10,7 @@ from datetime import datetime
 from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar import pausing, skipping
 from lamplighter.domain.calendar.changes import Clock, clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease
@@ -18,8 +19,6 @@ from lamplighter.values import zones
 
 def skip(command: Command, lease_services: LeaseServices) -> Decision:
     """Take a date of a window out of the calendar."""
-    from lamplighter.domain.calendar import skipping  # noqa: PLC0415 -- the calendar is worked out only here
-
     now, ledger = lease_services.now(), lease_services.ledger
     lab = lease_services.capacity.lab
     courses = kept_courses(lab, ledger)
@@ -44,8 +43,6 @@ def skip(command: Command, lease_services: LeaseServices) -> Decision:
 
 def unskip(command: Command, lease_services: LeaseServices) -> Decision:
     """Put a date of a window back into the calendar."""
-    from lamplighter.domain.calendar import skipping  # noqa: PLC0415 -- the calendar is worked out only here
-
     now, ledger = lease_services.now(), lease_services.ledger
     lab = lease_services.capacity.lab
     courses = kept_courses(lab, ledger)
@@ -64,8 +61,6 @@ def unskip(command: Command, lease_services: LeaseServices) -> Decision:
 
 def pause(command: Command, lease_services: LeaseServices) -> Decision:
     """Keep everything closed for a while."""
-    from lamplighter.domain.calendar import pausing  # noqa: PLC0415 -- on first use
-
     now = lease_services.now()
     answer = pausing.pause(
         command,
@@ -84,8 +79,6 @@ def pause(command: Command, lease_services: LeaseServices) -> Decision:
 
 def resume(command: Command, lease_services: LeaseServices) -> Decision:
     """Let pools open again."""
-    from lamplighter.domain.calendar import pausing  # noqa: PLC0415 -- on first use
-
     now = lease_services.now()
     answer = pausing.resume(
         command,

@@ -13,6 +13,8 @@ from lamplighter.application.run import command_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Decision, Verb
 from lamplighter.errors import BadInput, TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said, reason
 
 Changing: TypeAlias = Callable[[Command, LeaseServices], Decision]
 """Decides on a command, keeps decision, audit entry and change together, and gives the decision.
@@ -28,7 +30,7 @@ def change(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
     changed = decision.outcome not in {"refused", "unchanged"}
     return {
         "outcome": decision.outcome,
-        "reason": decision.reason,
+        "reason": document(decision.reason),
         "lease": decision.lease,
         "calendar": changed and command.verb in CHANGES_TO_THE_CALENDAR,
     }
@@ -39,7 +41,7 @@ def _decide(command: Command, lease_services: LeaseServices) -> Decision:
     if does is None:
         raise BadInput(f"verb: '{command.verb}' is no change")
     if command.pool != WHOLE_LAB and command.pool not in lease_services.capacity.lab.pools:
-        return refusal(command, f"the lab has no pool {command.pool}", lease_services)
+        return refusal(command, reason("lease.no-pool", pool=command.pool), lease_services)
     too_old = command.too_old(lease_services.now(), _generation(command, lease_services))
     if too_old:
         return refusal(command, too_old, lease_services)
@@ -51,11 +53,11 @@ def _decide(command: Command, lease_services: LeaseServices) -> Decision:
     raise TryLater(f"what {command.verb} is about keeps changing; asking again")
 
 
-def refusal(command: Command, reason: str, lease_services: LeaseServices) -> Decision:
+def refusal(command: Command, said: Said, lease_services: LeaseServices) -> Decision:
     """Keep a no and its reason; changes nothing else."""
     now = lease_services.now()
-    decision = Decision(command.id, "refused", reason, now)
-    why = Entry(now, command.pool, "refused", command.by, f"asked to {command.verb}", reason)
+    decision = Decision(command.id, "refused", said, now)
+    why = Entry(now, command.pool, "refused", command.by, f"asked to {command.verb}", said)
     lease_services.ledger.decide(command.pool, decision, why)
     return decision
 

@@ -30,6 +30,7 @@ from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from lamplighter.reasons.document import document
 from lamplighter.values import instant
 
 RECEIPT_OWED = timedelta(days=1)
@@ -62,7 +63,7 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
             pool=pool,
             kind="closing",
             who=command.by,
-            what=f"closes {' and '.join(lease.called() for lease in decided.leases) or f'pool {pool}'}",
+            what=f"closes {' and '.join(str(lease.called()) for lease in decided.leases) or f'pool {pool}'}",
             why=decided.reason,
             lease=decided.leases[0].id if decided.leases else None,
             details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},
@@ -85,7 +86,7 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
         "restored": restored,
         "closing": [lease.id for lease in decided.leases],
         "over": decided.over is not None,
-        "reason": decided.over or decided.reason,
+        "reason": document(decided.over or decided.reason),
     }
 
 

@@ -16,6 +16,7 @@ from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases import extension
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import document
 from lamplighter.values import instant
 
 
@@ -31,7 +32,7 @@ def extend(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
             experiment_follows(lease, command, lease_services)
     return {
         "outcome": decision.outcome,
-        "reason": decision.reason,
+        "reason": document(decision.reason),
         "lease": lease.to_json() if lease else None,
     }
 

@@ -9,11 +9,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.adapters.calendars.kept import beside
 from lamplighter.application.leases.handing_on import stop_if_handed_on
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Changes
+from lamplighter.domain.calendar.planner import calendar
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases import grant
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -23,6 +25,8 @@ from lamplighter.domain.money import holds
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import BadInput, TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 SOON = timedelta(minutes=2)
@@ -63,7 +67,7 @@ def admitted(command: Command, lease_services: LeaseServices) -> dict[str, objec
         lease_services.ledger.begin_stage(command.pool, lease.id, Stage.ARMED, 1, lease_services.now())
     return {
         "outcome": decision.outcome,
-        "reason": decision.reason,
+        "reason": document(decision.reason),
         "lease": lease.to_json() if lease else None,
         "earliest": instant.written(decision.earliest) if decision.earliest else None,
         "later": later,
@@ -74,7 +78,7 @@ def _wait_for(opens: datetime, lease_services: LeaseServices) -> None:
     """TryLater where a lease opens in a moment."""
     ahead = opens - lease_services.now()
     if timedelta() < ahead <= SOON:
-        raise TryLater(f"the lease opens in {ahead.seconds} s")
+        raise TryLater(reason("lease.opens-in", seconds=ahead.seconds))
 
 
 def arm_failsafe(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
@@ -122,14 +126,13 @@ def _hold_again(lease: Lease, lease_services: LeaseServices) -> None:
         after = holds.retaken(found, terms, budget, now)
         if after == found:
             return
-        why = f"{after.wanted - found.wanted} of {found.nodes} nodes are asked for again, and {after.hold} is held"
+        again = after.wanted - found.wanted
+        why = reason("lease.nodes-asked-again", nodes=again, of=found.nodes, hold=str(after.hold))
         if after.nodes < found.nodes:
-            why = (
-                f"the budget has no more for {found.missing} missing nodes, so it makes do with {after.nodes}"
-            )
-        again = entry(after, "degraded", "leases", f"asks again for {found.called()}", why, now)
+            why = reason("lease.makes-do", missing=found.missing, nodes=after.nodes)
+        note = entry(after, "degraded", "leases", f"asks again for {found.called()}", why, now)
         try:
-            lease_services.ledger.rehold(found, after, pool=pool, budget=budget, why=again)
+            lease_services.ledger.rehold(found, after, pool=pool, budget=budget, why=note)
         except Conflict:
             continue
         return
@@ -138,11 +141,14 @@ def _hold_again(lease: Lease, lease_services: LeaseServices) -> None:
 
 def _replayed(decision: Decision, lease: Lease | None) -> dict[str, object]:
     """A command delivered again after its lease was over: it opened once, and opens nothing more."""
-    state = f"{lease.called()} is {lease.state.value} or past its end" if lease else "its lease is gone"
-    at = instant.clock_time(decision.at)
+    why = (
+        reason("lease.replayed", at=decision.at, lease=lease.called(), state=lease.stands())
+        if lease
+        else reason("lease.replayed.gone", at=decision.at)
+    )
     return {
         "outcome": "refused",
-        "reason": f"this command was granted at {at} and {state}: a command opens once",
+        "reason": document(why),
         "lease": lease.to_json() if lease else None,
         "earliest": None,
         "later": False,
@@ -158,7 +164,7 @@ def _decide_opening(command: Command, lease_services: LeaseServices) -> Decision
                 continue
             except BadInput as unknown:
                 # No price, no such node group: nothing that waiting would change.
-                answer = grant.GrantDecision("refused", str(unknown))
+                answer = grant.GrantDecision("refused", unknown.said)
                 decision = _refuse(
                     command, answer, lease_services.ledger.leases(command.pool), lease_services
                 )
@@ -235,8 +241,6 @@ def _promised(
     """The windows over a lease that begins later, for those further ahead than the planner has written."""
     if command.window is not None or command.opens is None or command.opens <= lease_services.now():
         return []
-    from lamplighter.adapters.calendars.kept import beside  # noqa: PLC0415 -- only for who asks ahead
-    from lamplighter.domain.calendar.planner import calendar  # noqa: PLC0415
 
     ends = command.closes or command.opens + (command.lasting or terms.default)
     # What is longer is refused: the windows of a century would take longer than the pool may be kept.
@@ -291,5 +295,5 @@ def _decision(command: Command, answer: grant.GrantDecision, now: datetime) -> D
     )
 
 
-def entry(lease: Lease, kind: str, who: str, what: str, why: str, now: datetime) -> Entry:  # noqa: PLR0917
+def entry(lease: Lease, kind: str, who: str, what: Said, why: Said, now: datetime) -> Entry:  # noqa: PLR0917
     return Entry(now, lease.pool, kind, who, what, why, lease=lease.id, nodes=lease.nodes)

@@ -10,6 +10,7 @@ from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases import grant
 from lamplighter.domain.leases.grant import GrantDecision
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -19,7 +20,7 @@ def outlook(pool: str, ledger: Ledger, lab: "Lab", now: datetime) -> Callable[[C
     """Answers open commands on a pool as it is at this instant."""
     terms = ViewReading(ledger, lab, now).terms.get(pool)
     if terms is None:
-        return lambda _command: GrantDecision("refused", f"the price of pool {pool} is not known")
+        return lambda _command: GrantDecision("refused", reason("lease.price-unknown", pool=pool))
     leases, generation = ledger.leases(pool), ledger.pool(pool).generation
     changes = Changes(pauses=tuple(ledger.pauses()))
     period, currency = terms.period(now), terms.budget.currency

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 
+from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.schedules import Schedules
 from lamplighter.application.capacity.capacity import Capacity, deployed
@@ -178,6 +179,4 @@ def lease_services() -> LeaseServices:
 
 
 def _ask_experiments(event: Mapping[str, object]) -> Mapping[str, object]:
-    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- seldom
-
     return Functions(patience_seconds=EXPERIMENTS_SECONDS).run(ENVIRONMENT.experiments_function, event)

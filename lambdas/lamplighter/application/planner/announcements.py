@@ -11,11 +11,14 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement, notice
 from lamplighter.domain.notices.phrases import reason
+from lamplighter.reasons.reason import Said, draw
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.occurrences import SkippedWindow
@@ -42,18 +45,19 @@ class PlannerNotices:
         said = _of_window("not-opening", "notice.not-opening.subject", skipped.window, skipped.date)
         self._once(f"skip-{skipped.window}-{one}", "skipped", why, said)
 
-    def did_not_open(self, lease: Lease, why: str) -> None:
+    def did_not_open(self, lease: Lease, why: Said) -> None:
         """A planned window whose time went by: the lab was paused, or nobody decided on it."""
         what = f"window {lease.window} did not open on {lease.date}"
         entry = Entry(self._now, lease.pool, "missed", WHO, what, why, lease.id)
         said = _of_window("missed", "notice.missed.subject", lease.window, lease.date)
         self._once(f"missed-{lease.id}", "missed", entry, said)
 
-    def outlook(self, lease: Lease, before: str | None) -> None:
+    def outlook(self, lease: Lease, before: Said | None) -> None:
         """A planned window that will be refused as things stand, or will be granted after all."""
         if lease.refusal == before:
             return
         if lease.refusal is None:
+            why: Said
             what, why = f"window {lease.window} opens on {lease.date} after all", f"no longer so: {before}"
             key = "notice.foreseen.subject.over"
         else:
@@ -88,7 +92,8 @@ class PlannerNotices:
         if self._ledger.decide(why.pool, Decision(key, outcome, why.why, self._now), why):
             self._say(why.pool, why.why, said)
 
-    def _say(self, pool: str, why: str, said: Told) -> None:
+    def _say(self, pool: str, why: Said, said: Told) -> None:
+        why = draw(why, self._texts, clock_of(zones.zone(self._lab.time_zone)))
         self._notices.say(notification.of(self._lab.name, pool, said(self._texts, why)))
 
 

@@ -8,9 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import clock_of
+from lamplighter.domain.calendar.course import change
+from lamplighter.domain.calendar.course_copy import LOOKED_AHEAD, seen, to_say, unseen
 from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.notices import notification
+from lamplighter.domain.notices.announcement import notice
+from lamplighter.domain.notices.phrases import detail
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.values import zones
 
@@ -144,9 +150,6 @@ class _Poll:
     def _kept(
         self, window: "Window", before: "CourseCopy | None", text: str | None, remark: str
     ) -> "CourseCopy":
-        from lamplighter.domain.calendar.course import change  # noqa: PLC0415
-        from lamplighter.domain.calendar.course_copy import seen, to_say, unseen  # noqa: PLC0415
-
         address, clock = window.calendar or "", clock_of(zones.zone(self._lab.zone_of(window)))
         old = self._known(window, before)
         new: list[CourseEvent] = []
@@ -176,7 +179,6 @@ class _Poll:
 
     def _events(self, window: "Window", text: str) -> "list[CourseEvent]":
         from lamplighter.adapters.calendars.course import CourseCalendar  # noqa: PLC0415
-        from lamplighter.domain.calendar.course_copy import LOOKED_AHEAD  # noqa: PLC0415
 
         until = self._now + LOOKED_AHEAD
         zone = self._lab.zone_of(window)
@@ -194,11 +196,6 @@ class _Poll:
 
 
 def _say(lab: "Lab", notices: "Notices", window: "Window", said: str) -> None:
-    from lamplighter.data.texts import Texts  # noqa: PLC0415 -- seldom
-    from lamplighter.domain.notices import notification  # noqa: PLC0415
-    from lamplighter.domain.notices.announcement import notice  # noqa: PLC0415
-    from lamplighter.domain.notices.phrases import detail  # noqa: PLC0415
-
     texts = Texts(lab.notify.language)
     told = notice(
         "calendar",

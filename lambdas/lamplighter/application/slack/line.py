@@ -75,7 +75,7 @@ def _wish(context: RequestContext, command: Command, earliest: datetime | None) 
         lasting=command.lasting,
         until=context.made + WISH_GOOD_FOR,
         zone=context.speech.times.zone.key,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
         earliest=earliest,
         heard=context.slack_services.now(),
     )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lamplighter.reasons.reason import Said
+
 TIMELINE = (
     "window-opens",
     "lease-granted",
@@ -37,8 +39,8 @@ class Entry:
     kind: str
     who: str
     """The person, window or part of ours that did it: `alice`, `window evening`, `guard`."""
-    what: str
-    why: str
+    what: Said
+    why: Said
     lease: str | None = None
     nodes: int | None = None
     details: Mapping[str, str] = field(default_factory=dict)

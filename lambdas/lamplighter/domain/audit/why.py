@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
@@ -14,6 +15,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.explanation import UnmetWindow, standing
 from lamplighter.domain.pool.target import Target
+from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 
 _OF_LEASES = ("lease-granted", "extended", "closing", "closed", "refused")
@@ -120,7 +122,7 @@ def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:
 
 
 def _told(entry: Entry, clock: Callable[[datetime], str]) -> Entry:
-    return replace(entry, what=instant.told_by(clock, entry.what), why=instant.told_by(clock, entry.why))
+    return replace(entry, what=draw(entry.what, ENGLISH, clock), why=draw(entry.why, ENGLISH, clock))
 
 
 def _document(entry: Entry) -> dict[str, object]:
@@ -128,8 +130,8 @@ def _document(entry: Entry) -> dict[str, object]:
         "at": instant.written(entry.at),
         "kind": entry.kind,
         "who": entry.who,
-        "what": entry.what,
-        "why": entry.why,
+        "what": str(entry.what),
+        "why": str(entry.why),
         "lease": entry.lease,
         "nodes": entry.nodes,
     }

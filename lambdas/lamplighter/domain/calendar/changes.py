@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from lamplighter.reasons.reason import Said
+
 Clock = Callable[[datetime], str]
 """How a sentence names an instant: by the lab's own clock."""
 
@@ -22,7 +24,7 @@ class Skip:
     """The local start date, YYYY-MM-DD."""
     by: str
     at: datetime
-    because: str | None = None
+    because: Said | None = None
 
     def reason(self) -> str:
         """`evening on 2026-11-20 was skipped by alice because of the holiday`."""
@@ -36,7 +38,7 @@ class Pause:
     by: str
     at: datetime
     until: datetime | None = None
-    because: str | None = None
+    because: Said | None = None
     closing: bool = False
     """Made by the last close: the lab is being destroyed, and the next deploy ends it."""
     failed: bool = False
@@ -82,12 +84,12 @@ def paused_at(pauses: Iterable[Pause], at: datetime) -> Pause | None:
     return max(there, key=lambda pause: pause.until or pause.at, default=None)
 
 
-def said_because(reason: str | None) -> str:
+def said_because(reason: Said | None) -> str:
     """A person's reason behind a sentence, where there is one: they wrote it behind the word `because`."""
     return f" because {reason}" if reason else ""
 
 
-def said(reason: str | None) -> str:
+def said(reason: Said | None) -> str:
     """A reason of ours, a sentence of its own, behind another."""
     return f": {reason}" if reason else ""
 

@@ -20,6 +20,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said
 from lamplighter.values import zones
 
 
@@ -79,7 +80,9 @@ def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[Skipp
     """The windows of the range that were refused as their time came."""
     return [
         _skipped(
-            lease, Code.POOL_FULL if "is full" in (lease.because or "") else Code.OVER_BUDGET, lease.because
+            lease,
+            Code.POOL_FULL if "is full" in str(lease.because or "") else Code.OVER_BUDGET,
+            lease.because,
         )
         for lease in deployed.leases
         if lease.state is LeaseState.REFUSED
@@ -121,10 +124,10 @@ def _date(lease: Lease, lab: Lab) -> date:
     return lease.opens.astimezone(zones.zone(lab.time_zone)).date()
 
 
-def _skipped(lease: Lease, code: Code, reason: str | None) -> SkippedWindow:
+def _skipped(lease: Lease, code: Code, reason: Said | None) -> SkippedWindow:
     on = date.fromisoformat(lease.date) if lease.date else lease.opens.date()
     return SkippedWindow(
-        lease.window or lease.id, lease.pool, on, code, reason or "it was refused", lease.order
+        lease.window or lease.id, lease.pool, on, code, str(reason or "it was refused"), lease.order
     )
 
 

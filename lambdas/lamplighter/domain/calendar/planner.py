@@ -121,7 +121,7 @@ def calendar(
             ready_by=None if window.ready_by is None else zones.instant(window.ready_by),
         )
         leases.append(lease)
-        cut = () if closes == window.closes else (f"it ends at {money.until(closes)}",)
+        cut = () if closes == window.closes else (f"it ends at {money.until_by_clock(closes)}",)
         if window.notes or cut:
             notes[lease.id] = "; ".join([*window.notes, *cut])
     return Calendar(tuple(leases), tuple(skipped), notes)

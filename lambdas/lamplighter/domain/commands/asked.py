@@ -15,6 +15,7 @@ from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_L
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, Refused
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 OWN, LAB = "own", "lab"
@@ -103,7 +104,8 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
     if authority != LAB:
         _of_ones_own(given, owner)
     if verb is Verb.CLOSE:
-        given = replace(given, because=f"{given.by} closed {'it' if given.lease else f'all of pool {pool}'}")
+        whole = reason("lease.all-closed-by", by=given.by, pool=pool)
+        given = replace(given, because=reason("lease.closed-by", by=given.by) if given.lease else whole)
     return replace(given, owner=owner or given.owner)
 
 

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 
@@ -58,7 +60,7 @@ class Command:
     lasting: timedelta | None = None
     window: str | None = None
     date: str | None = None
-    because: str | None = None
+    because: Said | None = None
     generation: int | None = None
     add: bool = False
     opened_by: str | None = None
@@ -80,19 +82,15 @@ class Command:
             return self.lease
         return f"{self.source}-{hashlib.sha256(self.id.encode()).hexdigest()[:8]}"
 
-    def too_old(self, now: datetime, generation: int) -> str | None:
+    def too_old(self, now: datetime, generation: int) -> Said | None:
         """Why this command may do nothing any more, or None while it stands."""
-        what = "the lab" if self.pool == WHOLE_LAB else f"pool {self.pool}"
+        whole = self.pool == WHOLE_LAB
+        what = reason("command.lab") if whole else reason("command.pool", pool=self.pool)
+        verb = self.verb.value
         if now >= self.expires:
-            return (
-                f"the command to {self.verb.value} {what} was good until "
-                f"{instant.clock_time(self.expires)} and came at {instant.clock_time(now)}"
-            )
+            return reason("command.expired", verb=verb, what=what, until=self.expires, came=now)
         if self.generation is not None and self.generation != generation:
-            return (
-                f"the command to {self.verb.value} {what} was given for state {self.generation}, "
-                f"and it is in {generation} by now"
-            )
+            return reason("command.stale", verb=verb, what=what, given=self.generation, state=generation)
         return None
 
     def to_json(self) -> dict[str, object]:
@@ -111,7 +109,7 @@ class Command:
             "source": self.source,
             "window": self.window,
             "date": self.date,
-            "because": self.because,
+            "because": None if self.because is None else document(self.because),
             "issued": instant.written(self.issued),
             "expires": instant.written(self.expires),
             "generation": self.generation,
@@ -148,7 +146,7 @@ class Command:
             lasting=None if seconds is None else timedelta(seconds=seconds),
             window=_text(found, "window"),
             date=_text(found, "date"),
-            because=_text(found, "because"),
+            because=_said(found, "because"),
             generation=_number(found, "generation", least=0),
             add=found.get("add") is True,
             opened_by=_text(found, "opened_by"),
@@ -165,7 +163,7 @@ class Decision:
     command: str
     outcome: str
     """granted, already-open or refused; extended or refused; closing or over; what a change came to."""
-    reason: str
+    reason: Said
     at: datetime
     lease: str | None = None
     """What it granted or changed: what undoes the command ends that lease."""
@@ -183,7 +181,7 @@ class Decision:
         return {
             "command": self.command,
             "outcome": self.outcome,
-            "reason": self.reason,
+            "reason": document(self.reason),
             "at": instant.written(self.at),
             "lease": self.lease,
             "earliest": _written(self.earliest),
@@ -196,7 +194,7 @@ class Decision:
         return cls(
             command=_required(found, "command"),
             outcome=_required(found, "outcome"),
-            reason=_required(found, "reason"),
+            reason=read(found.get("reason")),
             at=instant.read(_required(found, "at")),
             lease=_text(found, "lease"),
             earliest=_instant(found, "earliest"),
@@ -216,6 +214,12 @@ def _text(found: Mapping[str, object], key: str) -> str | None:
     if value is None or isinstance(value, str):
         return value or None
     raise BadInput(f"{key}: must be text, not {value!r}")
+
+
+def _said(found: Mapping[str, object], key: str) -> Said | None:
+    """A person's words as they are; a reason of ours is a document."""
+    value = found.get(key)
+    return read(value) if isinstance(value, Mapping) else _text(found, key)
 
 
 def _number(found: Mapping[str, object], key: str, least: int = 1) -> int | None:

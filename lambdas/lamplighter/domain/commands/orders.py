@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.commands.words import OpenWords
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.reason import reason
 
 EXPIRES_AFTER = timedelta(minutes=15)
 SOON = timedelta(minutes=2)
@@ -73,4 +74,4 @@ def extending(given: Command, lease: Lease, said: OpenWords) -> Command:
 
 def closing(given: Command, lease: Lease) -> Command:
     """Ends a lease before its time."""
-    return replace(given, owner=lease.owner, lease=lease.id, because=f"{given.by} closed it")
+    return replace(given, owner=lease.owner, lease=lease.id, because=reason("lease.closed-by", by=given.by))

@@ -74,10 +74,10 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         experiment, command.pool, ground
     )
     if why_not:
-        return _no(why_not)
+        return _no(str(why_not))
     lease, why_not = _lease(command, ground, now)
     if lease is None:
-        return _no(why_not)
+        return _no(str(why_not))
     others = affected(experiment, lease, ground, now)
     why_not = (
         _not_theirs(command, lease, others)
@@ -86,7 +86,7 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         or busy(ground.runs, now)
     )
     if why_not:
-        return _no(why_not)
+        return _no(str(why_not))
     run = ExperimentRun(
         id=run_id(command),
         name=experiment.name,
@@ -96,7 +96,7 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         begun=now,
         ends=(now + experiment.lasts).replace(microsecond=0),
         closes=lease.closes,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
         affected=tuple(each.id for each in others),
     )
     return ExperimentDecision(
@@ -197,7 +197,7 @@ def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease]) -> str 
         )
     foreign = [each for each in others if not each.is_of(command.by)]
     if foreign:
-        names = " and ".join(each.called() for each in foreign)
+        names = " and ".join(str(each.called()) for each in foreign)
         last = max(each.closes for each in foreign)
         return (
             f"{command.experiment} is felt in all of the cluster, and {names} would feel it too: ask who runs the "

@@ -16,6 +16,7 @@ from lamplighter.domain.guard.leases import warned_first
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
+from lamplighter.domain.money.spending import purses
 from lamplighter.domain.slack.asked.person import who
 
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ class Running:
 
 def covered(leases: Iterable[Lease], terms: "Terms", budget: "BudgetPeriod") -> bool:
     """Whether what is held and spent is within the budget: then nothing that runs can pass it."""
-    from lamplighter.domain.money.spending import purses  # noqa: PLC0415 -- only where leases run
-
     owners = {lease.owner for lease in leases if lease.period == budget.period}
     nothing = Money.zero(terms.budget.currency)
     return all(purse.left >= nothing for owner in owners for purse in purses(owner, terms, budget))
@@ -60,8 +59,6 @@ def overdrafts(
     running: Sequence[Running], terms: "Terms", budget: "BudgetPeriod", now: datetime
 ) -> dict[str, Overdraft]:
     """By lease in force: when it and the others will have used up the lab's budget, or their owner's part."""
-    from lamplighter.domain.money.spending import purses  # noqa: PLC0415 -- only where holds are not covered
-
     found: dict[str, Overdraft] = {}
     for one in running:
         if not one.lease.in_force(now):

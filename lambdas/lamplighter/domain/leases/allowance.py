@@ -12,7 +12,7 @@ from typing import Self
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.occupancy import taken_at
 from lamplighter.domain.slack.asked.person import who
-from lamplighter.values.counted import write_duration
+from lamplighter.reasons.reason import Said, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,14 @@ def refusal(
     *,
     since: datetime,
     has: int = 0,
-) -> str | None:
+) -> Said | None:
     """Why `by` may not have a lease as it would be from `since` on; the nodes that it `has` it keeps."""
     if allowance is None:
         return None
     nodes = answered_for(others, by, lease.owner, since, lease.closes) + lease.nodes
     if allowance.nodes is not None and nodes > max(allowance.nodes, has):
-        return f"{by} may have {allowance.nodes} nodes at once on pool {lease.pool}, and it would be {nodes}"
+        return reason("lease.allowed-nodes", by=by, most=allowance.nodes, pool=lease.pool, nodes=nodes)
     length = lease.closes - lease.begins
     if allowance.length is not None and length > allowance.length:
-        return (
-            f"it would last {write_duration(length)}, and {by} may have nodes for "
-            f"{write_duration(allowance.length)}"
-        )
+        return reason("lease.allowed-length", length=length, by=by, longest=allowance.length)
     return None

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import TryLater
-from lamplighter.values import instant
+from lamplighter.reasons.reason import Said, reason
 
 HAND_OVER = timedelta(minutes=1)
 _LONGEST_REASON = 300
@@ -22,27 +22,27 @@ class Closing:
     """What a close command does: the leases that end with it, or why it is over before it began."""
 
     leases: tuple[Lease, ...]
-    over: str | None
-    reason: str
+    over: Said | None
+    reason: Said
 
 
 def decide(command: Command, opened: str | None, leases: Sequence[Lease], now: datetime) -> Closing:
     """The answer to a close command; `opened` is the lease of the open command it undoes, if it does."""
-    reason = spoken(command.because) or f"{command.by} closed pool {command.pool}"
+    because = spoken(command.because) or reason("lease.pool-closed-by", by=command.by, pool=command.pool)
     named = command.lease or opened
     if command.opened_by is not None and named is None:
-        return Closing((), "what is to be closed was never granted", reason)
+        return Closing((), reason("lease.never-granted"), because)
     if named is None:
-        return _whole_pool(command, leases, reason, now)
+        return _whole_pool(command, leases, because, now)
     lease = next((each for each in leases if each.id == named), None)
     if lease is None or lease.state in {LeaseState.CLOSED, LeaseState.REFUSED, LeaseState.PLANNED}:
-        state = "not in the ledger" if lease is None else lease.state.value
-        return Closing((), f"the lease {named} is {state}: there is nothing to close", reason)
+        state = reason("lease.state.unknown") if lease is None else lease.stands()
+        return Closing((), reason("lease.nothing-to-close", lease=named, state=state), because)
     if lease.granted and now < lease.closes:
         too_soon = _stale(command, lease, now)
         if too_soon:
-            return Closing((), too_soon, reason)
-    return Closing((lease,), None, reason)
+            return Closing((), too_soon, because)
+    return Closing((lease,), None, because)
 
 
 def is_emergency(command: Command) -> bool:
@@ -50,7 +50,7 @@ def is_emergency(command: Command) -> bool:
     return command.lease is None and command.opened_by is None and command.source in {"cli", "slack"}
 
 
-def _whole_pool(command: Command, leases: Sequence[Lease], reason: str, now: datetime) -> Closing:
+def _whole_pool(command: Command, leases: Sequence[Lease], because: Said, now: datetime) -> Closing:
     """No lease named: all that have begun, and those whose close did not come to its end.
 
     The guard names none when it finds nodes that no lease justifies: leases in force stay.
@@ -59,21 +59,18 @@ def _whole_pool(command: Command, leases: Sequence[Lease], reason: str, now: dat
     ending = [each for each in begun if each.state is LeaseState.CLOSING]
     if command.source == "guard":
         ending += [each for each in begun if each.granted and each.closes <= now]
-        return Closing(tuple(ending), None, reason)
+        return Closing(tuple(ending), None, because)
     too_old = command.too_old(now, generation=command.generation or 0)
     if too_old:
-        return Closing((), too_old, reason)
+        return Closing((), too_old, because)
     ending += [each for each in begun if each.granted]
-    return Closing(tuple(ending), None, reason)
+    return Closing(tuple(ending), None, because)
 
 
-def _stale(command: Command, lease: Lease, now: datetime) -> str | None:
+def _stale(command: Command, lease: Lease, now: datetime) -> Said | None:
     """Why a command may not end a lease that still has time."""
     if command.closes is not None and command.closes < lease.closes:
-        return (
-            f"this close was for {instant.clock_time(command.closes)}; {lease.called()} was moved to "
-            f"{instant.clock_time(lease.closes)}"
-        )
+        return reason("lease.close-is-stale", closes=command.closes, lease=lease.called(), until=lease.closes)
     return command.too_old(now, generation=lease.generation)
 
 
@@ -81,16 +78,16 @@ def wait_for_successor(leases: Sequence[Lease], now: datetime) -> None:
     """TryLater while another lease is about to take the nodes over: they are kept, not bounced."""
     for lease in leases:
         if lease.state in {LeaseState.PLANNED, LeaseState.ADMITTED} and now < lease.opens <= now + HAND_OVER:
-            raise TryLater(f"{lease.called()} opens at {instant.clock_time(lease.opens)} and takes over")
+            raise TryLater(reason("lease.takes-over", lease=lease.called(), opens=lease.opens))
 
 
-def spoken(because: str | None) -> str | None:
+def spoken(because: Said | None) -> Said | None:
     """A reason as a person reads it: a failed step hands on Lambda's JSON, of which the message counts."""
-    if because is None or "{" not in because:
+    if not isinstance(because, str) or "{" not in because:
         return because
     error, _, cause = because.partition(": ")
     try:
         message = json.loads(cause).get("errorMessage")
     except (ValueError, AttributeError):
         message = None
-    return f"{error}: {message or cause}"[:_LONGEST_REASON]
+    return reason("lease.step-failed", error=error, detail=str(message or cause)[:_LONGEST_REASON])

@@ -15,6 +15,7 @@ from lamplighter.domain.leases.occupancy import crowded_at, others
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.reasons.reason import Said, reason
 
 MAY_SHORTEN = frozenset({"window", "guard"})
 """People end a lease by closing it; only the lab's own rules move its end nearer, with notice."""
@@ -25,7 +26,7 @@ class Extension:
     """What an extend command gets: extended, shortened or refused, and the lease before and after."""
 
     outcome: str
-    reason: str
+    reason: Said
     before: Lease | None = None
     after: Lease | None = None
 
@@ -61,15 +62,16 @@ def decide(
         return Extension("refused", too_old)
     lease = meant(command, leases, now)
     if lease is None or budget is None:
-        return Extension("refused", f"pool {terms.pool} has no lease in force that could be extended")
+        return Extension("refused", reason("lease.none-to-extend", pool=terms.pool))
     if not lease.in_force(now):
         return Extension(
             "refused",
-            f"{lease.called()} is {lease.state.value} and ended at {terms.clock(lease.closes)}; open anew",
+            reason("lease.ended", lease=lease.called(), state=lease.stands(), closes=lease.closes),
             lease,
         )
     if command.source in MAY_SHORTEN and command.closes is not None and command.closes < lease.closes:
-        return _shorten(lease, command.closes, command.because or "the lab asks for it", terms, now)
+        because = command.because or reason("lease.lab-asks", until=command.closes)
+        return _shorten(lease, command.closes, because, terms, now)
     closes = command.closes or lease.closes + (command.lasting or terms.default)
     closes = terms.ends(lease.closes, closes.replace(microsecond=0))
     more = terms.as_granted(lease).hold(lease.wanted, lease.closes, closes)
@@ -84,22 +86,36 @@ def decide(
         return Extension("refused", refusal, lease)
     return Extension(
         "extended",
-        f"{lease.called()} ends at {terms.until(closes)}, instead of {terms.clock(lease.closes)}, "
-        f"by {command.by}; {after.hold} is held",
+        reason(
+            "lease.extended",
+            lease=lease.called(),
+            until=terms.until(closes),
+            before=lease.closes,
+            by=command.by,
+            hold=str(after.hold),
+        ),
         lease,
         after,
     )
 
 
-def _shorten(lease: Lease, wanted: datetime, because: str, terms: Terms, now: datetime) -> Extension:
+def _shorten(lease: Lease, wanted: datetime, because: Said, terms: Terms, now: datetime) -> Extension:
     """An end that the lab moved nearer while the lease runs: nobody loses it without notice."""
     after = following.shortened(lease, wanted, terms, now)
     if after is None:
-        return Extension("refused", f"{lease.called()} ends at {terms.clock(lease.closes)} anyway", lease)
+        return Extension(
+            "refused", reason("lease.ends-anyway", lease=lease.called(), closes=lease.closes), lease
+        )
     return Extension(
         "shortened",
-        f"{lease.called()} ends at {terms.clock(after.closes)}, instead of {terms.clock(lease.closes)}: "
-        f"{because} at {terms.clock(wanted)}; {after.hold} is held",
+        reason(
+            "lease.shortened",
+            lease=lease.called(),
+            until=after.closes,
+            before=lease.closes,
+            because=because,
+            hold=str(after.hold),
+        ),
         lease,
         after,
     )
@@ -107,23 +123,20 @@ def _shorten(lease: Lease, wanted: datetime, because: str, terms: Terms, now: da
 
 def _refusal(
     lease: Lease, after: Lease, terms: Terms, leases: Sequence[Lease], budget: BudgetPeriod
-) -> str | None:
+) -> Said | None:
     if terms.curfew_at(lease.closes):
-        return f"{lease.called()} ends at {terms.until(lease.closes)}: no lease runs across it"
+        return reason("lease.ends-at-curfew", lease=lease.called(), until=terms.until(lease.closes))
     if after.closes <= lease.closes:
-        return f"{lease.called()} ends at {terms.clock(lease.closes)} anyway"
+        return reason("lease.ends-anyway", lease=lease.called(), closes=lease.closes)
     # Minutes in which a window is opened early, to be ready, are no part of its length.
     if after.closes - after.begins > terms.longest:
         last = after.begins + terms.longest
-        return (
-            f"{lease.called()} would last longer than guard.longest_lease allows; it can be extended "
-            f"until {terms.clock(last)} at most"
-        )
+        return reason("lease.extended-too-long", lease=lease.called(), last=last)
     # Everybody who is granted or planned over the added time goes first.
     walk_in = replace(after, window=None)
     first = others(leases, walk_in)
     crowded = crowded_at(first, lease.nodes, lease.closes, after.closes, terms.max_nodes)
     if crowded is not None:
-        return f"pool {terms.pool} is promised to others from {terms.clock(crowded)}"
+        return reason("lease.promised", pool=terms.pool, since=crowded)
     promised = (other for other in first if other.state is LeaseState.PLANNED)
     return spending.refusal_of_more(after.hold - lease.hold, lease, terms, budget, promised)

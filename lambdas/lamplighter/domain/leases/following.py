@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 NOTICE = timedelta(minutes=15)
@@ -30,7 +31,9 @@ def follow(lease: Lease, ends: Mapping[str, datetime], now: datetime) -> Command
         return None
     if wanted == lease.asked_until:
         return None
-    return _move(lease, wanted, now, f"window {lease.window}", "window", "its window was moved to end")
+    return _move(
+        lease, wanted, now, f"window {lease.window}", "window", reason("lease.window-moved", until=wanted)
+    )
 
 
 def curfewed(lease: Lease, terms: Terms, now: datetime) -> Command | None:
@@ -40,10 +43,10 @@ def curfewed(lease: Lease, terms: Terms, now: datetime) -> Command | None:
     wanted = terms.ends(now, lease.closes)
     if not now < wanted < lease.closes:
         return None
-    return _move(lease, wanted, now, "the curfew", "guard", "the lab has a curfew by now")
+    return _move(lease, wanted, now, "the curfew", "guard", reason("lease.curfew-came", until=wanted))
 
 
-def _move(lease: Lease, wanted: datetime, now: datetime, by: str, source: str, because: str) -> Command:  # noqa: PLR0917
+def _move(lease: Lease, wanted: datetime, now: datetime, by: str, source: str, because: Said) -> Command:  # noqa: PLR0917
     # The generation moves with every move of the lease, so that going back is another command.
     told = f"{lease.id} {instant.written(wanted)} {lease.generation}"
     return Command(

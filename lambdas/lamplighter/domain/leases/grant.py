@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from lamplighter.domain.calendar.changes import Changes, paused_at, said_because
+from lamplighter.domain.calendar.changes import Changes, paused_at
 from lamplighter.domain.calendar.curfew import KEPT_FREE
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases import allowance
@@ -18,7 +18,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import spending
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
-from lamplighter.values.counted import write_duration
+from lamplighter.reasons.reason import Reason, Said, Value, reason
 
 FURTHEST_AHEAD = timedelta(days=366)
 LATER = timedelta(minutes=30)
@@ -30,7 +30,7 @@ class GrantDecision:
     """What an open command gets: granted, already-open or refused."""
 
     outcome: str
-    reason: str
+    reason: Said
     lease: Lease | None = None
     earliest: datetime | None = None
     for_now: bool = False
@@ -100,11 +100,13 @@ def decide(
     if known is not None and known.granted:
         return _granted_before(command, known)
     if known is not None and known.state is not LeaseState.PLANNED:
-        return GrantDecision("refused", f"{known.called()} is {known.state.value}; a lease opens once", known)
+        return GrantDecision(
+            "refused", reason("lease.opens-once", lease=known.called(), state=known.stands()), known
+        )
     too_late = command.too_old(now, generation)
     of_a_window = command.source == "window" or command.window is not None
     if of_a_window and (known is None or known.window != command.window):
-        too_late = f"{command.lease_id} is in the calendar no more: it was taken back"
+        too_late = reason("lease.taken-back", lease=command.lease_id)
     if too_late:
         return GrantDecision("refused", too_late)
     lease = asked_for(command, terms, now)
@@ -116,8 +118,13 @@ def decide(
         last = max(running, key=lambda other: other.closes)
         return GrantDecision(
             "already-open",
-            f"pool {terms.pool} is open with {taken_at(running, lease.opens)} of {terms.max_nodes} nodes "
-            f"until {terms.clock(last.closes)}; nodes are added on request only",
+            reason(
+                "lease.already-open",
+                pool=terms.pool,
+                taken=taken_at(running, lease.opens),
+                most=terms.max_nodes,
+                until=last.closes,
+            ),
             last,
         )
     beyond = allowance.refusal(command.allowance, command.by, lease, leases, since=lease.opens)
@@ -127,16 +134,16 @@ def decide(
 def _granted_before(command: Command, known: Lease) -> GrantDecision:
     """The same lease again; whoever gives a command chooses what its lease's id is made of, and may find another's."""
     if command.lease is None and command.by != (known.by or known.owner):
-        return GrantDecision("refused", f"its lease would have the id of {known.called()}: ask again")
-    return GrantDecision("granted", f"{known.called()} was granted before", known)
+        return GrantDecision("refused", reason("lease.id-of-another", lease=known.called()))
+    return GrantDecision("granted", reason("lease.granted-before", lease=known.called()), known)
 
 
 def _kept_closed(
     command: Command, known: Lease | None, terms: Terms, changes: Changes, now: datetime
-) -> str | None:
+) -> Said | None:
     """Why it does not open yet; what runs goes on: only what has not been opened is kept closed."""
     if known is not None and known.state is LeaseState.PLANNED and known.opens - now > LATER:
-        return f"{known.called()} was moved and opens at {terms.clock(known.opens)}"
+        return reason("lease.moved", lease=known.called(), opens=known.opens)
     if known is not None and known.ordered is not None:
         return None
     return changes.keeps_closed(max(command.opens or now, now), terms.clock)
@@ -172,8 +179,7 @@ def _judge(
         free = curfew + KEPT_FREE
         return GrantDecision(
             "refused",
-            f"AWS brings pool {terms.pool} to zero at {terms.clock(curfew)}, the curfew; "
-            f"nothing opens before {terms.clock(free)}",
+            reason("lease.in-curfew", pool=terms.pool, curfew=curfew, opens=free),
             earliest=free,
         )
     impossible = _never(lease, terms, now)
@@ -183,46 +189,55 @@ def _judge(
     refusal = _full(lease, terms, before) or _too_dear(lease, terms, before, budgets)
     if refusal:
         return GrantDecision("refused", refusal, earliest=_earliest(lease, terms, before, budgets))
-    return GrantDecision(
-        "granted",
-        f"{lease.nodes} of {terms.max_nodes} nodes until {terms.until(lease.closes)}, for {lease.owner}"
-        f"{said_because(lease.because)}; {lease.hold} is held",
-        lease,
-    )
+    return GrantDecision("granted", _granted(lease, terms), lease)
 
 
-def _never(lease: Lease, terms: Terms, now: datetime) -> str | None:
+def _granted(lease: Lease, terms: Terms) -> Reason:
+    granted: dict[str, Value] = {
+        "nodes": lease.nodes,
+        "most": terms.max_nodes,
+        "until": terms.until(lease.closes),
+        "owner": lease.owner,
+        "hold": str(lease.hold),
+    }
+    if lease.because:
+        return reason("lease.granted.because", because=lease.because, **granted)
+    return reason("lease.granted", **granted)
+
+
+def _never(lease: Lease, terms: Terms, now: datetime) -> Said | None:
     """What no waiting would change."""
     if lease.closes <= max(lease.opens, now):
-        return f"it would end at {terms.clock(lease.closes)}, and that has passed"
+        return reason("lease.end-has-passed", closes=lease.closes)
     if lease.opens - now > FURTHEST_AHEAD:
-        return f"it would open at {terms.clock(lease.opens)}, and no lease is granted more than a year ahead"
+        return reason("lease.too-far-ahead", opens=lease.opens)
     if lease.nodes > terms.max_nodes:
-        return f"{lease.nodes} nodes were asked for, and pool {terms.pool} has at most {terms.max_nodes}"
+        return reason("lease.too-many-nodes", nodes=lease.nodes, pool=terms.pool, most=terms.max_nodes)
     # A window's length was compared on the clock on the wall when the lab was read.
     if lease.window is None and lease.closes - lease.opens > terms.longest:
-        return (
-            f"it would last {write_duration(lease.closes - lease.opens)}, and no lease lasts longer than "
-            f"{write_duration(terms.longest)} (guard.longest_lease)"
-        )
+        return reason("lease.too-long", length=lease.closes - lease.opens, longest=terms.longest)
     return None
 
 
-def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> str | None:
+def _full(lease: Lease, terms: Terms, before: Sequence[Lease]) -> Said | None:
     at = crowded_at(before, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
     if at is None:
         return None
     there = [other for other in before if other.opens <= at < other.closes]
-    names = " and ".join(f"{other.called()} ({other.nodes})" for other in there)
-    return (
-        f"pool {terms.pool} is full at {terms.clock(at)}: {names} and the {lease.nodes} asked for would be "
-        f"{taken_at(before, at) + lease.nodes} of {terms.max_nodes} nodes"
+    return reason(
+        "lease.pool-full",
+        pool=terms.pool,
+        at=at,
+        leases=tuple(reason("lease.with-nodes", lease=one.called(), nodes=one.nodes) for one in there),
+        nodes=lease.nodes,
+        wanted=taken_at(before, at) + lease.nodes,
+        most=terms.max_nodes,
     )
 
 
 def _too_dear(
     lease: Lease, terms: Terms, before: Iterable[Lease], budgets: Mapping[str, BudgetPeriod]
-) -> str | None:
+) -> Said | None:
     promised = (other for other in before if other.state is LeaseState.PLANNED)
     return spending.refusal(lease, terms, budgets[lease.period], promised)
 

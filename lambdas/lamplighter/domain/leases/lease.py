@@ -13,6 +13,8 @@ from typing import Self
 
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values import instant
 
 
@@ -28,6 +30,15 @@ class LeaseState(StrEnum):
     REFUSED = "refused"
 
 
+_STATES = {
+    LeaseState.PLANNED: reason("lease.state.planned"),
+    LeaseState.ADMITTED: reason("lease.state.admitted"),
+    LeaseState.OPENING: reason("lease.state.opening"),
+    LeaseState.OPEN: reason("lease.state.open"),
+    LeaseState.CLOSING: reason("lease.state.closing"),
+    LeaseState.CLOSED: reason("lease.state.closed"),
+    LeaseState.REFUSED: reason("lease.state.refused"),
+}
 GRANTED = frozenset({LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN})
 OVER = frozenset({LeaseState.CLOSED, LeaseState.REFUSED})
 AT_ONCE = timedelta(minutes=1)
@@ -50,13 +61,14 @@ class Lease:
     window: str | None = None
     date: str | None = None
     by: str | None = None
-    because: str | None = None
+    because: Said | None = None
+    """Words of whoever asked for it; of a refused one the reason."""
     generation: int = 0
     period: str = ""
     """The budget period that pays for it."""
     order: int = 0
     """Its window's place in the lab file: the earlier one goes first where two open together."""
-    refusal: str | None = None
+    refusal: Said | None = None
     """Of a planned one: why it will not get its nodes or money, as things stand."""
     asked_until: datetime | None = None
     """Of a window's: the end that its window named when the lease last followed it; None once a person moved it."""
@@ -126,9 +138,15 @@ class Lease:
         """The same lease in another state."""
         return replace(self, state=state)
 
-    def called(self) -> str:
+    def called(self) -> Reason:
         """How a sentence names it: `the evening lease` or `alice's lease`."""
-        return f"the {self.window} lease" if self.window else f"{self.owner}'s lease"
+        if self.window:
+            return reason("lease.of-window", window=self.window)
+        return reason("lease.of-owner", owner=self.owner)
+
+    def stands(self) -> Reason:
+        """How a sentence names its state."""
+        return _STATES[self.state]
 
     def to_json(self) -> dict[str, object]:
         """The document that workflows, `leases` and Slack read."""
@@ -144,12 +162,12 @@ class Lease:
             "opens": instant.written(self.opens),
             "closes": instant.written(self.closes),
             "by": self.by,
-            "because": self.because,
+            "because": None if self.because is None else document(self.because),
             "hold": self.hold.to_json(),
             "generation": self.generation,
             "period": self.period,
             "order": self.order,
-            "refusal": self.refusal,
+            "refusal": None if self.refusal is None else document(self.refusal),
             "asked_until": _written(self.asked_until),
             "ready_by": _written(self.ready_by),
             "missing": self.missing,
@@ -187,11 +205,11 @@ class Lease:
             window=_text(found.get("window")),
             date=_text(found.get("date")),
             by=_text(found.get("by")),
-            because=_text(found.get("because")),
+            because=_said(found.get("because")),
             generation=int(str(found.get("generation") or 0)),
             period=str(found.get("period") or ""),
             order=int(str(found.get("order") or 0)),
-            refusal=_text(found.get("refusal")),
+            refusal=_said(found.get("refusal")),
             asked_until=_read(found.get("asked_until")),
             ready_by=_read(found.get("ready_by")),
             missing=int(str(found.get("missing") or 0)),
@@ -217,6 +235,10 @@ def _written(at: datetime | None) -> str | None:
 
 def _read(found: object) -> datetime | None:
     return None if found is None else instant.read(str(found))
+
+
+def _said(found: object) -> Said | None:
+    return None if found is None else read(found)
 
 
 def _text(found: object) -> str | None:

@@ -10,9 +10,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.calendar.curfew import Curfew
 from lamplighter.domain.money.money import Money, Period, cost, period_of
 from lamplighter.domain.money.price import Price
+from lamplighter.reasons.reason import Said, draw, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
@@ -49,9 +51,13 @@ class Terms:
         """The curfew that keeps the pool free at an instant, if one does."""
         return self.curfew.at(at) if self.curfew else None
 
-    def until(self, closes: datetime) -> str:
+    def until(self, closes: datetime) -> Said | datetime:
         """How a reason says when a lease ends."""
-        return f"{self.clock(closes)}{', the curfew' if self.curfew_at(closes) == closes else ''}"
+        return reason("lease.at-curfew", at=closes) if self.curfew_at(closes) == closes else closes
+
+    def until_by_clock(self, closes: datetime) -> str:
+        """The same as a sentence has it, by the lab's own clock."""
+        return draw(reason("words.reason", reason=self.until(closes)), ENGLISH, self.clock)
 
     def as_granted(self, lease: "Lease") -> Self:
         """The terms at the price at which a lease was granted: it is held and paid for at that price."""

@@ -11,6 +11,13 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.asked.person import who
+from lamplighter.reasons.reason import Reason, Said, Value, reason
+
+_PER = {
+    "day": reason("money.per.day"),
+    "week": reason("money.per.week"),
+    "month": reason("money.per.month"),
+}
 
 
 class BudgetLimit(NamedTuple):
@@ -18,7 +25,7 @@ class BudgetLimit(NamedTuple):
 
     limit: Money
     account: Account | BudgetPeriod
-    whose: str
+    whose: Reason
     """How a sentence names it: `the 120.00 USD for the month`."""
     promised: Money
     """Planned for windows that go first."""
@@ -36,12 +43,16 @@ def purses(
     planned = [lease for lease in promised if lease.period == budget.period]
     nothing = Money.zero(terms.budget.currency)
     whole = sum((lease.hold for lease in planned), nothing)
-    found = [BudgetLimit(terms.budget, budget, f"the {terms.budget} for the {terms.per}", whole)]
+    found = [
+        BudgetLimit(
+            terms.budget, budget, reason("money.budget", limit=str(terms.budget), per=_PER[terms.per]), whole
+        )
+    ]
     limits = [part for name, part in terms.owners.items() if who(name) == who(owner)]
     if limits:
         limit = min(limits)
         own = sum((lease.hold for lease in planned if who(lease.owner) == who(owner)), nothing)
-        whose = f"the {limit} that {owner} has for the {terms.per}"
+        whose = reason("money.owners-budget", limit=str(limit), owner=owner, per=_PER[terms.per])
         found.append(BudgetLimit(limit, budget.of(owner), whose, own))
     return found
 
@@ -51,43 +62,53 @@ def left(owner: str, terms: Terms, budget: BudgetPeriod) -> Money:
     return min(purse.left for purse in purses(owner, terms, budget))
 
 
-def refusal(lease: Lease, terms: Terms, budget: BudgetPeriod, promised: Iterable[Lease] = ()) -> str | None:
+def refusal(lease: Lease, terms: Terms, budget: BudgetPeriod, promised: Iterable[Lease] = ()) -> Said | None:
     """Why there is no money for a lease: what was asked, what is left of which budget, until when."""
-    ends = terms.clock(terms.period(lease.opens).ends)
+    ends = terms.period(lease.opens).ends
     for purse in purses(lease.owner, terms, budget, promised):
         if lease.hold <= purse.left:
             continue
-        planned = f" and {purse.promised} is planned for windows" if purse.promised.amount else ""
-        return (
-            f"it would cost {lease.hold}; of {purse.whose} {purse.account.held} is held, "
-            f"{purse.account.spent} is spent{_beyond(purse.account)}{planned}, "
-            f"so {_at_least_nothing(purse.left)} is left until {ends}"
-        )
+        refused: dict[str, Value] = {
+            "cost": str(lease.hold),
+            "budget": purse.whose,
+            "held": str(purse.account.held),
+            "spent": _spent(purse.account),
+            "left": str(_at_least_nothing(purse.left)),
+            "until": ends,
+        }
+        if purse.promised.amount:
+            return reason("money.refused.planned", planned=str(purse.promised), **refused)
+        return reason("money.refused", **refused)
     return None
 
 
 def refusal_of_more(
     more: Money, lease: Lease, terms: Terms, budget: BudgetPeriod, promised: Iterable[Lease] = ()
-) -> str | None:
+) -> Said | None:
     """Why there is no money for so much more of a lease that runs."""
-    ends = terms.clock(terms.period(lease.opens).ends)
+    ends = terms.period(lease.opens).ends
     for purse in purses(lease.owner, terms, budget, promised):
         if more > purse.left:
-            planned = f", with {purse.promised} planned for windows," if purse.promised.amount else ""
-            return (
-                f"it would cost {more} more, and of {purse.whose} "
-                f"{_at_least_nothing(purse.left)} is left{planned} until {ends}"
-            )
+            refused: dict[str, Value] = {
+                "cost": str(more),
+                "budget": purse.whose,
+                "left": str(_at_least_nothing(purse.left)),
+                "until": ends,
+            }
+            if purse.promised.amount:
+                return reason("money.more-refused.planned", planned=str(purse.promised), **refused)
+            return reason("money.more-refused", **refused)
     return None
 
 
-def _beyond(account: Account | BudgetPeriod) -> str:
-    """What of the spent money no lease answers for; said where there is any."""
-    if not isinstance(account, BudgetPeriod):
-        return ""
-    nothing = Money.zero(account.spent.currency)
-    beyond = (account.overrun or nothing) + (account.unleased or nothing)
-    return f" ({beyond} of it past or without a lease)" if beyond.amount else ""
+def _spent(account: Account | BudgetPeriod) -> Reason:
+    """What is spent; of it what no lease answers for, where there is any."""
+    if isinstance(account, BudgetPeriod):
+        nothing = Money.zero(account.spent.currency)
+        beyond = (account.overrun or nothing) + (account.unleased or nothing)
+        if beyond.amount:
+            return reason("money.spent.beyond", spent=str(account.spent), beyond=str(beyond))
+    return reason("money.spent", spent=str(account.spent))
 
 
 def _at_least_nothing(money: Money) -> Money:

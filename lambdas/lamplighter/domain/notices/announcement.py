@@ -14,6 +14,7 @@ from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices.phrases import begun, called, clock, detail, reason
+from lamplighter.reasons.document import read
 from lamplighter.values import instant
 
 Result = Mapping[str, object]
@@ -49,7 +50,7 @@ def notice(kind: str, texts: Texts, subject: Callable[[Texts], str], text: str) 
 
 def of_closing(pool: str, leases: Sequence[Lease], why: str, texts: Texts = ENGLISH) -> Announcement:
     """That a close begins, and why."""
-    in_english = ENGLISH.joined(lease.called() for lease in leases)
+    in_english = ENGLISH.joined(str(lease.called()) for lease in leases)
     names = texts.joined(called(texts, lease) for lease in leases)
     # At its end the reason names the lease already.
     said = (
@@ -64,7 +65,7 @@ def of_extending(
     pool: str, lease: Lease | None, extend: Result, zone: ZoneInfo, texts: Texts = ENGLISH
 ) -> Announcement:
     """What came of an extend command."""
-    why, outcome = str(extend.get("reason", "")), extend.get("outcome")
+    why, outcome = str(read(extend.get("reason"))), extend.get("outcome")
     if lease is None or outcome not in {"shortened", "extended"}:
         return notice(
             "refused",
@@ -88,7 +89,7 @@ def of_change(verb: Verb, change: Result, texts: Texts = ENGLISH) -> Announcemen
         return None
     key = _CHANGED[verb]
     return notice(
-        verb.value, texts, lambda texts: texts.say(key), detail(texts, str(change.get("reason", "")))
+        verb.value, texts, lambda texts: texts.say(key), detail(texts, str(read(change.get("reason"))))
     )
 
 

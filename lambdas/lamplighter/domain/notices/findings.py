@@ -116,7 +116,10 @@ def of_receipt(trail: Iterable[Entry], lease: str) -> list[dict[str, object]]:
     first: dict[tuple[str, str], dict[str, object]] = {}
     for entry in trail:
         if entry.kind == KIND and entry.lease == lease:
-            cause, summary = entry.details.get("cause", "unknown"), entry.details.get("summary", entry.what)
+            cause, summary = (
+                entry.details.get("cause", "unknown"),
+                entry.details.get("summary", str(entry.what)),
+            )
             row: dict[str, object] = {"at": instant.written(entry.at), "cause": cause, "summary": summary}
             first.setdefault((cause, summary), row)
     return list(first.values())

@@ -12,6 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.notices.announcement import Announcement, Result, notice, together
 from lamplighter.domain.notices.phrases import clock, clock_and_date, detail, reason, sentence
+from lamplighter.reasons.document import read
 from lamplighter.values import instant
 
 SAID = 10
@@ -27,7 +28,7 @@ def of_opening(
 ) -> Announcement:
     """What came of an open command."""
     admit = results.get("Admit", {})
-    why = str(admit.get("reason", ""))
+    why = str(read(admit.get("reason")))
     if admit.get("outcome") == "already-open":
         return notice(
             "already-open",

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.reasons.reason import Said
 
 
 class Phase(StrEnum):
@@ -46,7 +47,7 @@ class PoolState:
     mode: str | None = None
     """`enforce` once a person armed a pool that began in watch; None: as the lab says."""
     leaked_since: datetime | None = None
-    leaked_because: str | None = None
+    leaked_because: Said | None = None
     acked_until: datetime | None = None
     """Until then nobody is paged about the leak: somebody has seen it."""
     over_since: datetime | None = None

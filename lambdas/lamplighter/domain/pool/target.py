@@ -9,8 +9,9 @@ from datetime import datetime
 from operator import attrgetter
 from typing import NamedTuple
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.leases.lease import GRANTED, Lease, LeaseState
-from lamplighter.values import instant
+from lamplighter.reasons.reason import Reason, draw, reason
 
 _BY_END = attrgetter("closes")
 
@@ -28,21 +29,21 @@ class Target(NamedTuple):
         return tuple(lease.id for lease in self.in_force)
 
     @property
-    def reason(self) -> str:
-        """Why it is so many, in UTC."""
-        return self.reason_by(instant.clock_time)
-
-    def reason_by(self, clock: Callable[[datetime], str]) -> str:
-        """Why it is so many, with instants as this clock writes them."""
+    def reason(self) -> Reason:
+        """Why it is so many."""
         if not self.in_force:
-            return "no lease is in force, so no node is justified"
-        reason = " and ".join(
-            f"{lease.called()} justifies {lease.wanted} until {clock(lease.closes)}"
+            return reason("pool.no-lease")
+        leases = tuple(
+            reason("lease.justifies", lease=lease.called(), nodes=lease.wanted, until=lease.closes)
             for lease in self.in_force
         )
         if self.nodes < sum(lease.wanted for lease in self.in_force):
-            reason += f"; the pool has at most {self.nodes}"
-        return reason
+            return reason("pool.justified.most", leases=leases, most=self.nodes)
+        return reason("pool.justified", leases=leases)
+
+    def reason_by(self, clock: Callable[[datetime], str]) -> str:
+        """Why it is so many, with instants as this clock writes them."""
+        return draw(self.reason, ENGLISH, clock)
 
 
 NOTHING = Target(0, ())

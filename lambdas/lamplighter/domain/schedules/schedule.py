@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 START_EXECUTION = "arn:aws:scheduler:::aws-sdk:sfn:startExecution"
@@ -161,7 +162,7 @@ def close_command(lease: Lease) -> Command:
         closes=lease.closes,
         window=lease.window,
         date=lease.date,
-        because=f"{lease.called()} ended at {instant.clock_time(lease.closes)}",
+        because=reason("lease.ended-at", lease=lease.called(), at=lease.closes),
     )
 
 

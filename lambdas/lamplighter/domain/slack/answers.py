@@ -95,7 +95,9 @@ def decided(
         return plainly(text, said)
     outcome = speech.texts.say(f"slack.outcome.{decision.outcome}")
     text = speech.texts.say(
-        "slack.outcome", outcome=outcome, reason=speech.times.retold(decision.reason).rstrip(".")
+        "slack.outcome",
+        outcome=outcome,
+        reason=speech.times.retold(decision.reason, speech.texts).rstrip("."),
     )
     if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
         return plainly(text, said)
@@ -143,7 +145,7 @@ def just_use_it(
         nodes=command.nodes,
         lasting=command.lasting,
         closes=command.closes,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
     )
     return SlackAnswer(
         plain(text), said, (_keep_until(last, speech), speech.button(Action.ADD, "slack.button.add", more))
@@ -162,7 +164,7 @@ def may_not(why: No, command: Command | None, understood: str, speech: Speech) -
         lasting=command.lasting,
         opens=command.opens,
         closes=command.closes,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
         verb=Action.ADD if command.add else command.verb.value,
     )
     button = speech.button(Action.ASK, "slack.button.ask", carried, "primary")
@@ -223,7 +225,7 @@ def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[st
         nodes=command.nodes,
         lasting=lasting,
         closes=earliest,
-        because=command.because,
+        because=None if command.because is None else str(command.because),
     )
     return speech.button(Action.TELL_ME, "slack.button.tell-me", wish)
 

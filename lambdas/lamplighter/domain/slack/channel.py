@@ -37,7 +37,9 @@ def pool_posts(
 ) -> list[Post]:
     """What is to have been said of a pool by now: that it is leaked, or that a window's time went by."""
     found = [
-        in_channel(key_of(entry), joined([bold(entry.what), look.told(entry.why)]), people, entry.at)
+        in_channel(
+            key_of(entry), joined([bold(look.drawn(entry.what)), look.told(entry.why)]), people, entry.at
+        )
         for entry in trail
         if entry.kind == MISSED
     ]

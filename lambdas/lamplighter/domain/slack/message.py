@@ -131,7 +131,7 @@ def _progress(view: LeaseView, look: SlackStyle) -> Marked:
     full = round(view.bar * BAR_LONG)
     percent = f"{'▰' * full}{'▱' * (BAR_LONG - full)} {round(view.bar * 100)} %"
     stages = "   ".join(_stage(stage, look) for stage in view.stages)
-    why = [f"{_stage(stage, look)}: {plain(stage.said)}" for stage in view.stages if stage.said]
+    why = [f"{_stage(stage, look)}: {plain(look.drawn(stage.said))}" for stage in view.stages if stage.said]
     return joined([percent, stages, *why])
 
 
@@ -175,7 +175,7 @@ def _small_print(view: LeaseView, beside: MessageExtras, look: SlackStyle) -> tu
     if by and by != named(view.owner) and view.source != "window":
         still.append(look.say("by", by=plain(by)))
     if view.because:
-        still.append(look.say("because", because=plain(view.because)))
+        still.append(look.say("because", because=plain(look.drawn(view.because))))
     if view.in_force and beside.seen is not None:
         seen = beside.seen
         still.append(look.say("gpus", free=max(0, seen.of - seen.in_use), in_use=seen.in_use))

@@ -12,7 +12,7 @@ from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, plain
-from lamplighter.values import instant
+from lamplighter.reasons.reason import Said, draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,16 @@ class SlackStyle:
             "words.clock-and-date", time=f"{there:%H:%M}", date=f"{there:%Y-%m-%d}", zone=self.zone.key
         )
 
-    def told(self, sentence: str) -> Marked:
+    def told(self, kept: Said | None) -> Marked:
         """A reason that was kept, by the lab's clock, as a sentence, harmless."""
-        said = instant.told_by(clock_of(self.zone), sentence).strip()
+        said = self.drawn(kept).strip()
         if not said:
             return Marked("")
         return plain(f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}")
+
+    def drawn(self, said: Said | None) -> str:
+        """A reason in the lab's language, by the lab's clock."""
+        return draw(said, self.texts, clock_of(self.zone))
 
 
 def named(owner: str | None) -> str:

@@ -64,7 +64,7 @@ def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, look: SlackStyle
     kind = entry.details.get("notice") or entry.kind
     if kind in IN_PLACE:
         return None
-    said = joined([bold(entry.what), look.told(entry.why)])
+    said = joined([bold(look.drawn(entry.what)), look.told(entry.why)])
     in_use = _in_use(told.pool, look)
     row = blocks.actions(*buttons(view, look)[:1]) if kind == "warned" and view.in_force else []
     quiet = Post(key_of(entry), Message(said, [blocks.section(said), *row]), at=entry.at)
@@ -101,7 +101,9 @@ def _late(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:
     if view.standing is not LeaseStanding.OPENING or not late or not promised:
         return []
     stage = look.say(f"stage.{late[0].stage.value}")
-    said = look.say("ping.late", lease=plain(called(view, look)), stage=stage, why=plain(late[0].said))
+    said = look.say(
+        "ping.late", lease=plain(called(view, look)), stage=stage, why=plain(look.drawn(late[0].said))
+    )
     return [in_channel("late", said, told.mentioned)]
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from lamplighter.values.instant import told_by
+from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.reasons.reason import Said, draw
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,6 @@ class Times:
         """The same with the name of the zone, for sentences that stand alone."""
         return f"{self.at(instant)} ({self.zone.key})"
 
-    def retold(self, sentence: str) -> str:
-        """A reason that was kept, with its instants by this clock."""
-        return told_by(self.with_zone, sentence)
+    def retold(self, said: Said, texts: Texts = ENGLISH) -> str:
+        """A reason in these texts' language, with its instants by this clock."""
+        return draw(said, texts, self.with_zone)

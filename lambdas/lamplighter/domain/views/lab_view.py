@@ -19,6 +19,7 @@ from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.told import Finding
+from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
 
 
@@ -100,7 +101,7 @@ class PoolView:
         return Phase.OPENING if opening else Phase.OPEN
 
     @property
-    def leaked(self) -> str | None:
+    def leaked(self) -> Said | None:
         """Why it counts as leaked; None where it does not."""
         return self.state.leaked_because
 
@@ -169,7 +170,7 @@ class WindowView:
     state: WindowState
     opens: datetime | None
     closes: datetime | None
-    because: str = ""
+    because: Said = ""
     """Why it does not open, opens late or differs from the lab; empty where there is nothing to say."""
     lease: str | None = None
 

@@ -21,6 +21,7 @@ from lamplighter.domain.views import told
 from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.stages import StageView, bar, stages
 from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
 
 Document = Mapping[str, object]
@@ -67,7 +68,7 @@ class LeaseView:
     pool: str
     owner: str
     by: str | None
-    because: str | None
+    because: Said | None
     source: str
     window: str | None
     date: str | None
@@ -95,12 +96,12 @@ class LeaseView:
     verdict_rows: tuple[VerdictRow, ...]
     findings: tuple[Finding, ...]
     """Causes that still stand; of a lease that is over, all that were found while it ran."""
-    refused_because: str | None
+    refused_because: Said | None
     """Why it was refused, or, still planned, will be as things stand."""
-    degraded_because: str | None
-    failed_because: str | None
+    degraded_because: Said | None
+    failed_because: Said | None
     """Why its opening was given up."""
-    leaked_because: str | None
+    leaked_because: Said | None
     """Of one that is being closed: why its pool cannot be proven to be at zero."""
     warnings: tuple[Entry, ...]
     replaced: tuple[str, ...]
@@ -159,7 +160,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
         source=lease.source,
         window=lease.window,
         date=lease.date,
-        called=lease.called(),
+        called=str(lease.called()),
         state=lease.state,
         standing=standing,
         nodes=lease.nodes,

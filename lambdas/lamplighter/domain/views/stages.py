@@ -11,6 +11,7 @@ from enum import StrEnum
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Noted, Progress, Stage
+from lamplighter.reasons.reason import Said
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import written
 
@@ -62,7 +63,7 @@ class StageView:
     since: datetime | None = None
     at: datetime | None = None
     """When its count last changed; of a stage that is done, when it was."""
-    said: str = ""
+    said: Said = ""
     """Why it is late, short or failed, as a sentence would go on; empty where there is nothing to say."""
 
     @property
@@ -86,7 +87,7 @@ class StageView:
             "of": self.of,
             "since": written(self.since) if self.since else None,
             "at": written(self.at) if self.at else None,
-            "said": self.said,
+            "said": str(self.said),
         }
 
 
@@ -96,8 +97,8 @@ def stages(
     now: datetime,
     *,
     verdict: Outcome | None = None,
-    short_because: str | None = None,
-    failed_because: str | None = None,
+    short_because: Said | None = None,
+    failed_because: Said | None = None,
     checks_normal: timedelta | None = None,
 ) -> tuple[StageView, ...]:
     """All five, in their order.
@@ -144,5 +145,5 @@ def _view(lease: Lease, stage: Stage, noted: Noted | None, now: datetime, normal
     return StageView(stage, state, noted.done, noted.of, noted.since, noted.at, said)
 
 
-def _as(view: StageView, state: StageState, said: str) -> StageView:
+def _as(view: StageView, state: StageState, said: Said) -> StageView:
     return StageView(view.stage, state, view.done, view.of, view.since, view.at, said)

@@ -11,6 +11,7 @@ from typing import Self
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
+from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
 
 OPENED = frozenset({"open", "degraded", "failed"})
@@ -64,7 +65,7 @@ class Finding:
             entry.pool,
             entry.lease,
             said.get("cause", "unknown"),
-            said.get("summary", entry.what),
+            said.get("summary", str(entry.what)),
             said.get("advice", ""),
             said.get("layer", ""),
         )
@@ -92,21 +93,23 @@ def findings(mine: Sequence[Entry], lease: Lease, now: datetime) -> tuple[Findin
     return tuple(once.values())
 
 
-def degraded_because(mine: Sequence[Entry]) -> str | None:
+def degraded_because(mine: Sequence[Entry]) -> Said | None:
     """What the last notice of the opening said was wrong; None where it said that all is well, or nothing yet."""
     last = next((entry for entry in reversed(mine) if entry.details.get("notice") in OPENED), None)
     return last.why if last is not None and last.details["notice"] != "open" else None
 
 
-def short_because(mine: Sequence[Entry]) -> str | None:
+def short_because(mine: Sequence[Entry]) -> Said | None:
     """Why nodes are missing, as it was found last."""
     # Who asks for them again says so with the same kind, and names no cause.
     said = (entry for entry in reversed(mine) if entry.kind == "degraded" and entry.who == "notices")
     last = next(said, None)
-    return None if last is None else last.why.rpartition("; ")[0] or last.why
+    if last is None:
+        return None
+    return last.why.rpartition("; ")[0] or last.why if isinstance(last.why, str) else last.why
 
 
-def failed_because(mine: Sequence[Entry]) -> str | None:
+def failed_because(mine: Sequence[Entry]) -> Said | None:
     """Why the opening was given up; None where it was not."""
     last = next((entry for entry in reversed(mine) if entry.kind == "closing"), None)
     return last.why if last is not None and last.who == GIVEN_UP_BY else None

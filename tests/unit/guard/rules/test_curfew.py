@@ -45,7 +45,9 @@ def rail(name: str) -> dict[str, Any]:
 
 def said(lab: LabOnMoto) -> list[tuple[str, str]]:
     return [
-        (entry.what, entry.why) for entry in lab.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "breach"
+        (str(entry.what), str(entry.why))
+        for entry in lab.capacity.ledger.audit("gpu", EIGHT)
+        if entry.kind == "breach"
     ]
 
 

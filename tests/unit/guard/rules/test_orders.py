@@ -61,7 +61,7 @@ def test_a_pool_that_is_watched_is_closed_once_it_is_armed(lab: LabOnMoto) -> No
 
     assert said["outcome"] == "armed"
     assert (before, lab.sizes["desiredSize"]) == (1, 0)
-    [entry] = [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if "enforce" in each.what]
+    [entry] = [each for each in lab.capacity.ledger.audit("gpu", EIGHT) if "enforce" in str(each.what)]
     assert (entry.who, entry.why) == (
         "alice",
         "what runs on pool gpu without a lease is closed from now on, because the old cron job is gone",

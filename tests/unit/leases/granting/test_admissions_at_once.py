@@ -18,6 +18,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from tests.drawn import sentence
 from tests.lengths import examples
 from tests.unit.lab_on_moto import NODEGROUP, LabOnMoto, lab_on_moto
 
@@ -98,5 +99,5 @@ def test_the_last_money_is_given_away_once_however_many_ask(lab: LabOnMoto) -> N
         <= Money.of(3, "USD")
     )
     assert all(
-        "is left until" in str(answer["reason"]) for answer in answers if answer["outcome"] != "granted"
+        "is left until" in sentence(answer["reason"]) for answer in answers if answer["outcome"] != "granted"
     )

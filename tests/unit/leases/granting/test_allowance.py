@@ -19,6 +19,7 @@ from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Word
 from lamplighter.lab.channels import Role
 from lamplighter.lab.model import Lab
+from tests.drawn import drawn
 
 NOON, HOUR = datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(hours=1)
 TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"
@@ -52,11 +53,11 @@ def command(verb: Verb = Verb.OPEN, allowance: Allowance | None = None, **more: 
 
 
 def opened(given: Command, *leases: Lease) -> grant.GrantDecision:
-    return grant.decide(given, pool_terms(), leases, {"2026-11": MONEY}, now=NOON, generation=0)
+    return drawn(grant.decide(given, pool_terms(), leases, {"2026-11": MONEY}, now=NOON, generation=0))
 
 
 def extended(given: Command, *leases: Lease) -> extension.Extension:
-    return extension.decide(given, pool_terms(), leases, MONEY, now=NOON, generation=0)
+    return drawn(extension.decide(given, pool_terms(), leases, MONEY, now=NOON, generation=0))
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_command_whose_lease_is_gone_opens_nothing_more(lab: LabOnMoto) -> Non
 
     assert step(lab, "Admit", asks(lab)) == {
         "outcome": "refused",
-        "reason": "this command was granted at 20:00 UTC on 2026-11-20 and its lease is gone: a command opens once",
+        "reason": {"code": "lease.replayed.gone", "values": {"at": {"at": "2026-11-20T20:00:00Z"}}},
         "lease": None,
         "earliest": None,
         "later": False,
@@ -104,7 +104,9 @@ def test_who_finds_the_pool_open_is_told_which_lease_it_is_and_that_is_no_refusa
     again = step(lab, "Admit", asks(lab, "open-2", nodes=1))
 
     assert again["lease"]["id"] == mine.id
-    [said] = [entry for entry in ledger(lab).audit("gpu", EIGHT) if entry.what.startswith("asked to open")]
+    [said] = [
+        entry for entry in ledger(lab).audit("gpu", EIGHT) if str(entry.what).startswith("asked to open")
+    ]
     assert (said.kind, said.what, said.lease) == ("answered", "asked to open pool gpu: already-open", mine.id)
     assert ledger(lab).progress("gpu", mine.id) == {Stage.ARMED: Noted(1, 1, EIGHT, EIGHT)}
 

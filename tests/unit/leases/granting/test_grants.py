@@ -18,6 +18,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.values import zones
+from tests.drawn import drawn
 from tests.properties.laws.test_admissions import TERMS
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -80,7 +81,7 @@ def asked(
     now: datetime = EIGHT,
     changes: Changes | None = None,
 ) -> GrantDecision:
-    return grant.decide(command, terms, leases, budgets, now=now, generation=3, changes=changes)
+    return drawn(grant.decide(command, terms, leases, budgets, now=now, generation=3, changes=changes))
 
 
 # --- what is granted -----------------------------------------------------------------------------
@@ -162,7 +163,7 @@ def test_a_lease_ends_at_the_curfew() -> None:
 
     assert answer.lease is not None
     assert (answer.lease.closes, answer.lease.hold) == (EIGHT + HOUR, usd(1))
-    assert answer.reason.startswith(
+    assert str(answer.reason).startswith(
         "1 of 3 nodes until 21:00 on 2026-11-20 (Etc/UTC), the curfew, for alice;"
     )
 

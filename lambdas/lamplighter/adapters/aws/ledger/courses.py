@@ -3,10 +3,13 @@
 What is kept and when it is read again is domain.course_copy's.
 """
 
+import base64
+import zlib
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.domain.calendar.course_copy import CourseCopy
 from lamplighter.values import instant
 
 if TYPE_CHECKING:
@@ -25,9 +28,6 @@ class LedgerCourses(LedgerReads):
 
     def keep_course_copy(self, window: str, copy: "CourseCopy") -> None:
         """Keep what was read of a window's calendar, or that it could not be read."""
-        import base64  # noqa: PLC0415 -- few labs follow a calendar
-        import zlib  # noqa: PLC0415
-
         packed = (
             None if copy.text is None else base64.b64encode(zlib.compress(copy.text.encode(), 9)).decode()
         )
@@ -47,10 +47,6 @@ class LedgerCourses(LedgerReads):
 
 
 def _copy(said: dict[str, items.Value]) -> "CourseCopy":
-    import base64  # noqa: PLC0415
-    import zlib  # noqa: PLC0415
-
-    from lamplighter.domain.calendar.course_copy import CourseCopy  # noqa: PLC0415
 
     text, read, problem = said.get("text"), said.get("read"), said.get("problem")
     return CourseCopy(

@@ -14,6 +14,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, Lease
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
+from lamplighter.reasons.reason import Said
 
 GPUS_SEEN_AGAIN = timedelta(minutes=1)
 
@@ -21,7 +22,7 @@ GPUS_SEEN_AGAIN = timedelta(minutes=1)
 class LedgerGuard(LedgerChanges):
     """The guard's part of the ledger."""
 
-    def mark_leaked(self, pool: str, since: datetime, why: str) -> bool:
+    def mark_leaked(self, pool: str, since: datetime, why: Said) -> bool:
         """The pool should be at zero and is not; True the first time, so that it is said once."""
         try:
             self._table.update(
@@ -31,7 +32,7 @@ class LedgerGuard(LedgerChanges):
                 "attribute_not_exists(#leaked_since)",
                 leaked=Phase.LEAKED.value,
                 since=items.milliseconds(since),
-                why=why,
+                why=items.written(why),
             )
         except Conflict:
             return False

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import WHOLE_LAB
@@ -17,6 +17,8 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Said
 
 SCHEMA = 1
 Value: TypeAlias = str | int | bool | Mapping[str, "Value"] | list["Value"] | None
@@ -102,6 +104,12 @@ def item(pk: str, sk: str, values: Mapping[str, Value], until: datetime | None =
     return made
 
 
+def written(said: Said) -> Value:
+    """A reason as an attribute: a map; words of people and of outside systems are text."""
+    kept: Any = document(said)
+    return cast("Value", kept)
+
+
 def values(found: Mapping[str, Any]) -> dict[str, Value]:
     """What an item says, by name."""
     return {name: decoded(attribute) for name, attribute in found.items()}
@@ -152,7 +160,7 @@ def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
         failsafe_at=at_milliseconds(said.get("failsafe_at")),
         mode=_text(said.get("mode")),
         leaked_since=at_milliseconds(said.get("leaked_since")),
-        leaked_because=_text(said.get("leaked_because")),
+        leaked_because=None if (leaked := said.get("leaked_because")) is None else read(leaked),
         acked_until=at_milliseconds(said.get("acked_until")),
         over_since=at_milliseconds(said.get("over_since")),
         idle_since=at_milliseconds(said.get("idle_since")),
@@ -178,8 +186,8 @@ def audit_item(entry: Entry) -> Item:
         "at": milliseconds(entry.at),
         "kind": entry.kind,
         "who": entry.who,
-        "what": entry.what,
-        "why": entry.why,
+        "what": written(entry.what),
+        "why": written(entry.why),
         "lease": entry.lease,
         "nodes": entry.nodes,
         "details": json.dumps(dict(entry.details)) if entry.details else None,
@@ -197,8 +205,8 @@ def audit_entry(pool: str, found: Mapping[str, Any]) -> Entry:
         pool=pool,
         kind=str(said["kind"]),
         who=str(said["who"]),
-        what=str(said["what"]),
-        why=str(said["why"]),
+        what=read(said["what"]),
+        why=read(said["why"]),
         lease=_text(said.get("lease")),
         nodes=nodes if isinstance(nodes, int) else None,
         details=json.loads(str(said.get("details", "{}"))),

@@ -109,7 +109,7 @@ class Ledger(
                     "SET #state = :refused, #because = :because, #ttl = :ttl",
                     "#state = :planned",
                     refused=LeaseState.REFUSED.value,
-                    because=decision.reason,
+                    because=items.written(decision.reason),
                     ttl=int((decision.at + items.KEEP_CLOSED).timestamp()),
                     planned=LeaseState.PLANNED.value,
                 )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
+from lamplighter.domain.money.price import Price
 
 if TYPE_CHECKING:
     from lamplighter.domain.money.price import Price
@@ -20,7 +21,6 @@ class LedgerPrices(LedgerReads):
         found = self._table.get(items.LAB, f"{PRICE}{region}#{instance_type}")
         if found is None:
             return None
-        from lamplighter.domain.money.price import Price  # noqa: PLC0415 -- only who asks for one
 
         said: Mapping[str, Any] = items.values(found)
         return Price.from_json(said)
