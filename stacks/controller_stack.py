@@ -14,6 +14,7 @@ from constructs import Construct
 
 from lamplighter.lab.model import Lab
 from stacks.constructs.alarms import Alarms
+from stacks.constructs.dashboard import Dashboard
 from stacks.constructs.deploy_steps import deploy_step, pools_step
 from stacks.constructs.functions.functions import FunctionCode
 from stacks.constructs.functions.lab_functions import LabFunctions
@@ -109,6 +110,14 @@ class ControllerStack(Stack):
             failsafe_failed=channels.failsafe_failed,
             pages=channels.pages,
         )
+        if lab.observability.dashboard:
+            Dashboard(
+                self,
+                "Dashboard",
+                lab=lab.name,
+                swept=channels.swept,
+                functions=[names.function(name) for name in (*steps, "planner", "pages", "commands")],
+            )
         digest = hashlib.sha256(lab.to_json().encode()).hexdigest()[:16]
         curfew = Curfew(
             self,

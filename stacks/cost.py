@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lamplighter.data import prices, standing
+from lamplighter.domain.leases.progress import Stage
 from lamplighter.lab.model import Lab
 
 HOURS = Decimal(730)
@@ -23,6 +24,10 @@ SECONDS_A_RUN = Decimal(3)
 READS_A_RUN = Decimal(20)
 WRITES_A_RUN = Decimal(1)
 LOGGED_GIB_A_RUN = Decimal(2) / 2**20
+
+# The stages of a warm-up and their whole, breaches, node-seconds without a lease, Slack's answers.
+METRICS = len(Stage) + 4
+CENT = Decimal("0.01")
 
 Template = Mapping[str, Any]
 
@@ -78,6 +83,11 @@ def controller(template: Template) -> list[CostLine]:
     return lines
 
 
+def traces(template: Template) -> Decimal:
+    """How many invocations of an idle lab X-Ray could record in a month: all of them."""
+    return sum((_runs(rule) for rule in _of_type(template, "AWS::Events::Rule")), Decimal(0))
+
+
 def cluster(template: Template, region: str) -> list[CostLine]:
     """The standing cost of a created cluster, GPU pools at zero."""
     gateways = len(_of_type(template, "AWS::EC2::NatGateway"))
@@ -129,6 +139,7 @@ def page(assembly: Path, lab: Lab) -> str:
     idle = controller(_read(assembly, f"{lab.name}-controller"))
     secret = price("secret_month")
     known = _prices()
+    read = _read(assembly, f"{lab.name}-controller")
     return f"""# What it costs
 
 Generated from the templates of the default lab by `make docs`. USD a month of {HOURS} hours, in
@@ -140,6 +151,18 @@ Generated from the templates of the default lab by `make docs`. USD a month of {
 
 With Slack, its secret: {secret:.2f} more, {_shown(total(idle) + secret)} in all; its functions rest while nothing
 happens and nobody asks. Each run is counted as if it started cold.
+
+## Logs, metrics, traces and a dashboard
+
+The logs are counted above. A custom metric costs {price("custom_metric_month"):.2f} a month for each set of
+dimensions, by the hours in which it is written; an account has ten free. An idle lab writes none.
+A lab that opens, closes and answers in Slack writes {METRICS} at the most. With `observability.dashboard` one dashboard
+costs {price("dashboard_month"):.2f} a month; an account has three free. With `observability.tracing` X-Ray takes
+{price("million_traces"):.2f} for a million recorded traces; by default it records one request a second and 5 % of the
+rest, so an idle lab pays less than {_shown(traces(read) * price("million_traces") / 1_000_000 + CENT)}.
+
+## Windows
+
 A window adds its workflows' transitions, {price("state_transition") * 1000:.4f} for a thousand.
 
 ## The cluster, with every pool at zero

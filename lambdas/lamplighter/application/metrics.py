@@ -1,7 +1,9 @@
 """What people watch, as CloudWatch metrics: a JSON line in the log, which CloudWatch turns into a metric (EMF).
 
 Each pair of a metric and its dimensions is billed by itself while it is written, so the lab is the only dimension,
-and the stage where there is one. The pool and the lease are in the line, for Logs Insights, and cost nothing.
+and the stage where there is one. The pool and the lease are in the line, for Logs Insights, and cost nothing. Sweeps
+that ended well have no metric here: SNS counts them already, for nothing (adapters/aws/heartbeat.py), and one that is
+written all the time would cost an idle lab more than the guard itself.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 """
 
@@ -21,7 +23,6 @@ class Metric(StrEnum):
 
     TIME_TO_READY = "TimeToReady"
     BREACHES = "Breaches"
-    SWEEPS_ENDED_WELL = "SweepsEndedWell"
     NODE_SECONDS_WITHOUT_LEASE = "NodeSecondsWithoutLease"
     SLACK_ANSWER = "SlackAnswer"
     """Written by application/slack/log.py."""

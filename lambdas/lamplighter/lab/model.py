@@ -20,6 +20,7 @@ from lamplighter.lab.gpu import GpuOperator
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import Guard, Mode
 from lamplighter.lab.names import ADMIN_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
+from lamplighter.lab.observability import Observability
 from lamplighter.lab.pools import Pool
 from lamplighter.lab.types import Day, OneOrMore, Part, unit
 from lamplighter.lab.windows import Window
@@ -130,6 +131,9 @@ class Lab(Part):
     slack: Slack | None = Field(None, description="The Slack app; without it, no Slack stack.")
     notify: Notify = Field(
         default_factory=Notify, description="Who is paged and who is told, and in which language."
+    )
+    observability: Observability = Field(
+        default_factory=Observability, description="Traces and a dashboard, for those who operate the lab."
     )
     tags: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_TAGS),

@@ -6,6 +6,7 @@ Functions are known here by their handler's name only; what each may do is in pe
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
@@ -24,6 +25,11 @@ from stacks.names import Names
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURE = lambda_.Architecture.ARM_64
 EVENT_RETRIES = 2
+TRACING = Grants(
+    ["xray:PutTraceSegments", "xray:PutTelemetryRecords"],
+    ["*"],
+    wide="X-Ray's writing actions take no resource.",
+)
 LOG_RETENTION = logs.RetentionDays.ONE_MONTH
 
 
@@ -32,6 +38,7 @@ class FunctionCode(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, lab: Lab) -> None:
         super().__init__(scope, construct_id)
+        self.tracing = lab.observability.tracing
         with tempfile.TemporaryDirectory(prefix="lamplighter-function-") as folder:
             digest = stage(lab, Path(folder))
             self.code = lambda_.Code.from_asset(folder, asset_hash=digest)
@@ -92,7 +99,8 @@ class Function(Construct):
             [log_group.log_group_arn],
             wide="The streams of the function's own log group; Lambda names them.",
         )
-        policy = give(self, "Permissions", self.role, [*permissions, writing])
+        tracing = [TRACING] if code.tracing else []
+        policy = give(self, "Permissions", self.role, [*permissions, writing, *tracing])
         self.function = lambda_.Function(
             self,
             "Function",
@@ -122,6 +130,11 @@ class Function(Construct):
                 **environment,
             },
         )
+        if code.tracing:
+            # Not the construct's own property: that would add a policy of its own to the role.
+            cast(
+                "lambda_.CfnFunction", self.function.node.default_child
+            ).tracing_config = lambda_.CfnFunction.TracingConfigProperty(mode="Active")
         accept(
             self.function,
             "L1",
