@@ -239,7 +239,9 @@ PARTLY = """
 
 def test_a_batch_is_brought_again_from_the_first_record_that_the_function_names(aws):
     listening = Listening(aws, *MAY, "dynamodb:GetItem", code=PARTLY)
-    listening.resources["Mapping"]["Properties"]["FunctionResponseTypes"] = ["ReportBatchItemFailures"]
+    mapping = listening.resources["Mapping"]["Properties"]
+    assert isinstance(mapping, dict)
+    mapping["FunctionResponseTypes"] = ["ReportBatchItemFailures"]
     made = listening.stacks.create(listening.resources)
     assert made["StackStatus"] == "CREATE_COMPLETE", listening.stacks.reasons()
 
