@@ -39,9 +39,9 @@ class TryLater(LamplighterError):
 class OutsideFailed(LamplighterError):
     """The outside world failed; says which call, on what, and what was tried.
 
-    `call` is the call's name alone, such as `dynamodb:GetItem`, for those who may not see the rest.
+    `call` is the call's name alone, such as `dynamodb:GetItem`, for those who may not see the `subject`.
     """
 
-    def __init__(self, said: Said = "", call: str = "") -> None:
+    def __init__(self, said: Said = "", call: str = "", subject: str = "") -> None:
         super().__init__(said)
-        self.call = call
+        self.call, self.subject = call, subject

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.lab.checks import OnFailure
-from lamplighter.reasons.document import document
+from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values.counted import NAMED
 
@@ -54,7 +54,8 @@ class CheckDecision:
         """As the step Validate gives it."""
         return {
             "then": self.then.value,
-            "because": document(self.reason),
+            # A string: the workflow writes it into the cause of a close.
+            "because": one_line(self.reason),
             "consequence": document(self.consequence),
             "replace": [{"name": node.name, "instance": node.instance} for node in self.nodes],
         }
@@ -102,4 +103,5 @@ def _said(failed: Sequence[Mapping[str, object]]) -> tuple[Said, ...]:
         for row in failed[:NAMED]
     ]
     more = len(failed) - NAMED
-    return (*told, reason("words.more-like-these", more=more)) if more > 0 else tuple(told)
+    rest = (reason("words.more-like-these", more=more),) if more > 0 else ()
+    return (Sentences(tuple(told)), *rest)

@@ -18,7 +18,7 @@ from lamplighter.domain.notices.findings import (
     standing,
 )
 from lamplighter.lab.checks import OnFailure
-from lamplighter.reasons.document import document
+from lamplighter.reasons.document import document, one_line
 from lamplighter.reasons.reason import Reason, Sentences
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
 
@@ -198,7 +198,7 @@ def test_a_decision_is_written_as_the_workflow_reads_it() -> None:
 
     assert CheckDecision(NextStep.REPLACE, ("why",), going, (A,)).to_json() == {
         "then": "replace",
-        "because": document(Sentences(("why", going))),
+        "because": one_line(Sentences(("why", going))),
         "consequence": document(going),
         "replace": [{"name": "a", "instance": "i-a"}],
     }
