@@ -68,7 +68,7 @@ TYPOGRAPHY = {
     "lambdas/lamplighter/domain/slack/style.py": "the full stop at a sentence's end",
 }
 NOT_YET = {
-    "lambdas/lamplighter/values/clock_time.py": "sentences whose instants are in UTC: areas without codes still make them",
+    "lambdas/lamplighter/values/clock_time.py": "instants in UTC, which areas without codes still write",
 }
 """Places that still take a sentence of ours apart, and what has to come first. It only ever gets shorter."""
 
