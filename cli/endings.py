@@ -78,7 +78,7 @@ def _outside(error: LamplighterError) -> tuple[str, int]:
             "set both again or name a profile with AWS_PROFILE"
         ), BAD_INPUT
     if code in DENIED | NOT_ENABLED:
-        what = str(error).partition(" failed: ")[0]
+        what = f"{error.call} on {error.subject}" if isinstance(error, OutsideFailed) else "a call"
         return f"{what} was denied: {said or code}; whoever manages the account can allow it", OUTSIDE
     said = " ".join(str(error).split())
     region = _unknown_region() if type(cause).__name__ == "EndpointConnectionError" else None

@@ -37,4 +37,11 @@ class TryLater(LamplighterError):
 
 
 class OutsideFailed(LamplighterError):
-    """The outside world failed; says which call, on what, and what was tried."""
+    """The outside world failed; says which call, on what, and what was tried.
+
+    `call` is the call's name alone, such as `dynamodb:GetItem`, for those who may not see the `subject`.
+    """
+
+    def __init__(self, said: Said = "", call: str = "", subject: str = "") -> None:
+        super().__init__(said)
+        self.call, self.subject = call, subject

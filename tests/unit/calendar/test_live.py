@@ -12,6 +12,7 @@ from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -37,6 +38,9 @@ ALICES = Lease(
     by="alice",
     because="of the exam",
     period="2026-11",
+)
+FULL = reason(
+    "lease.pool-full", pool="gpu", at="21:00", leases="alice's lease (1)", nodes=2, wanted=3, most=2
 )
 
 
@@ -118,12 +122,10 @@ def test_what_was_decided_stands_as_it_was_decided() -> None:
         state=LeaseState.REFUSED,
         opens=EIGHT + 25 * HOUR,
         closes=EIGHT + 27 * HOUR,
-        because="pool gpu is full at 21:00",
+        because=FULL,
     )
 
     simulation = played(window, refused)
 
     assert [(one.window, one.closes) for one in simulation.windows] == [("evening", EIGHT + 4 * HOUR)]
-    assert [(one.code, one.reason) for one in simulation.skipped] == [
-        ("pool-full", "pool gpu is full at 21:00")
-    ]
+    assert [(one.code, one.reason) for one in simulation.skipped] == [("pool-full", str(FULL))]

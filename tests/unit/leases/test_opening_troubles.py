@@ -51,7 +51,7 @@ def test_a_setting_that_differs_is_told_only_while_it_does() -> None:
     ("validate", "kind", "subject", "text"),
     [
         (
-            {"verdict": "failed", "because": "smi failed on n1: no GPU; the lab keeps it open"},
+            {"verdict": "failed", "because": "smi failed", "consequence": "the lab keeps it open"},
             "degraded",
             "Pool gpu is open with 2 of 2 nodes until {}, its GPUs FAILED",
             "smi failed on n1: no GPU. The lab keeps it open.",
@@ -59,7 +59,7 @@ def test_a_setting_that_differs_is_told_only_while_it_does() -> None:
         ({"verdict": "failed"}, "degraded", "Pool gpu is open with 2 of 2 nodes until {}, its GPUs FAILED",
          "smi failed on n1: no GPU."),
         (
-            {"verdict": "failed", "because": "smi failed; it is closed", "then": "close"},
+            {"verdict": "failed", "because": "smi failed", "consequence": "it is closed", "then": "close"},
             "failed",
             "The GPUs of pool gpu FAILED, it is being closed",
             "smi failed on n1: no GPU. It is closed.",

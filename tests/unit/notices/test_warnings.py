@@ -12,7 +12,6 @@ import pytest
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import warn
-from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.leases import extension
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -179,9 +178,13 @@ def test_a_lease_granted_ahead_is_announced_with_its_date() -> None:
 
 
 def test_a_close_is_announced_in_one_sentence_by_the_labs_own_clock() -> None:
-    ended = str(close_command(lease()).because)
+    ended = close_command(lease()).because
+    assert ended is not None
 
-    said = of_closing("gpu", [lease()], ended).told_by(clock_of(SEOUL))
+    said = of_closing("gpu", [lease()], ended, SEOUL)
 
     assert said.text == "The evening lease ended at 07:00 on 2026-11-21 (Asia/Seoul)."
-    assert of_closing("gpu", [lease()], "alice closed it").text == "The evening lease ends: alice closed it."
+    assert (
+        of_closing("gpu", [lease()], "alice closed it", SEOUL).text
+        == "The evening lease ends: alice closed it."
+    )

@@ -145,7 +145,9 @@ def test_whatever_breaks_inside_is_one_clear_line(
 ) -> None:
     at_the_door.workflows.fails = ValueError("the text of open for the exam")
     assert at_the_door.type("open gpu 1 because of the exam")["text"]
-    at_the_door.workflows.fails = OutsideFailed("states:StartExecution on arn:secret:place failed: x")
+    at_the_door.workflows.fails = OutsideFailed(
+        "states:StartExecution on arn:secret:place failed: x", "states:StartExecution"
+    )
     said = at_the_door.type("open gpu 1 because of the exam")
     assert "states:StartExecution" in said["text"]
     assert "arn:secret:place" not in said["text"]

@@ -15,12 +15,13 @@ from lamplighter.domain.views import lease_view, told
 from lamplighter.domain.views.lease_view import Known, LeaseStanding, LeaseView, cost_so_far
 from lamplighter.domain.views.stages import Stage, StageState, StageView
 from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.reasons.reason import Said, Sentences, reason
 from tests.unit.leases.granting.test_grants import EIGHT, HOUR, MINUTE, lease, usd
 
 LEASE = lease()
 
 
-def entry(kind: str, why: str = "why", who: str = "notices", minutes: int = 0, **details: str) -> Entry:
+def entry(kind: str, why: Said = "why", who: str = "notices", minutes: int = 0, **details: str) -> Entry:
     return Entry(EIGHT + minutes * MINUTE, "gpu", kind, who, "what", why, lease="evening-1", details=details)
 
 
@@ -215,12 +216,12 @@ def test_what_is_wrong_with_an_opening_is_what_its_last_notice_said() -> None:
 
 
 def test_why_nodes_are_missing_is_what_the_notices_said_last_without_what_comes_of_it() -> None:
-    first = entry("degraded", "no capacity in a; it is asked for again")
-    asked = entry("degraded", "asked again", who="guard")
+    free = reason("capacity.hold-free", money="3.00 USD")
+    first = entry("degraded", Sentences(("no capacity in a; b is asked", free)), who="nodegroups")
+    asked = entry("degraded", "asked again", who="leases")
 
-    assert told.short_because([first, asked, entry("scaled")]) == "no capacity in a"
-    assert told.short_because([first, entry("degraded", "a quota")]) == "a quota"
-    assert told.short_because([entry("degraded", "a; b; c")]) == "a; b"
+    assert told.short_because([first, asked, entry("scaled")]) == "no capacity in a; b is asked"
+    assert told.short_because([first, entry("degraded", "a quota", who="nodegroups")]) == "a quota"
     assert told.short_because([asked]) is None
 
 

@@ -25,6 +25,7 @@ from lamplighter.domain.views import lease_view
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import Known, LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import NORMAL, WEIGHT, StageState, bar, stages
+from lamplighter.reasons.reason import Said, Sentences, reason
 from lamplighter.values.counted import counted
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)
@@ -56,7 +57,10 @@ def noted(done: int, of: int, minutes: float = 0, since: float = 0) -> Noted:
 WHOLE = {stage: noted(1, 1) for stage in Stage}
 
 
-def entry(kind: str, why: str, *, who: str = "notices", notice: str = "", minutes: float = 5) -> Entry:
+SHORT = Sentences(("AWS has no g5.xlarge in ap-northeast-2a", reason("capacity.hold-free", money="3.71 USD")))
+
+
+def entry(kind: str, why: Said, *, who: str = "notices", notice: str = "", minutes: float = 5) -> Entry:
     details = {"notice": notice} if notice else {}
     at = EIGHT + minutes * MINUTE
     return Entry(at, "gpu", kind, who, f"{kind} it", why, lease=EVENING.id, details=details)
@@ -166,7 +170,7 @@ def test_a_node_that_came_gives_the_next_one_its_own_time() -> None:
 
 
 def test_a_pool_that_is_short_of_nodes_is_degraded_and_says_what_is_missing_and_why() -> None:
-    short = entry("degraded", "AWS has no g5.xlarge in ap-northeast-2a; 3.71 USD of its hold is free")
+    short = entry("degraded", SHORT, who="nodegroups")
     again = entry(
         "degraded", "1 of 2 nodes are asked for again, and 7.42 USD is held", who="leases", minutes=10
     )

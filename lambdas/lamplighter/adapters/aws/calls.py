@@ -100,10 +100,14 @@ def outside(call: str, subject: str) -> Iterator[None]:
             raise TryLater(f"AWS asks us to slow down: {call} on {subject} ({code})") from error
         if isinstance(error, _not_aws()):
             what = str(error).splitlines()[0]
-            raise OutsideFailed(f"{call} on {subject} was answered, but not by AWS: {what}") from error
+            raise OutsideFailed(
+                f"{call} on {subject} was answered, but not by AWS: {what}", call, subject
+            ) from error
         if code:
-            raise OutsideFailed(f"{call} on {subject} failed: {error}") from error
-        raise OutsideFailed(f"{call} on {subject} got no answer in {ATTEMPTS} attempts: {error}") from error
+            raise OutsideFailed(f"{call} on {subject} failed: {error}", call, subject) from error
+        raise OutsideFailed(
+            f"{call} on {subject} got no answer in {ATTEMPTS} attempts: {error}", call
+        ) from error
     except FileNotFoundError as error:
         # The token of a web identity is read at the first call.
         raise BadInput(_log_in(error, call)) from error

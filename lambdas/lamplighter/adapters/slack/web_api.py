@@ -132,15 +132,15 @@ def _outside(call: str, subject: str) -> Iterator[None]:
             again = f", again in {wait} s" if wait else ""
             raise TryLater(f"Slack asks us to slow down: {call} on {subject}{again}") from None
         if status >= SERVER_ERROR or not code:
-            raise OutsideFailed(f"{call} on {subject} failed at Slack (HTTP {status})") from None
+            raise OutsideFailed(f"{call} on {subject} failed at Slack (HTTP {status})", call) from None
         if call == "chat.update" and code in LOST:
-            raise MessageGone(f"{call} on {subject} was refused by Slack: {code}") from None
-        raise Declined(f"{call} on {subject} was refused by Slack: {code}") from None
+            raise MessageGone(f"{call} on {subject} was refused by Slack: {code}", call) from None
+        raise Declined(f"{call} on {subject} was refused by Slack: {code}", call) from None
     except URLError as error:
         # The request was never whole at Slack: urllib wraps only what goes wrong until then.
-        raise OutsideFailed(f"{call} on {subject} could not reach Slack: {error.reason}") from None
+        raise OutsideFailed(f"{call} on {subject} could not reach Slack: {error.reason}", call) from None
     except (OSError, HTTPException, ValueError) as error:
-        raise Unanswered(f"{call} on {subject} got no answer from Slack: {error}") from None
+        raise Unanswered(f"{call} on {subject} got no answer from Slack: {error}", call) from None
 
 
 def _refusals() -> type[Exception]:

@@ -19,13 +19,15 @@ from lamplighter.domain.leases.terms import terms
 from lamplighter.domain.money import holds
 from lamplighter.domain.money.shares import Claim, shares
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Said, Sentences, reason
 
 LOOKS = 3
 
 
 def release(run: Mapping[str, object], capacity: Capacity, command: Command, lease: Lease) -> int:
     """Free the hold of the nodes that a lease misses; gives how many. TryLater while its pool keeps changing."""
-    pool, why = pool_of(run, capacity.lab), str(result(run, "AwaitNodes").get("shortage"))
+    pool, why = pool_of(run, capacity.lab), read(result(run, "AwaitNodes").get("shortage"))
     for _ in range(LOOKS):
         found = capacity.ledger.lease(pool, lease.id)
         if found is None or not found.in_force(capacity.now()):
@@ -80,7 +82,7 @@ def _order(capacity: Capacity, command: Command, lease: Lease, *, without: int) 
     )
 
 
-def _free(lease: Lease, missing: int, why: str, capacity: Capacity) -> int:
+def _free(lease: Lease, missing: int, why: Said, capacity: Capacity) -> int:
     if not missing:
         return 0
     now, ledger = capacity.now(), capacity.ledger
@@ -92,7 +94,7 @@ def _free(lease: Lease, missing: int, why: str, capacity: Capacity) -> int:
         kind="degraded",
         who="nodegroups",
         what=f"{after.missing} of {lease.nodes} nodes of {lease.called()} are missing",
-        why=f"{why}; {lease.hold - after.hold} of its hold is free until they are asked for again",
+        why=Sentences((why, reason("capacity.hold-free", money=str(lease.hold - after.hold)))),
         lease=lease.id,
         nodes=after.wanted,
     )

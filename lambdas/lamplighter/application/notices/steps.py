@@ -231,7 +231,9 @@ def _closing(pool: str, command: Command, notice_services: NoticeServices) -> An
     decided = closing.decide(command, opened.granted if opened else None, leases, notice_services.now())
     if decided.over:
         return None
-    return announcement.of_closing(pool, decided.leases, str(decided.reason), notice_services.texts)
+    return announcement.of_closing(
+        pool, decided.leases, decided.reason, notice_services.zone, notice_services.texts
+    )
 
 
 def _lease(pool: str, found: Mapping[str, object], notice_services: NoticeServices) -> Lease | None:

@@ -134,7 +134,7 @@ def _failed(error: LamplighterError, slack_services: SlackServices, speech: Spee
         return answers.plainly(speech.texts.say("slack.not-understood", why=ended(what))).to_json()
     slack_log.failed(error)
     # What AWS says names tables and roles: for the log, and not for a channel.
-    what = str(error).split(" on ")[0] if isinstance(error, OutsideFailed) else what
+    what = error.call or type(error).__name__ if isinstance(error, OutsideFailed) else what
     return answers.plainly(
         speech.texts.say("slack.went-wrong", what=what, word=f"/{slack_services.word}")
     ).to_json()

@@ -20,7 +20,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import Reason, Said
 from lamplighter.values import zones
 
 
@@ -81,7 +81,7 @@ def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[Skipp
     return [
         _skipped(
             lease,
-            Code.POOL_FULL if "is full" in str(lease.because or "") else Code.OVER_BUDGET,
+            _code_of(lease.because),
             lease.because,
         )
         for lease in deployed.leases
@@ -90,6 +90,12 @@ def _refused(deployed: Deployed, begins: datetime, ends: datetime) -> list[Skipp
         and lease.opens < ends
         and lease.closes > begins
     ]
+
+
+def _code_of(refusal: Said | None) -> Code:
+    """What the refusal counts as in a plan; an older release kept a sentence, which says no code."""
+    full = isinstance(refusal, Reason) and refusal.code == "lease.pool-full"
+    return Code.POOL_FULL if full else Code.OVER_BUDGET
 
 
 def _notes(lease: Lease, lab: Lab) -> list[str]:

@@ -10,7 +10,9 @@ from enum import StrEnum
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.lab.checks import OnFailure
-from lamplighter.values.counted import first, named
+from lamplighter.reasons.document import document, one_line
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
+from lamplighter.values.counted import NAMED
 
 READY = "ready"
 """The verdict on a node whose GPUs never came; what runs late is waited for, not replaced."""
@@ -38,14 +40,23 @@ class CheckDecision:
     """What follows, which nodes it is about, and why."""
 
     then: NextStep
-    reason: str
+    failed: tuple[Said, ...]
+    """What failed, on which node; of many the first."""
+    consequence: Reason
     nodes: tuple[JudgedNode, ...] = ()
+
+    @property
+    def reason(self) -> Sentences:
+        """What failed, then what follows."""
+        return Sentences((*self.failed, self.consequence))
 
     def to_json(self) -> dict[str, object]:
         """As the step Validate gives it."""
         return {
             "then": self.then.value,
-            "because": self.reason,
+            # A string: the workflow writes it into the cause of a close.
+            "because": one_line(self.reason),
+            "consequence": document(self.consequence),
             "replace": [{"name": node.name, "instance": node.instance} for node in self.nodes],
         }
 
@@ -64,26 +75,33 @@ def decide(
     """
     failed = [row for row in rows if row.get("verdict") == Outcome.FAILED and row.get("check") != READY]
     if not failed:
-        return CheckDecision(NextStep.KEEP, "no check failed")
+        return CheckDecision(NextStep.KEEP, (), reason("check.none-failed"))
     # A reason goes into notices and into a run's state, whatever the pool's size; the ledger has all of them.
-    said = first([f"{row.get('check')} failed on {row.get('node')}: {row.get('reason')}" for row in failed])
+    said = _said(failed)
     if choice == "close":
-        return CheckDecision(
-            NextStep.CLOSE, f"{said}; the lab closes a lease whose GPUs fail (checks.on_failure: close)"
-        )
+        return CheckDecision(NextStep.CLOSE, said, reason("check.lease-closes"))
     if choice == "keep":
-        return CheckDecision(NextStep.KEEP, f"{said}; the lab keeps it open (checks.on_failure: keep)")
+        return CheckDecision(NextStep.KEEP, said, reason("check.lease-kept"))
     if not replaceable:
-        return CheckDecision(
-            NextStep.KEEP, f"{said}; nodes were replaced once already, so it is kept as it is"
-        )
+        return CheckDecision(NextStep.KEEP, said, reason("check.replaced-before"))
     names = {str(row.get("node")) for row in failed}
     bad = tuple(node for node in nodes if node.name in names and not node.used)[:replaceable]
     if not bad:
-        return CheckDecision(
-            NextStep.KEEP, f"{said}; the GPUs of {named(sorted(names))} are in use, so it is kept"
+        return CheckDecision(NextStep.KEEP, said, reason("check.in-use", nodes=tuple(sorted(names))))
+    going = reason("check.replaced", nodes=tuple(node.name for node in bad), count=len(bad))
+    return CheckDecision(NextStep.REPLACE, said, going, bad)
+
+
+def _said(failed: Sequence[Mapping[str, object]]) -> tuple[Said, ...]:
+    told = [
+        reason(
+            "check.failed-on",
+            check=str(row.get("check")),
+            node=str(row.get("node")),
+            reason=str(row.get("reason")),
         )
-    are = "is" if len(bad) == 1 else "are"
-    return CheckDecision(
-        NextStep.REPLACE, f"{said}; {named([node.name for node in bad])} {are} replaced, once", bad
-    )
+        for row in failed[:NAMED]
+    ]
+    more = len(failed) - NAMED
+    rest = (reason("words.more-like-these", more=more),) if more > 0 else ()
+    return (Sentences(tuple(told)), *rest)

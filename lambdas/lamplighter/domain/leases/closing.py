@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import TryLater
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Said, reason
 
 HAND_OVER = timedelta(minutes=1)
@@ -85,7 +86,11 @@ def spoken(because: Said | None) -> Said | None:
     """A reason as a person reads it: a failed step hands on Lambda's JSON, of which the message counts."""
     if not isinstance(because, str) or "{" not in because:
         return because
+    # Step Functions' own form of a failure, as the workflow's catcher writes it: the error's name, then its cause.
     error, _, cause = because.partition(": ")
+    known = read(cause)
+    if not isinstance(known, str):
+        return reason("lease.step-failed", error=error, detail=known)
     try:
         message = json.loads(cause).get("errorMessage")
     except (ValueError, AttributeError):

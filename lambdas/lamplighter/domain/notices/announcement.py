@@ -13,8 +13,9 @@ from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.notices.phrases import begun, called, clock, detail, reason
+from lamplighter.domain.notices.phrases import begun, called, clock, clock_and_date, detail, reason
 from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Reason, Said, draw
 from lamplighter.values import instant
 
 Result = Mapping[str, object]
@@ -48,15 +49,18 @@ def notice(kind: str, texts: Texts, subject: Callable[[Texts], str], text: str) 
     return Announcement(kind, said, text, said if texts == ENGLISH else subject(ENGLISH))
 
 
-def of_closing(pool: str, leases: Sequence[Lease], why: str, texts: Texts = ENGLISH) -> Announcement:
+def of_closing(
+    pool: str, leases: Sequence[Lease], why: Said, zone: ZoneInfo, texts: Texts = ENGLISH
+) -> Announcement:
     """That a close begins, and why."""
-    in_english = ENGLISH.joined(str(lease.called()) for lease in leases)
     names = texts.joined(called(texts, lease) for lease in leases)
+    told = draw(why, texts, clock_and_date(texts, zone))
     # At its end the reason names the lease already.
+    named = isinstance(why, Reason) and why.values.get("lease") in [lease.called() for lease in leases]
     said = (
-        begun(texts, texts.say("notice.closing.text", lease=names, reason=why))
-        if names and not why.startswith(in_english)
-        else reason(texts, why)
+        begun(texts, texts.say("notice.closing.text", lease=names, reason=told))
+        if names and not named
+        else reason(texts, told)
     )
     return notice("closing", texts, lambda texts: texts.say("notice.closing.subject", pool=pool), said)
 

@@ -13,7 +13,9 @@ from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.notices.announcement import Announcement, Result, notice, together
 from lamplighter.domain.notices.phrases import clock, clock_and_date, detail, reason, sentence
 from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
+from lamplighter.values.clock_time import clock_time
 
 SAID = 10
 """So many troubles of nodes a notice tells; SNS takes 256 KB, and nobody reads as much."""
@@ -84,8 +86,8 @@ def _of_gpus(
     if shortage:
         troubles.append(texts.say("notice.degraded.tried-again"))
     validate = results.get("Validate", {})
-    if validate.get("because") and validate.get("verdict") == "failed":
-        troubles.append(sentence(str(validate["because"]).rpartition("; ")[2]))
+    if validate.get("consequence") and validate.get("verdict") == "failed":
+        troubles.append(sentence(draw(read(validate["consequence"]), texts, clock(texts, zone))))
     if validate.get("then") == "close":
         return notice(
             "failed",
@@ -148,7 +150,7 @@ def _troubles(results: Mapping[str, Result], texts: Texts) -> list[str]:
 
 def of_replacing(pool: str, validate: Result, texts: Texts = ENGLISH) -> Announcement:
     """That nodes go since their GPUs failed, and what they failed."""
-    because, nodes = str(validate.get("because", "")), validate.get("replace")
+    because, nodes = draw(read(validate.get("because")), texts, clock_time), validate.get("replace")
     named = (
         [str(row.get("name")) for row in nodes if isinstance(row, Mapping)] if isinstance(nodes, list) else []
     )

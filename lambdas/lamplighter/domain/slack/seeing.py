@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease
+from lamplighter.domain.notices.phrases import sentence
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
 from lamplighter.domain.slack.blocks import Marked, plain
@@ -24,8 +25,7 @@ def status(pools: Sequence[PoolView], pause: Pause | None, speech: Speech) -> Sl
     """Every pool: until when, GPUs free and in use, and what opens next."""
     lines = [_line(line) for pool in pools for line in _pool(pool, speech)]
     if pause is not None:
-        reason = pause.reason(speech.times.with_zone).removeprefix("the lab is paused ")
-        lines.insert(0, plain(speech.texts.say("slack.status.paused", reason=reason)))
+        lines.insert(0, plain(sentence(pause.reason(speech.times.with_zone))))
     return SlackAnswer(blocks.joined(lines))
 
 

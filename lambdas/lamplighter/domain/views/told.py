@@ -11,7 +11,7 @@ from typing import Self
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import Said, Sentences
 from lamplighter.values.instant import written
 
 OPENED = frozenset({"open", "degraded", "failed"})
@@ -101,12 +101,12 @@ def degraded_because(mine: Sequence[Entry]) -> Said | None:
 
 def short_because(mine: Sequence[Entry]) -> Said | None:
     """Why nodes are missing, as it was found last."""
-    # Who asks for them again says so with the same kind, and names no cause.
-    said = (entry for entry in reversed(mine) if entry.kind == "degraded" and entry.who == "notices")
+    # The leases function writes the same kind when it asks for nodes again, and names no cause.
+    said = (entry for entry in reversed(mine) if entry.kind == "degraded" and entry.who == "nodegroups")
     last = next(said, None)
     if last is None:
         return None
-    return last.why.rpartition("; ")[0] or last.why if isinstance(last.why, str) else last.why
+    return last.why.sentences[0] if isinstance(last.why, Sentences) else last.why
 
 
 def failed_because(mine: Sequence[Entry]) -> Said | None:

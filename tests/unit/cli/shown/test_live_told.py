@@ -11,6 +11,8 @@ from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
 from lamplighter.domain.calendar.planner import CalendarInputs
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import reason as made
 from tests.unit.calendar.test_live import ALICES, EIGHT, HOUR
 from tests.unit.calendar.test_live_edges import EMPTY, EVENING, PLAIN, played, seen
 from tests.unit.pool.test_standing import Lectures
@@ -67,16 +69,20 @@ def test_a_lease_of_nobody_s_window_says_whose_it_is_on_the_lab_s_own_date() -> 
     )
 
 
+FULL = made("lease.pool-full", pool="gpu", at="21:00", leases="the b lease (2)", nodes=1, wanted=3, most=2)
+
+
 @pytest.mark.parametrize(
     ("because", "code", "reason"),
     [
-        ("pool gpu is full at 21:00", Code.POOL_FULL, "pool gpu is full at 21:00"),
+        (FULL, Code.POOL_FULL, str(FULL)),
+        ("what an older release kept", Code.OVER_BUDGET, "what an older release kept"),
         ("it would cost 4 USD", Code.OVER_BUDGET, "it would cost 4 USD"),
         (None, Code.OVER_BUDGET, "it was refused"),
     ],
 )
 def test_a_window_that_was_refused_stays_so_with_its_reason(
-    because: str | None, code: Code, reason: str
+    because: Said | None, code: Code, reason: str
 ) -> None:
     refused = replace(EVENING, state=LeaseState.REFUSED, because=because)
 

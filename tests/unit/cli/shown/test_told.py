@@ -18,6 +18,8 @@ from lamplighter.domain.notices.findings import (
     standing,
 )
 from lamplighter.lab.checks import OnFailure
+from lamplighter.reasons.document import document, one_line
+from lamplighter.reasons.reason import Reason, Sentences
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
 
 
@@ -182,7 +184,9 @@ def test_what_follows_is_the_labs_choice_and_names_its_reason(  # noqa: PLR0917
     reason: str,
     nodes: tuple[JudgedNode, ...],
 ) -> None:
-    assert decide(rows, (A, B, C), choice, replaceable=replaceable) == CheckDecision(then, reason, nodes)
+    decided = decide(rows, (A, B, C), choice, replaceable=replaceable)
+
+    assert (decided.then, str(decided.reason), decided.nodes) == (then, reason, nodes)
 
 
 def test_without_a_number_of_nodes_none_is_replaced() -> None:
@@ -190,8 +194,11 @@ def test_without_a_number_of_nodes_none_is_replaced() -> None:
 
 
 def test_a_decision_is_written_as_the_workflow_reads_it() -> None:
-    assert CheckDecision(NextStep.REPLACE, "why", (A,)).to_json() == {
+    going = Reason("check.replaced", {"nodes": ("a",), "count": 1})
+
+    assert CheckDecision(NextStep.REPLACE, ("why",), going, (A,)).to_json() == {
         "then": "replace",
-        "because": "why",
+        "because": one_line(Sentences(("why", going))),
+        "consequence": document(going),
         "replace": [{"name": "a", "instance": "i-a"}],
     }

@@ -86,7 +86,7 @@ def test_a_pause_stands_before_all_pools() -> None:
     pause = Pause("alice", EIGHT, EIGHT + HOUR, "of <exams>")
 
     assert status(POOL, pause) == [
-        "The lab is paused: until 21:00 (Asia/Seoul), by alice because of &lt;exams&gt;.",
+        "The lab is paused until 21:00 (Asia/Seoul), by alice because of &lt;exams&gt;.",
         "*gpu* is closed.",
         NO_NEXT,
     ]
