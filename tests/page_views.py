@@ -11,7 +11,8 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.checks.gpu_proof import Proof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
+from lamplighter.domain.leases.usual_times import Usual, UsualTimes
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.statement import Row
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
@@ -165,17 +166,29 @@ def receipt_document(**changed: object) -> dict[str, object]:
     }
 
 
-PROGRESS = {
+PROGRESS: Progress = {
     Stage.ARMED: Noted(1, 1, minutes(0.1), minutes(0.4)),
     Stage.NODES: Noted(2, 2, minutes(0.9), minutes(2.7)),
+    BootStage.JOINED: Noted(2, 2, minutes(1.4), minutes(2.0)),
+    BootStage.READY: Noted(2, 2, minutes(1.9), minutes(2.1)),
     Stage.SETTINGS: Noted(1, 1, minutes(2.7), minutes(2.8)),
+    BootStage.DRIVER: Noted(2, 2, minutes(2.0), minutes(2.7)),
+    BootStage.TOOLKIT: Noted(2, 2, minutes(2.6), minutes(2.9)),
+    BootStage.CUDA: Noted(2, 2, minutes(2.8), minutes(3.4)),
+    BootStage.PLUGIN: Noted(2, 2, minutes(3.3), minutes(4.4)),
     Stage.GPUS: Noted(2, 2, minutes(2.8), minutes(4.6)),
     Stage.CHECKS: Noted(6, 6, minutes(4.6), minutes(6.5)),
 }
 
 
+USUAL: UsualTimes = {
+    Stage.NODES: Usual(timedelta(seconds=110), measured=True),
+    BootStage.JOINED: Usual(timedelta(seconds=40), measured=True),
+}
+
+
 def beside(trail: tuple[Entry, ...] = TRAIL) -> receipt_view.ReceiptExtras:
-    return receipt_view.ReceiptExtras("g5.xlarge", None, PROGRESS, trail, ())
+    return receipt_view.ReceiptExtras("g5.xlarge", None, PROGRESS, trail, (), USUAL)
 
 
 def evening() -> ReceiptView:
@@ -266,7 +279,7 @@ def pool_at_rest(name: str) -> PoolView:
 
 def busy_lab() -> LabView:
     """In the middle of a month: one pool is opening, another is leaked, with a past and a future."""
-    half = {
+    half: Progress = {
         Stage.ARMED: PROGRESS[Stage.ARMED],
         Stage.NODES: Noted(1, 2, minutes(0.9), minutes(2.7)),
     }

@@ -16,16 +16,22 @@ from rich.text import Text
 from cli import printing
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.leases.progress import BootStage, Stage
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState, StageView
 from lamplighter.reasons.reason import Said, draw
-from lamplighter.values.counted import counted
+from lamplighter.values.counted import counted, write_seconds
 
 BAR_CELLS = 30
-CALLED = {Stage.GPUS: "GPUs"}
+CALLED = {
+    Stage.GPUS: "GPUs",
+    BootStage.JOINED: "nodes joined",
+    BootStage.READY: "nodes ready",
+    BootStage.CUDA: "CUDA",
+    BootStage.PLUGIN: "device plugin",
+}
 SIGN = {
     StageState.DONE: "✓",
     StageState.GOING: "◐",
@@ -75,6 +81,11 @@ def lease_rows(lease: LeaseView, zone: ZoneInfo) -> list[RenderableType]:
     rows: list[RenderableType] = [head]
     if lease.in_force and lease.ready is None:
         rows.append(Text.assemble(*_bar(lease.bar), f" {lease.bar:4.0%}  ", *_stages(lease.stages)))
+        if lease.boot:
+            rows.append(Text.assemble("  ", *_stages(lease.boot, times=True)))
+        under_way = [each for each in lease.stages if each.begun]
+        if under_way:
+            rows.append(Text.assemble("  ", *_stages(under_way, times=True)))
     elif lease.in_force:
         rows.append(Text.assemble(*_stages(lease.stages)))
     rows += [Text(f"  {line}") for line in _beside(lease, zone)]
@@ -102,7 +113,8 @@ def lease_line(lease: LeaseView, zone: ZoneInfo) -> str:
     head = f"{lease.id} is {lease.standing.value} {until}"
     if not lease.in_force:
         return head
-    stages = ", ".join(_told(stage) for stage in lease.stages)
+    shown = lease.whole_warm_up if lease.ready is None else lease.stages
+    stages = ", ".join(_told(stage) for stage in shown)
     wrong = lease.failed_because or lease.degraded_because
     return f"{head}: {stages}" + (f"; {_by(zone, wrong)}" if wrong else "")
 
@@ -112,14 +124,23 @@ def _told(stage: StageView) -> str:
     return f"{CALLED.get(stage.stage, stage.stage.value)}{count} {stage.state.value}"
 
 
-def _stages(stages: Sequence[StageView]) -> list[tuple[str, str]]:
+def _stages(stages: Sequence[StageView], *, times: bool = False) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for stage in stages:
-        count = f" {stage.count}" if stage.count else ""
-        found.append(
-            (f"{SIGN[stage.state]} {CALLED.get(stage.stage, stage.stage.value)}{count}  ", STYLE[stage.state])
-        )
+        name = CALLED.get(stage.stage, stage.stage.value)
+        said = [SIGN[stage.state], name, stage.count, _times(stage) if times else ""]
+        found.append((f"{' '.join(filter(None, said))}  ", STYLE[stage.state]))
     return found
+
+
+def _times(stage: StageView) -> str:
+    """How long it took, and usually takes: `42s (usually 40s)`."""
+    took = "" if stage.took is None else write_seconds(stage.took)
+    if stage.usual is None:
+        return took
+    length = write_seconds(stage.usual.length)
+    usual = f"(usually {length})" if stage.usual.measured else f"(up to {length} is normal)"
+    return f"{took} {usual}".strip()
 
 
 def _bar(fraction: float) -> list[tuple[str, str]]:

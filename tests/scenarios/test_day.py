@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from lamplighter.domain.leases.progress import IN_ORDER
+
 KINDS = [
     "window-opens",
     "lease-granted",
@@ -91,6 +93,8 @@ def test_the_receipts_add_up_and_each_proves_zero(day: dict[str, Any]) -> None:
         assert {"minutes_to_ready", "verdicts"} <= set(receipt)
     (evening,) = (receipt for receipt in day["receipts"] if receipt["source"] == "window")
     assert {verdict["verdict"] for verdict in evening["verdicts"]} == {"passed"}
+    # Its whole warm-up was seen, with the boot of its nodes and the operator's stages.
+    assert set(evening["stages"]) == {stage.value for stage in IN_ORDER}
 
 
 def _at(event: dict[str, Any]) -> datetime:

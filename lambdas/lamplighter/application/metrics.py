@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from aws_lambda_powertools.metrics import MetricUnit, single_metric
 
-from lamplighter.domain.leases.progress import Progress
+from lamplighter.domain.leases.progress import Progress, Stage
 
 NAMESPACE = "Lamplighter"
 
@@ -44,7 +44,10 @@ def seconds(metric: Metric, value: float, lab: str, *, stage: str | None = None,
 def ready(progress: Progress, opened: datetime, lab: str, **about: str) -> None:
     """How long a lease took until its GPUs were proven: each stage for itself, and all of them."""
     last = opened
-    for stage, noted in progress.items():
+    for stage in Stage:
+        noted = progress.get(stage)
+        if noted is None:
+            continue
         seconds(Metric.TIME_TO_READY, max(0.0, (noted.at - last).total_seconds()), lab, stage=stage, **about)
         last = max(last, noted.at)
     seconds(Metric.TIME_TO_READY, (last - opened).total_seconds(), lab, stage="all", **about)

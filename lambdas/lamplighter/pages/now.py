@@ -107,7 +107,7 @@ def _stages(lease: LeaseView, words: Wording) -> Html:
             value=percent,
             aria_label=words("now.warm-up", percent=percent),
         ),
-        el("ul", [_stage(stage, words) for stage in lease.stages], class_="stages"),
+        el("ul", [_stage(stage, words) for stage in lease.whole_warm_up], class_="stages"),
         el("p", words("now.expected", at=words.clock(lease.gpus_expected)), class_="aside")
         if lease.gpus_expected
         else None,
@@ -120,5 +120,6 @@ def _stage(stage: StageView, words: Wording) -> Html:
         "li",
         badge(STAGE_KIND[stage.state], said),
         el("span", words(f"stage-state.{stage.state.value}"), class_="unseen"),
+        el("span", " ", words.usually(stage.usual), class_="aside") if stage.begun and stage.usual else None,
         el("span", " ", el("bdi", words.told(stage.said)), class_="aside") if stage.said else None,
     )

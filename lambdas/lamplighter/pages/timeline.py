@@ -20,8 +20,8 @@ DOT = 9
 AREA = 64
 MOST_NODES = 12
 MARGIN = 10
-ROOM = 76
-"""Pixels that a length in words takes beside its bar."""
+ROOM, ROOM_WITH_USUAL = 76, 250
+"""Pixels that a length in words takes beside its bar, and with what is usual."""
 
 
 def whole(view: ReceiptView, found: Sequence[Moment], words: Wording) -> Html:
@@ -44,7 +44,7 @@ def warm_up(view: ReceiptView, words: Wording) -> Html | None:
     if not stages:
         return None
     said = (
-        words("warm-up.stage", stage=words(f"stage.{each.label}"), length=words.length(each.length))
+        words("warm-up.stage", stage=words(f"stage.{each.label}"), length=_length(each, words))
         for each in stages
     )
     return drawn_for_all(
@@ -173,19 +173,28 @@ def _total(view: ReceiptView, words: Wording, paper: Canvas) -> Html:
 def _warm_up(view: ReceiptView, stages: Sequence[Bar], words: Wording, paper: Canvas) -> tuple[float, Child]:
     begins = min([*(each.begins for each in stages), *([view.opened] if view.opened else [])])
     ends = max(each.ends for each in stages)
-    # Room at the right for how long the last one took.
-    axis = _axis(begins, ends, paper, room=ROOM)
+    # Room at the right for how long the last one took; what is usual stands in the name's line on narrow paper.
+    axis = _axis(begins, ends, paper, room=ROOM if paper.narrow else ROOM_WITH_USUAL)
     drawn: list[Child] = []
     y: float = TOP
     for each in stages:
         class_ = "stage" if each.state == "done" else "stage short"
-        said = words.length(each.length)
-        tip = f"{words(f'stage.{each.label}')}: {words.second(each.begins)}–{words.second(each.ends)}, {said}"  # noqa: RUF001
-        drawn.append(_row(words(f"stage.{each.label}"), [(each, class_, tip)], y, axis, paper))
+        name, said = words(f"stage.{each.label}"), _length(each, words)
+        if paper.narrow and each.usual:
+            name, said = f"{name} ({words.usually(each.usual)})", words.length(each.length)
+        stretch = f"{words.second(each.begins)}–{words.second(each.ends)}"  # noqa: RUF001
+        tip = f"{words(f'stage.{each.label}')}: {stretch}, {_length(each, words)}"
+        drawn.append(_row(name, [(each, class_, tip)], y, axis, paper))
         middle = y + (ABOVE if paper.narrow else 0) + THICK / 2
         drawn.append(words_at(max(axis.x(each.ends), axis.x(each.begins) + 3) + 6, middle, said, "tick"))
         y += _row_height(paper)
     return y, [ruled(axis, words, TOP - 8, y), drawn]
+
+
+def _length(stage: Bar, words: Wording) -> str:
+    """How long it took, and usually takes."""
+    took = words.length(stage.length)
+    return f"{took}, {words.usually(stage.usual)}" if stage.usual else took
 
 
 def _row_height(paper: Canvas) -> int:

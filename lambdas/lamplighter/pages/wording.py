@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from lamplighter.data.texts import DEFAULT, Texts, languages
+from lamplighter.domain.leases.usual_times import Usual
 from lamplighter.domain.money.money import Money
 from lamplighter.pages.html import Html, el
 from lamplighter.reasons.reason import Said, draw
@@ -93,6 +94,11 @@ class Wording:
         if not hours:
             return self("length.minutes", minutes=minutes)
         return self("length.hours", hours=hours, minutes=f"{minutes:02}")
+
+    def usually(self, usual: Usual) -> str:
+        """`usually 2 min 5 s`, as earlier openings took; or how much is normal."""
+        key = "warm-up.usually" if usual.measured else "warm-up.normally"
+        return self(key, length=self.length(usual.length))
 
     def money(self, of: Money) -> str:
         """`2.41 USD`: with two places, and more only of what would else be nothing."""

@@ -13,6 +13,12 @@ def write_duration(length: timedelta) -> str:
     return f"{hours}h{minutes}m" if hours and minutes else f"{minutes}m" if minutes else f"{hours}h"
 
 
+def write_seconds(length: timedelta) -> str:
+    """`45s`, `2m`, `2m5s`: how long a stage of a warm-up takes."""
+    minutes, seconds = divmod(round(length.total_seconds()), 60)
+    return f"{minutes}m{seconds}s" if minutes and seconds else f"{minutes}m" if minutes else f"{seconds}s"
+
+
 def counted(number: int, what: str) -> str:
     """The number with its word, which takes an s for all but one."""
     return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,7 +1,7 @@
 """The cluster function's steps against a real API server, with the rights of rbac.yaml and nothing more."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ from lamplighter.application.cluster.settings import await_gpus
 from lamplighter.application.cluster.validate import validate
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.leases.progress import BootStage, Noted, Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.drain import PATIENCE
 from lamplighter.errors import OutsideFailed, TryLater
@@ -37,6 +37,7 @@ class Told(Run):
     ledger: tuple[Lease, ...] = ()
     paused: tuple[Pause, ...] = ()
     noted: list[tuple[str, int, int]] = field(default_factory=list)
+    booted: dict[BootStage, Noted] = field(default_factory=dict)
     judged_rows: list[dict[str, Any]] = field(default_factory=list)
 
     def leases(self) -> list[Lease]:
@@ -56,6 +57,9 @@ class Told(Run):
 
     def begin(self, stage: Stage, of: int) -> None:
         self.note(stage, 0, of)
+
+    def note_boot(self, stages: Mapping[BootStage, Noted]) -> None:
+        self.booted.update(stages)
 
     def note(self, stage: Stage, done: int, of: int) -> None:
         self.noted.append((stage.value, done, of))
@@ -129,6 +133,11 @@ def test_a_window_s_nodes_are_awaited_and_proven_and_no_pod_is_left(lab, clock, 
         "late": False,
     }
     assert awaiting.noted[-1] == ("gpus", 1, 1)
+    # The boot that nobody watched is read from what Kubernetes keeps of it, in its order.
+    assert list(awaiting.booted) == list(BootStage)
+    ends = [each.at for each in awaiting.booted.values()]
+    assert ends == sorted(ends)
+    assert all(each.whole and each.since <= each.at for each in awaiting.booted.values())
     run = run_for(lab, clock, AwaitGpus=ready)
     proven = judge(run, LAB, connection)
     assert proven["verdict"] == "passed", proven

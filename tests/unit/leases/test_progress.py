@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.domain.leases.progress import Noted, Stage, share
+from lamplighter.domain.leases.progress import BootStage, Noted, Stage, share
 from lamplighter.domain.pool.pool import SeenGpus
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
@@ -68,11 +68,27 @@ def test_a_stage_that_had_begun_already_is_still_counted_back_by_the_same_worker
     assert ledger.progress("gpu", "cli-1")[Stage.NODES].done == 0
 
 
+def test_a_boot_is_noted_as_kubernetes_has_it_however_often_it_is_read(dynamodb: Any) -> None:
+    first = {BootStage.JOINED: Noted(1, 2, EIGHT, EIGHT + 40 * SECOND)}
+    second = {
+        BootStage.JOINED: Noted(2, 2, EIGHT, EIGHT + 50 * SECOND),
+        BootStage.READY: Noted(0, 2, EIGHT + 40 * SECOND, EIGHT + 40 * SECOND),
+    }
+    asked = writes(dynamodb)
+
+    for boot in (first, first, second, second, {}):
+        Ledger("ledger", dynamodb).note_boot("gpu", "cli-1", boot, EIGHT + MINUTE)
+
+    assert Ledger("ledger", dynamodb).progress("gpu", "cli-1") == second
+    assert len(asked) == 2
+
+
 def test_what_cannot_be_noted_fails_nothing(dynamodb: Any) -> None:
     missing = Ledger("no-such-table", dynamodb)
 
     missing.note_progress("gpu", "cli-1", Stage.NODES, 1, 2, EIGHT)
     missing.begin_stage("gpu", "cli-1", Stage.GPUS, 2, EIGHT)
+    missing.note_boot("gpu", "cli-1", {BootStage.JOINED: Noted(0, 1, EIGHT, EIGHT)}, EIGHT)
 
 
 @pytest.mark.parametrize(

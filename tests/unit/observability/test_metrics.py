@@ -8,7 +8,7 @@ import pytest
 from lamplighter.application import metrics
 from lamplighter.application.metrics import Metric
 from lamplighter.application.slack import log as slack_log
-from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.leases.progress import Noted, Progress, Stage
 
 EIGHT = datetime(2026, 11, 20, 20, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -37,7 +37,7 @@ def test_a_count_has_the_lab_as_its_only_dimension(capsys: pytest.CaptureFixture
 
 
 def test_a_lease_that_is_ready_tells_each_stage_and_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = {
+    progress: Progress = {
         Stage.ARMED: Noted(1, 1, EIGHT, EIGHT + MINUTE),
         Stage.NODES: Noted(2, 2, EIGHT, EIGHT + 4 * MINUTE),
         Stage.CHECKS: Noted(2, 2, EIGHT, EIGHT + 9 * MINUTE),

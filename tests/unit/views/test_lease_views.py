@@ -107,8 +107,11 @@ def test_what_programs_read_of_a_lease_is_this() -> None:
                 "since": "2026-11-20T20:00:00Z",
                 "at": None,
                 "said": "",
+                "usual_seconds": None,
+                "usual_is_measured": None,
             }
         ],
+        "boot": [],
         "progress": 0.123,
         "gpus_expected": "2026-11-20T20:10:00Z",
         "cost_so_far": {"amount": "0.0000", "currency": "USD"},

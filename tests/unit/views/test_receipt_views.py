@@ -10,7 +10,8 @@ import pytest
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
-from lamplighter.domain.leases.progress import Noted, Stage
+from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
+from lamplighter.domain.leases.usual_times import Usual, UsualTimes
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
@@ -20,7 +21,7 @@ from lamplighter.domain.views.windows_view import past
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 TEN = EIGHT + timedelta(hours=2)
-MINUTE = timedelta(minutes=1)
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 RECEIPT: dict[str, Any] = {
     "lease": "evening-1",
     "pool": "gpu",
@@ -68,12 +69,16 @@ TAINT = entry(
 
 def test_all_that_a_receipt_has_is_shown() -> None:
     trail = (TAINT, entry(10, "other"), entry(120, None), entry(121, None), entry(130, "evening-1"))
-    progress = {
+    progress: Progress = {
         Stage.ARMED: Noted(1, 1, EIGHT, EIGHT + MINUTE),
+        BootStage.JOINED: Noted(2, 2, EIGHT, EIGHT + MINUTE),
         Stage.GPUS: Noted(1, 2, EIGHT + MINUTE, EIGHT + 5 * MINUTE),
     }
+    known: UsualTimes = {BootStage.JOINED: Usual(40 * SECOND, measured=True)}
 
-    assert receipt_view.of(RECEIPT, ReceiptExtras("g4dn.12xlarge", None, progress, trail)) == ReceiptView(
+    assert receipt_view.of(
+        RECEIPT, ReceiptExtras("g4dn.12xlarge", None, progress, trail, usual_times=known)
+    ) == ReceiptView(
         lease="evening-1",
         pool="gpu",
         owner="alice",
@@ -107,8 +112,9 @@ def test_all_that_a_receipt_has_is_shown() -> None:
             Bar("lease", "evening-1", EIGHT, TEN),
             Bar("node", "i-1", EIGHT + 2 * MINUTE, EIGHT + 60 * MINUTE),
             Bar("node", "i-2", EIGHT + 3 * MINUTE, TEN, "running"),
-            Bar("stage", "armed", EIGHT, EIGHT + MINUTE, "done"),
-            Bar("stage", "gpus", EIGHT + MINUTE, TEN, "short"),
+            Bar("stage", "armed", EIGHT, EIGHT + MINUTE, "done", Usual(MINUTE, measured=False)),
+            Bar("stage", "joined", EIGHT, EIGHT + MINUTE, "done", Usual(40 * SECOND, measured=True)),
+            Bar("stage", "gpus", EIGHT + MINUTE, TEN, "short", Usual(8 * MINUTE, measured=False)),
         ),
         audit=(trail[0], trail[2], trail[4]),
     )

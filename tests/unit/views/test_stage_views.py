@@ -8,15 +8,16 @@ import pytest
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import LeaseState
-from lamplighter.domain.leases.progress import Noted, Stage
-from lamplighter.domain.views.stages import StageState, StageView, bar, stages
+from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
+from lamplighter.domain.leases.usual_times import Usual, UsualTimes
+from lamplighter.domain.views.stages import StageState, StageView, bar, boot_stages, stages
 from tests.unit.views.test_views import EIGHT, EVENING, MINUTE, WHOLE, noted
 
 SECOND = timedelta(seconds=1)
 DONE, GOING, WAITING, LATE, SHORT, FAILED = StageState
 
 
-def shown(progress: dict[Stage, Noted], minutes: float = 1, **more: Any) -> list[tuple[StageState, str]]:
+def shown(progress: Progress, minutes: float = 1, **more: Any) -> list[tuple[StageState, str]]:
     """Of each stage how it stands and what is said of it."""
     lease = more.pop("lease", EVENING)
     return [
@@ -63,9 +64,13 @@ def test_what_programs_read_of_a_stage_is_this() -> None:
         "since": "2026-11-20T11:00:00Z",
         "at": "2026-11-20T11:01:00Z",
         "said": "slow",
+        "usual_seconds": None,
+        "usual_is_measured": None,
     }
     bare = StageView(Stage.NODES, WAITING).to_json()
     assert (bare["since"], bare["at"], bare["said"]) == (None, None, "")
+    usually = StageView(Stage.NODES, WAITING, usual=Usual(95 * SECOND, measured=True)).to_json()
+    assert (usually["usual_seconds"], usually["usual_is_measured"]) == (95, True)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +78,7 @@ def test_what_programs_read_of_a_stage_is_this() -> None:
     [(Stage.ARMED, 1), (Stage.NODES, 3), (Stage.SETTINGS, 5), (Stage.GPUS, 8), (Stage.CHECKS, 8)],
 )
 def test_a_stage_is_late_from_the_first_second_past_its_normal_time(stage: Stage, normal: int) -> None:
-    progress = {stage: noted(0, 2, minutes=1)}
+    progress: Progress = {stage: noted(0, 2, minutes=1)}
     last = EIGHT + (1 + normal) * MINUTE
     said = f"nothing has come for {normal} minutes, where {normal} are normal"
 
@@ -85,7 +90,7 @@ def test_a_stage_is_late_from_the_first_second_past_its_normal_time(stage: Stage
 
 
 def test_checks_alone_have_a_time_of_their_own() -> None:
-    progress = {Stage.GPUS: noted(0, 2), Stage.CHECKS: noted(0, 2)}
+    progress: Progress = {Stage.GPUS: noted(0, 2), Stage.CHECKS: noted(0, 2)}
     late = "nothing has come for 9 minutes, where {} are normal"
 
     assert shown(progress, 9, checks_normal=20 * MINUTE)[-2:] == [(LATE, late.format(8)), (GOING, "")]
@@ -94,6 +99,45 @@ def test_checks_alone_have_a_time_of_their_own() -> None:
         (LATE, late.format(2)),
     ]
     assert shown(progress, 9)[-1] == (LATE, late.format(8))
+
+
+def test_the_boot_of_nodes_is_shown_as_far_as_it_has_begun_and_is_no_part_of_the_bar() -> None:
+    progress: Progress = {
+        Stage.NODES: noted(2, 2),
+        BootStage.JOINED: Noted(2, 2, EIGHT, EIGHT + MINUTE),
+        BootStage.READY: Noted(1, 2, EIGHT, EIGHT + MINUTE),
+    }
+
+    found = boot_stages(EVENING, progress, EIGHT + 2 * MINUTE)
+
+    assert [(each.stage, each.state, each.count, each.took) for each in found] == [
+        (BootStage.JOINED, DONE, "2/2", MINUTE),
+        (BootStage.READY, GOING, "1/2", None),
+    ]
+    assert bar(found) == 0
+    assert boot_stages(EVENING, {Stage.NODES: noted(2, 2)}, EIGHT) == ()
+
+
+def test_a_boot_that_takes_longer_than_normal_is_late() -> None:
+    progress: Progress = {BootStage.DRIVER: Noted(0, 2, EIGHT, EIGHT)}
+
+    (found,) = boot_stages(EVENING, progress, EIGHT + 6 * MINUTE)
+
+    assert found.state is LATE
+
+
+def test_beside_each_stage_stands_what_earlier_openings_took_or_else_what_is_normal() -> None:
+    measured: UsualTimes = {Stage.NODES: Usual(95 * SECOND, measured=True)}
+
+    found = stages(EVENING, {}, EIGHT, measured=measured, checks_normal=3 * MINUTE)
+
+    assert [each.usual for each in found] == [
+        Usual(MINUTE, measured=False),
+        Usual(95 * SECOND, measured=True),
+        Usual(5 * MINUTE, measured=False),
+        Usual(8 * MINUTE, measured=False),
+        Usual(3 * MINUTE, measured=False),
+    ]
 
 
 def test_a_lease_that_is_not_in_force_waits_whatever_was_noted() -> None:
@@ -147,7 +191,7 @@ def test_only_checks_that_failed_fail_their_stage(verdict: Outcome, state: Stage
     ],
 )
 def test_an_opening_that_was_given_up_failed_at_one_stage(
-    progress: dict[Stage, Noted], minutes: int, failed: int | None
+    progress: Progress, minutes: int, failed: int | None
 ) -> None:
     found = shown(progress, minutes, failed_because="no GPU came")
 

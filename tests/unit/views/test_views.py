@@ -54,7 +54,7 @@ def noted(done: int, of: int, minutes: float = 0, since: float = 0) -> Noted:
     return Noted(done, of, EIGHT + since * MINUTE, EIGHT + minutes * MINUTE)
 
 
-WHOLE = {stage: noted(1, 1) for stage in Stage}
+WHOLE: Progress = {stage: noted(1, 1) for stage in Stage}
 
 
 SHORT = Sentences(("AWS has no g5.xlarge in ap-northeast-2a", reason("capacity.hold-free", money="3.71 USD")))
@@ -225,7 +225,7 @@ def test_an_opening_that_was_given_up_failed_at_the_stage_it_had_come_to() -> No
     given_up = entry(
         "closing", "OutsideFailed: eks:DescribeNodegroup answered nothing", who="OpenLab", minutes=6
     )
-    progress = {Stage.ARMED: noted(1, 1), Stage.NODES: noted(0, 2)}
+    progress: Progress = {Stage.ARMED: noted(1, 1), Stage.NODES: noted(0, 2)}
 
     view = shown(ended, 7, Known(POOL, progress=progress, audit=[given_up]))
 
@@ -340,7 +340,7 @@ COUNTS = st.tuples(st.integers(0, 8), st.integers(1, 8)).map(lambda pair: (min(p
 def test_the_bar_never_leaves_its_frame_and_is_full_only_when_all_is_done(
     counts: dict[Stage, tuple[int, int]], minutes: int, state: LeaseState, verdict: Outcome | None
 ) -> None:
-    progress = {stage: noted(done, of) for stage, (done, of) in counts.items()}
+    progress: Progress = {stage: noted(done, of) for stage, (done, of) in counts.items()}
     views = stages(replace(EVENING, state=state), progress, EIGHT + minutes * MINUTE, verdict=verdict)
 
     assert [view.stage for view in views] == [*Stage]

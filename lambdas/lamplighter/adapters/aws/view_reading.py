@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.adapters.calendars.kept import beside, kept_courses, warm_up
+from lamplighter.adapters.calendars.kept import beside, kept_courses
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
 from lamplighter.domain.calendar.timetable import OpenWindows, Timetable
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.leases.usual_times import usual_times
+from lamplighter.domain.leases.warm_up import READ, measured
 from lamplighter.domain.money.money import Money, Period, period_of
 from lamplighter.domain.money.price import Price
 from lamplighter.domain.pool.explanation import standing
@@ -69,6 +71,9 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
     closed = instant.read(str(receipt["closed"]))
     opened = instant.read(str(receipt["opened"])) if receipt.get("opened") else closed - BEFORE
     proofs = [proof for proof in ledger.proofs_in_brief(pool, PAST) if proof.lease == lease_id]
+    before = [
+        each for each in ledger.receipts_in_brief(pool, PAST) if str(each["closed"]) < str(receipt["closed"])
+    ]
     known = lab.pools.get(pool)
     instance_type = proofs[0].instance_type if proofs else known.instance_type if known else ""
     return receipt_view.of(
@@ -77,6 +82,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
             instance_type=instance_type,
             floor=lab.checks_for(receipt.get("window")).threshold(instance_type),
             progress=ledger.progress(pool, str(lease_id)) if lease_id else {},
+            usual_times=usual_times(each.get("stages") for each in before),
             audit=ledger.audit(pool, opened - BEFORE, closed + BEFORE),
             proofs=proofs,
         ),
@@ -90,7 +96,7 @@ class ViewReading:
         self._ledger, self._lab, self._now = ledger, lab, now
         self._leases: dict[str, list[Lease]] = {}
         self._states: dict[str, PoolState] = {}
-        self._taking: dict[str, timedelta] = {}
+        self._past: dict[str, list[dict[str, Any]]] = {}
         self._audits: dict[str, tuple[datetime, list[Entry]]] = {}
 
     def leases_of(self, pool: str) -> list[Lease]:
@@ -226,7 +232,8 @@ class ViewReading:
             verdicts=ledger.verdicts(pool, lease.id) if begun else (),
             seats=seats(self._lab, pool, [lease], lease.nodes, settings) if pool in self._lab.pools else None,
             price_per_hour=self._price(lease),
-            taking=self._warm_up(pool),
+            taking=measured(each.get("minutes_to_ready") for each in self._receipts(pool)),
+            usual_times=usual_times(each.get("stages") for each in self._receipts(pool)) if begun else {},
             checks_normal=self._ladder(lease) if begun and lease.ready is None else None,
         )
         return lease_view.of(lease, known, self._now)
@@ -244,10 +251,11 @@ class ViewReading:
         known = self.terms.get(lease.pool)
         return known.price_per_hour if known else None
 
-    def _warm_up(self, pool: str) -> timedelta:
-        if pool not in self._taking:
-            self._taking[pool] = warm_up(pool, self._ledger)
-        return self._taking[pool]
+    def _receipts(self, pool: str) -> list[dict[str, Any]]:
+        """The last receipts of a pool, newest first."""
+        if pool not in self._past:
+            self._past[pool] = self._ledger.receipts_in_brief(pool, READ)
+        return self._past[pool]
 
     def _audit(self, pool: str, since: datetime) -> Sequence[Entry]:
         if since > self._now:

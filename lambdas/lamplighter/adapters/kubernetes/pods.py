@@ -93,7 +93,18 @@ def pod_facts(item: Object) -> PodFacts:
         scheduled=_at(_scheduled(status)),
         began=_at((first.get("running") or ended).get("startedAt")),
         ended=_at(ended.get("finishedAt")),
+        prepared=_prepared(status),
     )
+
+
+def _prepared(status: Object) -> dict[str, datetime]:
+    """When each init container ended well."""
+    found = {}
+    for each in status.get("initContainerStatuses") or []:
+        ended = (each.get("state") or {}).get("terminated") or {}
+        if ended.get("exitCode") == 0 and (at := _at(ended.get("finishedAt"))) is not None:
+            found[str(each.get("name", ""))] = at
+    return found
 
 
 def _scheduled(status: Object) -> object:

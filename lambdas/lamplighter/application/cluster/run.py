@@ -13,7 +13,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.leases.progress import BootStage, Noted, Stage
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
@@ -86,6 +86,11 @@ class Run:
         """So much of a stage is done; of nothing there is nothing to note."""
         if self.lease is not None and of:
             self.books().note_progress(self.pool, self.lease, stage, done, of, clock.now())
+
+    def note_boot(self, stages: Mapping[BootStage, Noted]) -> None:
+        """How far the boot of fresh nodes has come, for people to see."""
+        if self.lease is not None:
+            self.books().note_boot(self.pool, self.lease, stages, clock.now())
 
     def pauses(self) -> list[Pause]:
         """What keeps leases from opening."""

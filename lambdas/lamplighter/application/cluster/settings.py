@@ -1,7 +1,7 @@
 """Step AwaitGpus: are the GPUs there, and offered as ApplyGpuSettings says; waits for a bounded time."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from lamplighter import clock
 from lamplighter.adapters.kubernetes import nodes, pods
@@ -10,6 +10,7 @@ from lamplighter.application.cluster.images import bring_ahead
 from lamplighter.application.cluster.nodes import not_offered_because
 from lamplighter.application.cluster.run import Run, latest
 from lamplighter.domain.gpu import readiness
+from lamplighter.domain.gpu.boot import boot
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.leases.progress import Stage, share
@@ -17,6 +18,7 @@ from lamplighter.domain.pool.drain import NOTES
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.values import instant
 from lamplighter.values.counted import first
 
 # From launch to proven GPUs takes 4 to 8 minutes with the operator; what takes 15 will not come by itself.
@@ -62,6 +64,8 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
                 nodes.protect(connection, node.name)
             ready.append({"name": node.name, "instance": instance, "gpus": node.gpus, "ready": True})
     bring_ahead(set_up, run, lab, connection)
+    validators = stack.validators if stack.kind == "operator" else None
+    run.note_boot(boot(_fresh(run), list(here.values()), validators, _nodes(run)))
     run.note(Stage.GPUS, *_own_gpus(run, lab, len(ready)))
     since = latest(
         [*(each.get("launched") for each in wanted), run.result("ApplyGpuSettings").get("told")]
@@ -83,12 +87,28 @@ def _cut(why: str) -> str:
 
 def _own_gpus(run: Run, lab: Lab, ready: int) -> tuple[int, int]:
     """The lease's own GPUs, where so many nodes of the pool are ready, and how many it shall have."""
-    admitted = _document(run.result("Admit").get("lease")).get("nodes")
-    nodes = admitted if isinstance(admitted, int) else len(run.found("AwaitNodes", "instances"))
+    nodes = _nodes(run)
     wanted = run.result("AwaitNodes").get("wanted")
     kind = gpu_type(lab.pools[run.pool].instance_type)
     each = kind.count if kind else 1
     return share(nodes, ready, wanted if isinstance(wanted, int) else nodes) * each, nodes * each
+
+
+def _nodes(run: Run) -> int:
+    """How many nodes the lease has."""
+    admitted = _document(run.result("Admit").get("lease")).get("nodes")
+    return admitted if isinstance(admitted, int) else len(run.found("AwaitNodes", "instances"))
+
+
+def _fresh(run: Run) -> dict[str, datetime]:
+    """The instances that were launched since the lease opened: the others were there, and nobody waits for them."""
+    opens = _document(run.result("Admit").get("lease")).get("opens")
+    launched = {
+        str(each.get("id")): instant.read(str(each["launched"]))
+        for each in run.found("AwaitNodes", "instances")
+        if each.get("launched")
+    }
+    return {name: at for name, at in launched.items() if opens is None or at >= instant.read(str(opens))}
 
 
 def _gpus(node: NodeFacts, lab: Lab, run: Run) -> int | None:

@@ -20,6 +20,7 @@ from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.gpu.offer import in_receipt
 from lamplighter.domain.leases import closing
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.progress import lengths
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money import receipt as receipts
 from lamplighter.domain.money.metering import NodeLife
@@ -154,6 +155,7 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
         said = of_receipt(lease_services.ledger.audit(pool, lease.opens), lease.id)
         document = receipts.receipt(lease, lease_services.ledger.verdicts(pool, lease.id), proof, said)
         document["node_lives"] = receipts.node_lives(lease, lives)
+        document["stages"] = lengths(lease_services.ledger.progress(pool, lease.id))
         document["settings"] = in_receipt(
             lease_services.ledger.settings(pool, lease.id), result(run, "GiveBack")
         )

@@ -1,5 +1,6 @@
-"""How far the warm-up of a lease has come, as the steps of OpenLab note it: five stages, each with a count.
+"""How far the warm-up of a lease has come, as the steps of OpenLab note it: stages, each with a count.
 
+Five stages are steps of the workflow. Between them lies the boot of the nodes, in stages of its own.
 Nothing is decided by it; what it means at an instant is said in views/stages.py.
 """
 
@@ -20,6 +21,34 @@ class Stage(StrEnum):
     CHECKS = "checks"
 
 
+class BootStage(StrEnum):
+    """What a fresh node goes through before its GPUs are there, in its order; domain/gpu/boot.py reads it."""
+
+    JOINED = "joined"
+    READY = "node-ready"
+    DRIVER = "driver"
+    TOOLKIT = "toolkit"
+    CUDA = "cuda"
+    PLUGIN = "plugin"
+
+
+WarmUpStage: TypeAlias = Stage | BootStage
+IN_ORDER: tuple[WarmUpStage, ...] = (
+    Stage.ARMED,
+    Stage.NODES,
+    BootStage.JOINED,
+    BootStage.READY,
+    Stage.SETTINGS,
+    BootStage.DRIVER,
+    BootStage.TOOLKIT,
+    BootStage.CUDA,
+    BootStage.PLUGIN,
+    Stage.GPUS,
+    Stage.CHECKS,
+)
+"""As people see a warm-up. The settings are applied while the nodes boot, and the operator works by them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Noted:
     """What was noted of one stage."""
@@ -37,7 +66,16 @@ class Noted:
         return self.done >= self.of
 
 
-Progress: TypeAlias = Mapping[Stage, Noted]
+Progress: TypeAlias = Mapping[WarmUpStage, Noted]
+
+
+def lengths(progress: Progress) -> dict[str, int]:
+    """How many seconds each stage took that is done, as the receipt keeps it."""
+    return {
+        stage.value: round((noted.at - noted.since).total_seconds())
+        for stage in IN_ORDER
+        if (noted := progress.get(stage)) is not None and noted.whole
+    }
 
 
 def share(lease_nodes: int, there: int, wanted: int) -> int:

@@ -101,6 +101,8 @@ class PodFacts:
     began: datetime | None = None
     """When its first container started, and when it ended; all three by the API server's clock."""
     ended: datetime | None = None
+    prepared: Mapping[str, datetime] = field(default_factory=dict)
+    """When each init container ended well, by its name, by the API server's clock."""
 
     @property
     def called(self) -> str:

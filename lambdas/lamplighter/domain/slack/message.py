@@ -19,6 +19,7 @@ from lamplighter.domain.slack.style import SlackStyle, amount, named
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.stages import StageState, StageView
+from lamplighter.values.counted import write_seconds
 
 BAR_LONG = 10
 EXTENDED_BY = timedelta(hours=1)
@@ -127,17 +128,32 @@ def standing(view: LeaseView, look: SlackStyle) -> Marked:
 
 
 def _progress(view: LeaseView, look: SlackStyle) -> Marked:
-    """The bar and the five stages; those that are not as they should be say why."""
+    """The bar and the stages; those that are not as they should be say why.
+
+    While it warms up: also the boot of its nodes, and how long that and what is under way usually take.
+    """
+    warming = view.ready is None
     full = round(view.bar * BAR_LONG)
     percent = f"{'▰' * full}{'▱' * (BAR_LONG - full)} {round(view.bar * 100)} %"
-    stages = "   ".join(_stage(stage, look) for stage in view.stages)
-    why = [f"{_stage(stage, look)}: {plain(look.drawn(stage.said))}" for stage in view.stages if stage.said]
-    return joined([percent, stages, *why])
+    stages = "   ".join(_stage(stage, look, times=warming and stage.begun) for stage in view.stages)
+    boot = "   ".join(_stage(stage, look, times=True) for stage in view.boot) if warming else ""
+    late = [stage for stage in (*view.stages, *(view.boot if warming else ())) if stage.said]
+    why = [f"{_stage(stage, look)}: {plain(look.drawn(stage.said))}" for stage in late]
+    return joined([percent, stages, boot, *why])
 
 
-def _stage(stage: StageView, look: SlackStyle) -> str:
+def _stage(stage: StageView, look: SlackStyle, *, times: bool = False) -> str:
     name = look.say(f"stage.{stage.stage.value}")
-    return f"{MARKS[stage.state]} {joined([name, stage.count], ' ')}"
+    return f"{MARKS[stage.state]} {joined([name, stage.count, _times(stage, look) if times else ''], ' ')}"
+
+
+def _times(stage: StageView, look: SlackStyle) -> str:
+    """How long it took, and usually takes: `42s (usually 40s)`."""
+    took = "" if stage.took is None else write_seconds(stage.took)
+    if stage.usual is None:
+        return took
+    key = "usually" if stage.usual.measured else "normally"
+    return joined([took, look.say(key, length=write_seconds(stage.usual.length))], " ")
 
 
 def _trouble(view: LeaseView, look: SlackStyle) -> Marked:

@@ -13,13 +13,14 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.progress import Progress
+from lamplighter.domain.leases.progress import IN_ORDER, Progress
+from lamplighter.domain.leases.usual_times import UsualTimes
 from lamplighter.domain.leases.warm_up import BEFORE_ANY, gpus_expected
 from lamplighter.domain.money.money import Money, cost
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.views import told
 from lamplighter.domain.views.seats import Seats
-from lamplighter.domain.views.stages import StageView, bar, stages
+from lamplighter.domain.views.stages import StageView, bar, boot_stages, stages
 from lamplighter.domain.views.told import Finding, VerdictRow
 from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
@@ -58,6 +59,8 @@ class Known:
     """How long the pool takes until its GPUs are ready."""
     checks_normal: timedelta | None = None
     """What the ladder of its checks may take."""
+    usual_times: UsualTimes = field(default_factory=dict)
+    """What earlier openings of its pool have measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,14 @@ class LeaseView:
     """Of one that is being closed: why its pool cannot be proven to be at zero."""
     warnings: tuple[Entry, ...]
     replaced: tuple[str, ...]
+    boot: tuple[StageView, ...] = ()
+    """What its fresh nodes go through, as far as they have begun it."""
+
+    @property
+    def whole_warm_up(self) -> tuple[StageView, ...]:
+        """Its stages and those of its nodes' boot, in the order in which people see them."""
+        known = {view.stage: view for view in (*self.stages, *self.boot)}
+        return tuple(known[stage] for stage in IN_ORDER if stage in known)
 
     @property
     def in_force(self) -> bool:
@@ -122,6 +133,7 @@ class LeaseView:
             "standing": self.standing.value,
             "missing": self.missing,
             "stages": [stage.to_json() for stage in self.stages],
+            "boot": [stage.to_json() for stage in self.boot],
             "progress": round(self.bar, 3),
             "gpus_expected": written(self.gpus_expected) if self.gpus_expected else None,
             "cost_so_far": self.cost_so_far.to_json() if self.cost_so_far else None,
@@ -146,6 +158,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
         short_because=short,
         failed_because=failed,
         checks_normal=known.checks_normal,
+        measured=known.usual_times,
     )
     degraded = told.degraded_because(mine) or short
     standing = _standing(lease, now, degraded=degraded is not None or lease.missing > 0)
@@ -184,6 +197,7 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
         leaked_because=known.pool.leaked_because if lease.state is LeaseState.CLOSING else None,
         warnings=tuple(entry for entry in mine if entry.kind == "warned"),
         replaced=lease.replaced,
+        boot=boot_stages(lease, known.progress, now, known.usual_times),
     )
 
 

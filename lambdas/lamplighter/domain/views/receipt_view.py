@@ -12,7 +12,8 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import BANDWIDTH, Proof, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
-from lamplighter.domain.leases.progress import Progress, Stage
+from lamplighter.domain.leases.progress import IN_ORDER, Progress
+from lamplighter.domain.leases.usual_times import Usual, UsualTimes, usual
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.told import Finding, VerdictRow
 from lamplighter.values import instant
@@ -34,6 +35,8 @@ class Bar:
     ends: datetime
     state: str = ""
     """done, failed, late …; empty where there is nothing to tell."""
+    usual: Usual | None = None
+    """Of a stage: how long it usually takes."""
 
     @property
     def length(self) -> timedelta:
@@ -118,6 +121,8 @@ class ReceiptExtras:
     audit: Sequence[Entry] = ()
     """What happened to its pool while it ran, oldest first."""
     proofs: Sequence[Proof] = ()
+    usual_times: UsualTimes = field(default_factory=dict)
+    """What openings before it have measured."""
 
 
 def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
@@ -153,13 +158,13 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         findings=_findings(receipt, mine),
         replaced=_strings(receipt.get("replaced")),
         proof_of_zero=_zero(receipt.get("proof_of_zero")),
-        bars=_bars(receipt, opened, closed, beside.progress),
+        bars=_bars(receipt, opened, closed, beside),
         audit=mine,
     )
 
 
 def _bars(
-    receipt: Document, opened: datetime | None, closed: datetime, progress: Progress
+    receipt: Document, opened: datetime | None, closed: datetime, beside: ReceiptExtras
 ) -> tuple[Bar, ...]:
     bars = [] if opened is None else [Bar("lease", str(receipt.get("lease")), opened, closed)]
     for row in _documents(receipt.get("node_lives")):
@@ -169,11 +174,12 @@ def _bars(
             bars.append(
                 Bar("node", str(row.get("instance")), begins, ends or closed, "" if ends else "running")
             )
-    for stage in Stage:
-        noted = progress.get(stage)
+    for stage in IN_ORDER:
+        noted = beside.progress.get(stage)
         if noted is not None:
-            state = "done" if noted.whole else "short"
-            bars.append(Bar("stage", stage.value, noted.since, noted.at if noted.whole else closed, state))
+            state, ends = ("done", noted.at) if noted.whole else ("short", closed)
+            expected = usual(stage, beside.usual_times)
+            bars.append(Bar("stage", stage.value, noted.since, ends, state, expected))
     return tuple(bars)
 
 

@@ -4,18 +4,19 @@ A stage is late when it takes longer than the diagnosis's table (diagnosis/stage
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.leases.progress import Noted, Progress, Stage
+from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage, WarmUpStage
+from lamplighter.domain.leases.usual_times import NORMAL, Usual, UsualTimes, usual
 from lamplighter.reasons.reason import Said
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import written
 
-__all__ = ["Stage", "StageState", "StageView", "bar", "stages"]
+__all__ = ["NORMAL", "Stage", "StageState", "StageView", "bar", "boot_stages", "stages"]
 
 
 class StageState(StrEnum):
@@ -29,20 +30,9 @@ class StageState(StrEnum):
     FAILED = "failed"
 
 
-NORMAL: Mapping[Stage, timedelta] = {
-    Stage.ARMED: timedelta(seconds=60),
-    Stage.NODES: timedelta(seconds=180),
-    Stage.SETTINGS: timedelta(seconds=300),
-    # A node joins, is ready and shows its GPUs: after eight minutes AwaitGpus calls it late, too.
-    Stage.GPUS: timedelta(seconds=480),
-    Stage.CHECKS: timedelta(minutes=8),
-}
-"""Within this a stage is going; the checks' own is the budget of the lease's ladder. A test holds it to the
-diagnosis's table, which is too much to load for it."""
-
 MINUTE = timedelta(minutes=1)
 
-WEIGHT: Mapping[Stage, int] = {
+WEIGHT: Mapping[WarmUpStage, int] = {
     Stage.ARMED: 5,
     Stage.NODES: 25,
     Stage.SETTINGS: 5,
@@ -56,7 +46,7 @@ WEIGHT: Mapping[Stage, int] = {
 class StageView:
     """One stage of a warm-up."""
 
-    stage: Stage
+    stage: WarmUpStage
     state: StageState
     done: int | None = None
     of: int | None = None
@@ -65,6 +55,20 @@ class StageView:
     """When its count last changed; of a stage that is done, when it was."""
     said: Said = ""
     """Why it is late, short or failed, as a sentence would go on; empty where there is nothing to say."""
+    usual: Usual | None = None
+    """How long it usually takes."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is under way, well or not."""
+        return self.state in {StageState.GOING, StageState.LATE}
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long it took, where it is done."""
+        if self.state is not StageState.DONE or self.since is None or self.at is None:
+            return None
+        return self.at - self.since
 
     @property
     def count(self) -> str:
@@ -88,6 +92,8 @@ class StageView:
             "since": written(self.since) if self.since else None,
             "at": written(self.at) if self.at else None,
             "said": str(self.said),
+            "usual_seconds": round(self.usual.length.total_seconds()) if self.usual else None,
+            "usual_is_measured": self.usual.measured if self.usual else None,
         }
 
 
@@ -100,8 +106,9 @@ def stages(
     short_because: Said | None = None,
     failed_because: Said | None = None,
     checks_normal: timedelta | None = None,
+    measured: UsualTimes | None = None,
 ) -> tuple[StageView, ...]:
-    """All five, in their order.
+    """The five steps of the workflow, in their order.
 
     `failed_because` is why the warm-up was given up, `short_because` why nodes are missing.
     """
@@ -118,16 +125,29 @@ def stages(
             view = _as(view, StageState.FAILED, given_up)
         if view.state is StageState.FAILED:
             given_up = None
-        found.append(view)
+        found.append(replace(view, usual=usual(stage, measured or {}, normal)))
     return tuple(found)
+
+
+def boot_stages(
+    lease: Lease, progress: Progress, now: datetime, measured: UsualTimes | None = None
+) -> tuple[StageView, ...]:
+    """What fresh nodes go through, as far as they have begun it; none where the nodes were there before."""
+    return tuple(
+        replace(_view(lease, stage, progress[stage], now, NORMAL[stage]), usual=usual(stage, measured or {}))
+        for stage in BootStage
+        if stage in progress
+    )
 
 
 def bar(views: Sequence[StageView]) -> float:
     """How far the warm-up is, 0 to 1."""
-    return sum(WEIGHT[view.stage] * view.fraction for view in views) / sum(WEIGHT.values())
+    return sum(WEIGHT.get(view.stage, 0) * view.fraction for view in views) / sum(WEIGHT.values())
 
 
-def _view(lease: Lease, stage: Stage, noted: Noted | None, now: datetime, normal: timedelta) -> StageView:
+def _view(
+    lease: Lease, stage: WarmUpStage, noted: Noted | None, now: datetime, normal: timedelta
+) -> StageView:
     if noted is None:
         # A lease that is open has them behind it, whoever noted them.
         behind = lease.ready is not None
@@ -146,4 +166,4 @@ def _view(lease: Lease, stage: Stage, noted: Noted | None, now: datetime, normal
 
 
 def _as(view: StageView, state: StageState, said: Said) -> StageView:
-    return StageView(view.stage, state, view.done, view.of, view.since, view.at, said)
+    return replace(view, state=state, said=said)

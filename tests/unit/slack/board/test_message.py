@@ -7,9 +7,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from lamplighter.data.texts import ENGLISH
+from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.progress import BootStage
+from lamplighter.domain.leases.usual_times import Usual
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.slack.message import Message, MessageExtras, message
@@ -240,3 +242,27 @@ def test_small_print_says_whose_it_is_by_whom_and_what_it_costs(
     [context] = [block for block in made.blocks if block["type"] == "context"]
     elements: Any = context["elements"]
     assert [element["text"] for element in elements] == small
+
+
+def test_while_it_warms_up_the_boot_of_its_nodes_stands_beside_its_usual_times() -> None:
+    joined = StageView(
+        BootStage.JOINED, StageState.DONE, 2, 2, EIGHT, EIGHT + timedelta(seconds=42),
+        usual=Usual(timedelta(seconds=40), measured=True),
+    )  # fmt: skip
+    driver = StageView(BootStage.DRIVER, StageState.GOING, 0, 2, usual=Usual(5 * MINUTE, measured=False))
+    gpus = StageView(Stage.GPUS, StageState.GOING, usual=Usual(100 * timedelta(seconds=1), measured=True))
+    opening = replace(
+        OPEN, standing=LeaseStanding.OPENING, ready=None, stages=(STAGES[0], gpus), boot=(joined, driver)
+    )
+
+    def lines(view: LeaseView, look: SlackStyle = LOOK) -> list[str]:
+        return next(text for text in texts(shown(view, look=look)) if "▰" in text).splitlines()[1:]
+
+    assert lines(opening) == [
+        "✓ armed   ● GPUs (usually 1m40s)",
+        "✓ nodes joined 2/2 42s (usually 40s)   ● driver 0/2 (up to 5m is normal)",
+    ]
+    assert lines(opening, replace(LOOK, texts=Texts("ko")))[1] == (
+        "✓ 노드 합류 2/2 42s (보통 40s)   ● 드라이버 0/2 (5m까지 정상)"
+    )
+    assert lines(replace(opening, ready=EIGHT)) == ["✓ armed   ● GPUs"]

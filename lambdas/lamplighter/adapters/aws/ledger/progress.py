@@ -5,13 +5,15 @@ note that cannot be taken is logged and forgotten.
 """
 
 import logging
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.reads import LedgerReads
 from lamplighter.adapters.aws.ledger.table import Conflict
-from lamplighter.domain.leases.progress import Noted, Progress, Stage
+from lamplighter.domain.leases.progress import IN_ORDER, BootStage, Noted, Progress, Stage, WarmUpStage
 from lamplighter.errors import LamplighterError
 
 PROGRESS = "PROGRESS#"
@@ -32,7 +34,7 @@ class LedgerProgress(LedgerReads):
         """What was noted of a lease's stages; empty where nothing was."""
         found = self._table.get(PROGRESS + pool, lease_id)
         said = items.values(found) if found else {}
-        read = {stage: _stage(said, stage) for stage in Stage}
+        read = {stage: _stage(said, stage) for stage in IN_ORDER}
         return {stage: noted for stage, noted in read.items() if noted is not None}
 
     def begin_stage(self, pool: str, lease_id: str, stage: Stage, of: int, at: datetime) -> None:
@@ -46,6 +48,29 @@ class LedgerProgress(LedgerReads):
         changed = f"#{name}_done <> :done OR #{name}_of <> :of"
         condition = f"attribute_not_exists(#{name}_done) OR (#{name}_at <= :at AND ({changed}))"
         self._note(pool, lease_id, stage, (done, of), at, condition)
+
+    def note_boot(self, pool: str, lease_id: str, stages: Mapping[BootStage, Noted], now: datetime) -> None:
+        """How far the boot of its nodes is. The instants are Kubernetes' own, so what was read last holds."""
+        mine = _noted.setdefault(self._table.connection, {})
+        key = (self._table.name, f"{pool}/{lease_id}", f"boot {stages}")
+        if not stages or key in mine:
+            return
+        parts, given = ["#schema = :schema", "#ttl = :ttl"], dict[str, Any]()
+        for stage, noted in stages.items():
+            name = _name(stage)
+            parts += [f"#{name}_{part} = :{name}_{part}" for part in ("done", "of", "since", "at")]
+            given |= {f"{name}_done": noted.done, f"{name}_of": noted.of}
+            given |= {
+                f"{name}_since": items.milliseconds(noted.since),
+                f"{name}_at": items.milliseconds(noted.at),
+            }
+        given |= {"schema": items.SCHEMA, "ttl": int((now + items.KEEP_CLOSED).timestamp())}
+        try:
+            self._table.update(PROGRESS + pool, lease_id, f"SET {', '.join(parts)}", None, **given)
+        except LamplighterError as error:
+            _logger.warning("how far the boot for %s has come is not noted: %s", lease_id, error)
+            return
+        mine[key] = (0, 0, now)
 
     def _note(  # noqa: PLR0917
         self, pool: str, lease_id: str, stage: Stage, count: tuple[int, int], at: datetime, condition: str
@@ -80,8 +105,13 @@ class LedgerProgress(LedgerReads):
         mine[key] = (done, of, at)
 
 
-def _stage(said: dict[str, items.Value], stage: Stage) -> Noted | None:
-    name = stage.value
+def _name(stage: WarmUpStage) -> str:
+    """As an attribute's name may be."""
+    return stage.value.replace("-", "_")
+
+
+def _stage(said: dict[str, items.Value], stage: WarmUpStage) -> Noted | None:
+    name = _name(stage)
     done, of = said.get(f"{name}_done"), said.get(f"{name}_of")
     since, at = (
         items.at_milliseconds(said.get(f"{name}_since")),

@@ -1,0 +1,79 @@
+"""The boot of fresh nodes, from what Kubernetes says of them: each stage with its count, its begin and its end.
+
+Everything is read from instants that Kubernetes or EC2 itself has written, whenever anybody looks:
+
+- joined: the node object's creationTimestamp. It begins with EC2's launch of the instance.
+- node-ready: when the node's Ready condition turned (lastTransitionTime).
+- driver, toolkit, cuda, plugin: when the init container of that name of the operator's validator on the node ended
+  well (finishedAt). Kubernetes runs init containers one after the other. The first waits until the driver works,
+  the last runs a pod on a GPU that the device plugin has offered.
+  https://github.com/NVIDIA/gpu-operator/blob/main/assets/state-operator-validation/0500_daemonset.yaml
+  https://kubernetes.io/docs/concepts/workloads/pods/init-containers/
+
+Not read: the Ready times of DCGM and its exporter, since no GPU waits for them; and when a GPU became allocatable,
+since no condition keeps that instant. A pool without the operator has the first two stages only.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from lamplighter.domain.leases.progress import BootStage, Noted
+from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
+
+VALIDATIONS: Mapping[BootStage, str] = {
+    BootStage.DRIVER: "driver-validation",
+    BootStage.TOOLKIT: "toolkit-validation",
+    BootStage.CUDA: "cuda-validation",
+    BootStage.PLUGIN: "plugin-validation",
+}
+
+
+def boot(
+    launched: Mapping[str, datetime],
+    nodes: Sequence[NodeFacts],
+    validators: Sequence[PodFacts] | None,
+    most: int,
+) -> dict[BootStage, Noted]:
+    """How far the boot of these instances has come; a stage that none of them has begun is left out.
+
+    `launched` are fresh instances and when EC2 launched them; `validators` is None where no operator works.
+    A lease has at most `most` nodes: instances of other leases may be fresh as well.
+    """
+    by_instance = {node.instance: node for node in nodes}
+    steps = list(BootStage) if validators is not None else [BootStage.JOINED, BootStage.READY]
+    ends = {instance: _ends(by_instance.get(instance), steps, validators or ()) for instance in launched}
+    found: dict[BootStage, Noted] = {}
+    begins = dict(launched)
+    of = min(most, len(launched))
+    for step in steps:
+        ended = sorted(end for instance in begins if (end := ends[instance].get(step)) is not None)
+        if not begins or not of:
+            break
+        since = min(begins.values())
+        # The first so many are the lease's.
+        mine = ended[:of]
+        found[step] = Noted(len(mine), of, since, max([since, *mine]))
+        begins = {instance: ends[instance][step] for instance in begins if step in ends[instance]}
+    return found
+
+
+def _ends(
+    node: NodeFacts | None, steps: Sequence[BootStage], validators: Sequence[PodFacts]
+) -> dict[BootStage, datetime]:
+    """When this node finished each stage; none after the first that it has not finished."""
+    if node is None:
+        return {}
+    instants: dict[BootStage, datetime | None] = {
+        BootStage.JOINED: node.created,
+        BootStage.READY: node.ready_since if node.ready else None,
+    }
+    for pod in validators:
+        if pod.node == node.name and not pod.leaving and pod.created >= node.created:
+            instants |= {step: pod.prepared.get(name) for step, name in VALIDATIONS.items()}
+    found: dict[BootStage, datetime] = {}
+    for step in steps:
+        at = instants.get(step)
+        if at is None:
+            break
+        found[step] = at
+    return found

@@ -1,0 +1,60 @@
+"""How long each stage of a warm-up usually takes: the median of earlier openings, else what is normal.
+
+What was measured stands in the receipts, which keep the length of each stage.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from statistics import median
+
+from lamplighter.domain.leases.progress import IN_ORDER, BootStage, Stage, WarmUpStage
+from lamplighter.domain.leases.warm_up import ENOUGH, LOOKED_AT
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What a stage usually takes."""
+
+    length: timedelta
+    measured: bool
+    """The median of earlier openings; otherwise the longest time that is still normal."""
+
+
+UsualTimes = Mapping[WarmUpStage, Usual]
+
+NORMAL: Mapping[WarmUpStage, timedelta] = {
+    Stage.ARMED: timedelta(seconds=60),
+    Stage.NODES: timedelta(seconds=180),
+    BootStage.JOINED: timedelta(seconds=300),
+    BootStage.READY: timedelta(seconds=180),
+    Stage.SETTINGS: timedelta(seconds=300),
+    BootStage.DRIVER: timedelta(seconds=300),
+    BootStage.TOOLKIT: timedelta(seconds=300),
+    BootStage.CUDA: timedelta(seconds=300),
+    BootStage.PLUGIN: timedelta(seconds=300),
+    # A node joins, is ready and shows its GPUs: after eight minutes AwaitGpus calls it late, too.
+    Stage.GPUS: timedelta(seconds=480),
+    Stage.CHECKS: timedelta(minutes=8),
+}
+"""Within this a stage is going; the checks' own is the budget of the lease's ladder. A test holds it to the
+diagnosis's table, which is too much to load for it."""
+
+
+def usual_times(stages: Iterable[object]) -> dict[WarmUpStage, Usual]:
+    """What each stage took in earlier openings, newest first, as their receipts keep it.
+
+    A stage that fewer than three openings have measured is left out.
+    """
+    kept = [each for each in stages if isinstance(each, Mapping)]
+    found = {}
+    for stage in IN_ORDER:
+        took = [each[stage.value] for each in kept if isinstance(each.get(stage.value), int)][:LOOKED_AT]
+        if len(took) >= ENOUGH:
+            found[stage] = Usual(timedelta(seconds=round(median(took))), measured=True)
+    return found
+
+
+def usual(stage: WarmUpStage, measured: UsualTimes, normal: timedelta | None = None) -> Usual:
+    """What one stage usually takes; `normal` stands for a limit of the lease's own."""
+    return measured.get(stage) or Usual(normal or NORMAL[stage], measured=False)
