@@ -29,11 +29,11 @@ def page() -> str:
 
 def _section(experiment: Experiment) -> str:
     rows = [
-        ("hypothesis", experiment.hypothesis),
-        ("changes", " ".join(experiment.changes)),
+        ("hypothesis", str(experiment.hypothesis)),
+        ("changes", " ".join(map(str, experiment.changes))),
         ("expected cause", f"`{experiment.cause}`"),
-        ("expected symptom", experiment.symptom),
-        ("breaks meanwhile", " ".join(experiment.breaks)),
+        ("expected symptom", str(experiment.symptom)),
+        ("breaks meanwhile", " ".join(map(str, experiment.breaks))),
         ("lasts", f"{write_duration(experiment.lasts)} at most"),
         ("needs", counted(experiment.needs_nodes, "node")),
         ("felt by", "every lease of the cluster" if experiment.changes_cluster else "its own lease alone"),

@@ -10,10 +10,10 @@ from cli.look_after import experiment_orders, known_names
 from cli.options import AsJson, LabName, Yes
 from cli.use import agreed
 from lamplighter.domain.calendar.changes import clock_of
-from lamplighter.domain.experiments.report import conclusion, document, markdown
+from lamplighter.domain.experiments.report import as_json as report_as_json
+from lamplighter.domain.experiments.report import conclusion, markdown
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.errors import Refused
-from lamplighter.values.instant import told_by
 
 HELP = """Put a fault in on purpose, see what it looks like, and everything back.
 
@@ -93,7 +93,7 @@ def run_experiment(
     order = experiment_orders.order(found, name, found.pool(pool), lease, because)
     plan = experiment_orders.plan(found, order)
     if plan.answer.run is None:
-        raise Refused(f"refused: {told_by(clock, plan.answer.reason)}")
+        raise Refused(f"refused: {printing.drawn(plan.answer.reason, found.zone)}")
     if not yes:
         agreed.agree(plan.lines(clock), "Run it?", "nothing was changed", as_json=as_json)
     begun = experiment_orders.run(found, order)
@@ -107,7 +107,7 @@ def run_experiment(
         return
     ended = experiment_orders.follow(found, begun.run.id, lambda now: None if as_json else _tell(now))
     if as_json:
-        printing.as_json(document(ended))
+        printing.as_json(report_as_json(ended))
     else:
         printing.say(f"the report: lamplighter experiment report {ended.id}")
 
@@ -139,7 +139,7 @@ def restore_experiment(
     if undone is None:
         _say_or_json({"outcome": "nothing", "reason": "no experiment is under way"}, as_json=as_json)
     elif as_json:
-        printing.as_json(document(undone))
+        printing.as_json(report_as_json(undone))
     else:
         printing.say(f"restored: {undone.name} is undone, everything is as it was")
 
@@ -163,13 +163,15 @@ def report_experiment(
     found = deployment.find(lab_name)
     kept = experiment_orders.report(found, run)
     if as_json:
-        printing.as_json(document(kept))
+        printing.as_json(report_as_json(kept))
     else:
         sys.stdout.write(markdown(kept, clock_of(found.zone)))
 
 
 def _tell(run: ExperimentRun) -> None:
-    said = PROGRESS[run.phase].format(change="; ".join(run.change) or "one pod", conclusion=conclusion(run))
+    said = PROGRESS[run.phase].format(
+        change="; ".join(map(str, run.change)) or "one pod", conclusion=conclusion(run)
+    )
     printing.say(said)
 
 

@@ -19,6 +19,9 @@ from lamplighter.domain.experiments.catalogue import CATALOGUE, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.lab.model import Lab
+from lamplighter.values.clock_time import clock_time
+from lamplighter.values.counted import named
+from tests.drawn import drawn_by
 from tests.unit.experiments.test_experiments import MINUTE, NOW, lease, order, running
 from tests.unit.experiments.test_experiments import ground as here
 
@@ -29,7 +32,7 @@ NO_CHANGE = "driver-image-too-new"
 def refused(command: Any, where: ExperimentFacts) -> str:
     answer = decide(command, where, NOW)
     assert (answer.outcome, answer.run) == ("refused", None)
-    return answer.reason
+    return str(answer.reason)
 
 
 # --- what is granted and refused -----------------------------------------------------------------
@@ -38,9 +41,9 @@ def refused(command: Any, where: ExperimentFacts) -> str:
 def test_what_is_granted_is_this_run() -> None:
     other = lease("alice", name="cli-2", pool="big")
 
-    assert decide(
-        order(because="the course"), here(lease(), other), NOW + timedelta(microseconds=5)
-    ) == ExperimentDecision(
+    granted = decide(order(because="the course"), here(lease(), other), NOW + timedelta(microseconds=5))
+
+    assert drawn_by(clock_time, granted) == ExperimentDecision(
         "granted",
         "nccl-blocked runs on pool gpu until 20:12 UTC on 2026-11-20 at the latest, inside alice's lease",
         ExperimentRun(
@@ -88,7 +91,7 @@ def test_only_nodes_that_are_there_count() -> None:
 @pytest.mark.parametrize("word", [None, "x" * 90])
 def test_an_experiment_that_there_is_not_is_named_in_eighty_letters(word: str | None) -> None:
     assert refused(replace(order(), experiment=word), here(lease())) == (
-        f"'{(word or '')[:80]}' is no experiment, there are {', '.join(CATALOGUE)}"
+        f"'{(word or '')[:80]}' is no experiment, there are {named(list(CATALOGUE))}"
     )
 
 
@@ -99,7 +102,7 @@ def test_of_several_leases_ones_own_is_meant_and_else_one_is_to_be_named() -> No
 
     assert decide(order(NO_CHANGE), both, NOW).outcome == "granted"
     assert refused(for_lab, both) == (
-        "pool gpu has several leases, say inside which one it runs: --lease cli-1 or --lease cli-2 or --lease cli-3"
+        "pool gpu has several leases, say inside which one it runs: --lease cli-1, --lease cli-2, --lease cli-3"
     )
     named = decide(replace(for_lab, lease="cli-2"), both, NOW).run
     assert named is not None
@@ -128,11 +131,11 @@ def test_one_experiment_at_a_time_and_ten_minutes_for_its_proof() -> None:
     run = running()
     restored = run.moved_to(ExperimentPhase.RESTORED, restored=NOW)
 
-    assert busy([run.moved_to(ExperimentPhase.PROVEN, restored=NOW), run], NOW) == (
+    assert str(busy([run.moved_to(ExperimentPhase.PROVEN, restored=NOW), run], NOW)) == (
         "nccl-blocked is running on pool gpu until 20:12 UTC on 2026-11-20 at the latest, and a cluster has one "
         "experiment at a time; ask again then, or end it: lamplighter experiment restore nccl-blocked"
     )
-    assert busy([restored], NOW + 10 * MINUTE - SECOND) == (
+    assert str(busy([restored], NOW + 10 * MINUTE - SECOND)) == (
         "nccl-blocked on pool gpu is undone and its checks still run; ask again in a few minutes"
     )
     assert busy([restored], NOW + 10 * MINUTE) is None

@@ -12,6 +12,7 @@ from lamplighter.domain.commands.command import Command
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.document import read
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.ledger.test_history import RUN
 from tests.unit.ledger.test_ledger import decision, entry
@@ -63,7 +64,7 @@ def test_every_experiment_of_a_lease_that_ends_is_undone_though_one_cannot_be(la
 
     assert sorted(undone) == ["a", "e"]
     assert sorted(each["experiment"] for each in asked) == ["a", "c", "e"]
-    assert {(each["step"], each["because"], each["by"]) for each in asked} == {
+    assert {(each["step"], str(read(each["because"])), each["by"]) for each in asked} == {
         ("Restore", "alice's lease ends", "alice")
     }
     assert {each["expires"] for each in asked} == {"2026-11-21T20:00:00Z"}
@@ -99,7 +100,7 @@ def test_the_schedules_of_an_experiment_follow_its_own_lease(
     experiment_follows(ends, close(lab), lease_services(lab, asked))
 
     because = "alice's lease ends at 22:00 UTC on 2026-11-20"
-    assert [(each["step"], each["experiment"], each["because"]) for each in asked] == (
+    assert [(each["step"], each["experiment"], str(read(each["because"]))) for each in asked] == (
         [("Rearm", "a", because)] if moved else []
     )
     assert told(lab) == []

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from lamplighter.data.texts import Texts
 from lamplighter.domain.experiments.catalogue import NCCL_BLOCKED
-from lamplighter.domain.experiments.report import LONGEST_EVIDENCE, conclusion, document, markdown
+from lamplighter.domain.experiments.report import LONGEST_EVIDENCE, as_json, conclusion, markdown
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from tests.unit.experiments.test_experiments import MINUTE, NODE, NOW, VPC, running
 
@@ -45,13 +46,13 @@ def test_a_whole_report_is_this() -> None:
         "Asked for because the course.",
     ]
     assert text.endswith("fast\n")
-    assert part(text, "Hypothesis") == [NCCL_BLOCKED.hypothesis]
+    assert part(text, "Hypothesis") == [str(NCCL_BLOCKED.hypothesis)]
     assert part(text, "Change") == [
         "- taken: a rule",
         "",
-        f"Changed at 20:01. Before it: {NODE}; {VPC}.",
+        f"Changed at 20:01. Before it: {NODE.said()}; {VPC.said()}.",
     ]
-    assert part(text, "Expected") == [NCCL_BLOCKED.symptom, "", f"Cause by the diagnosis: `{CAUSE}`."]
+    assert part(text, "Expected") == [str(NCCL_BLOCKED.symptom), "", f"Cause by the diagnosis: `{CAUSE}`."]
     assert part(text, "Seen") == [f"As expected: the diagnosis names {CAUSE}."]
     assert part(text, "Evidence") == ["- all_reduce on a: failed, the ranks never met"]
     assert part(text, "Restored") == [
@@ -115,11 +116,11 @@ def test_what_was_there_before_is_told(before: dict[str, Any], said: str) -> Non
 def test_a_conclusion_says_what_was_seen_and_whether_it_is_undone(
     more: dict[str, Any], seen: str, undone: str
 ) -> None:
-    assert conclusion(replace(WHOLE, **more)) == f"{seen}; {undone}"
+    assert str(conclusion(replace(WHOLE, **more))) == f"{seen}; {undone}"
 
 
 def evidence(*findings: object) -> object:
-    return document(replace(WHOLE, seen={**SEEN, "verdicts": "odd", "findings": findings}))["evidence"]
+    return as_json(replace(WHOLE, seen={**SEEN, "verdicts": "odd", "findings": findings}))["evidence"]
 
 
 def test_evidence_is_what_was_seen_or_its_summary_up_to_twenty_lines() -> None:
@@ -131,7 +132,7 @@ def test_evidence_is_what_was_seen_or_its_summary_up_to_twenty_lines() -> None:
 
 
 def test_what_programs_read_of_a_report_is_this() -> None:
-    found = document(replace(WHOLE, affected=("cli-2",)))
+    found = as_json(replace(WHOLE, affected=("cli-2",)))
 
     assert {key: found[key] for key in ("change", "affected", "changed", "restored", "as_expected")} == {
         "change": ["taken: a rule"],
@@ -142,9 +143,9 @@ def test_what_programs_read_of_a_report_is_this() -> None:
         },
         "as_expected": True,
     }  # fmt: skip
-    bare = document(running())
+    bare = as_json(running())
     assert (bare["change"], bare["changed"], bare["as_expected"], bare["because"]) == (
-        [*NCCL_BLOCKED.changes], None, False, None
+        [*map(str, NCCL_BLOCKED.changes)], None, False, None
     )  # fmt: skip
 
 
@@ -153,3 +154,22 @@ def test_a_run_is_read_as_far_as_it_was_kept() -> None:
 
     assert ExperimentRun.from_json(odd) == replace(running(), before={})
     assert ExperimentRun.from_json(WHOLE.to_json()) == WHOLE
+
+
+def test_a_run_that_an_older_release_kept_is_shown_as_it_was_written() -> None:
+    kept = WHOLE.to_json() | {
+        "change": ["taken: a rule"],
+        "proof": {"verdict": "not-proven", "reason": "the lease was over before the checks were"},
+    }
+
+    found = ExperimentRun.from_json(kept)
+
+    assert found.change == ("taken: a rule",)
+    assert str(conclusion(found)).endswith("this is not-proven: the lease was over before the checks were")
+
+
+def test_a_report_is_whole_in_korean() -> None:
+    text = markdown(WHOLE, clock, Texts("ko"))
+
+    assert "## 가설" in text
+    assert part(text, "복구")[0] == "모두 원래대로이며, 같은 검사를 다시 통과했습니다."

@@ -27,8 +27,10 @@ def test_a_run_is_due_at_its_end_or_ten_minutes_ahead_of_its_leases_end_as_that_
     )  # fmt: skip
     assert replace(run, closes=NOW + 20 * MINUTE).due(None) == NOW + 10 * MINUTE
     assert run.overdue(lease(), NOW + 12 * MINUTE - SECOND) is None
-    assert run.overdue(lease(), NOW + 12 * MINUTE) == "it was to be undone by 20:12 UTC on 2026-11-20"
-    assert run.overdue(soon, NOW + 21 * MINUTE) == run.overdue(None, NOW) == "the lease cli-1 is over"
+    assert str(run.overdue(lease(), NOW + 12 * MINUTE)) == "it was to be undone by 20:12 UTC on 2026-11-20"
+    assert (
+        str(run.overdue(soon, NOW + 21 * MINUTE)) == str(run.overdue(None, NOW)) == "the lease cli-1 is over"
+    )
     assert run.moved_to(ExperimentPhase.RESTORED).overdue(None, NOW) is None
 
 

@@ -19,6 +19,8 @@ from lamplighter.domain.experiments.rules import missing
 from lamplighter.domain.experiments.run import UNDONE, ExperimentPhase, ExperimentRun
 from lamplighter.domain.schedules.schedule import NEAREST
 from lamplighter.errors import OutsideFailed, Stale, TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said, Sentences, reason
 
 _logger = logging.getLogger(__name__)
 NOT_UNDONE = frozenset(ExperimentPhase) - UNDONE
@@ -28,36 +30,41 @@ def change(run: Mapping[str, object], services: ExperimentServices) -> dict[str,
     """Step Change: make the change; Stale where the run is over, or its rails are not there."""
     kept = run_of(run, services.ledger)
     if kept is None:
-        raise Stale("the run is not in the ledger: nothing was prepared, and nothing is changed")
+        raise Stale(reason("experiment.not-kept"))
     if kept.phase is not ExperimentPhase.PREPARED and not kept.undone:
-        return {"changed": list(kept.change), "outcome": "changed"}
+        return {"changed": [document(each) for each in kept.change], "outcome": "changed"}
     _may_still_change(kept, services)
     made = _make(kept, services)
     changed = kept.moved_to(ExperimentPhase.CHANGED, changed=services.now(), change=tuple(made))
     if not services.ledger.advance_experiment(changed, {ExperimentPhase.PREPARED}):
         # Somebody undid the run while we were at it: what came after that is undone as well.
         put_back(kept, services)
-        raise Stale(f"{kept.name} was undone while it was being changed, and is undone again")
+        raise Stale(reason("experiment.undone-meanwhile", name=kept.name))
     services.ledger.append_audit(
         Entry(
             at=services.now(),
             pool=kept.pool,
             kind="experiment",
             who=kept.by,
-            what=f"{kept.name}: {'; '.join(made) or 'nothing is changed but a pod'}",
+            what=reason(
+                "experiment.did",
+                name=kept.name,
+                changes=Sentences(tuple(made)) if made else reason("experiment.only-a-pod"),
+            ),
             why=kept.experiment.hypothesis,
             lease=kept.lease,
             details={"run": kept.id},
         )
     )
-    return {"changed": made, "outcome": "changed"}
+    return {"changed": [document(each) for each in made], "outcome": "changed"}
 
 
 def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
     """Step Restore: everything is as it was, and was seen to be; TryLater until it is."""
     kept = run_of(run, services.ledger)
     if kept is None:
-        return {"outcome": "nothing", "reason": "no experiment is under way", "run": None, "put_back": []}
+        none = document(reason("experiment.none-under-way"))
+        return {"outcome": "nothing", "reason": none, "run": None, "put_back": []}
     done = put_back(kept, services)
     _clean_up(kept, services)
     command = command_of(run)
@@ -70,8 +77,12 @@ def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str
                 pool=kept.pool,
                 kind="experiment-restored",
                 who=command.by,
-                what=f"undid {kept.name}: {'; '.join(done) or 'everything was as before already'}",
-                why=command.because or "its observation is over",
+                what=reason(
+                    "experiment.undid",
+                    name=kept.name,
+                    put_back=Sentences(tuple(done)) if done else reason("experiment.as-before-already"),
+                ),
+                why=command.because or reason("experiment.observation-over"),
                 lease=kept.lease,
                 details={"run": kept.id},
             )
@@ -79,9 +90,9 @@ def restore(run: Mapping[str, object], services: ExperimentServices) -> dict[str
     services.schedules.delete(names(kept))
     return {
         "outcome": "restored",
-        "reason": f"{kept.name} is undone: everything is as it was",
+        "reason": document(reason("experiment.is-undone", name=kept.name)),
         "run": kept.id,
-        "put_back": done,
+        "put_back": [document(each) for each in done],
     }
 
 
@@ -93,7 +104,7 @@ def _clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
         _logger.warning("pods of %s may be left: %s", run.id, error)
 
 
-def put_back(run: ExperimentRun, services: ExperimentServices) -> list[str]:
+def put_back(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
     """Put back whatever is not as it was before the run, and see that it is; says what was put back."""
     match run.experiment.touches:
         case Touches.RULES:
@@ -106,33 +117,36 @@ def put_back(run: ExperimentRun, services: ExperimentServices) -> list[str]:
             return []
 
 
-def _put_rules_back(run: ExperimentRun, services: ExperimentServices) -> list[str]:
+def _put_rules_back(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
     before = before_rules(run.before)
     groups = sorted({rule.group for rule in before})
     gone = missing(before, services.groups.rules(groups))
     for rule in gone:
         services.groups.give(rule)
     if gone and missing(before, services.groups.rules(groups)):
-        raise TryLater(f"EC2 does not show all rules of {run.name} again yet")
-    return [str(rule) for rule in gone]
+        raise TryLater(reason("experiment.rules-not-back", name=run.name))
+    return [rule.said() for rule in gone]
 
 
 def _may_still_change(run: ExperimentRun, services: ExperimentServices) -> None:
     lease, now = services.lease_of(run), services.now()
     if run.undone:
-        raise Stale(f"{run.name} is undone already, and nothing is changed any more")
+        raise Stale(reason("experiment.undone-already", name=run.name))
     overdue = run.overdue(lease, now)
     if overdue or lease is None:
-        raise Stale(f"{run.name} is not begun any more: {overdue}")
+        raise Stale(reason("experiment.not-begun", name=run.name, why=overdue or ""))
     for rail in rails(run, services.workflow, lease.closes):
         if rail.at > now + NEAREST and services.schedules.read(rail.name) is None:
             raise OutsideFailed(
-                f"scheduler:GetSchedule on {services.schedules.group}/{rail.name}: the rail is not there, so nothing "
-                "is changed"
+                reason(
+                    "experiment.no-rail",
+                    call="scheduler:GetSchedule",
+                    rail=f"{services.schedules.group}/{rail.name}",
+                )
             )
 
 
-def _make(run: ExperimentRun, services: ExperimentServices) -> list[str]:
+def _make(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
     match run.experiment.touches:
         case Touches.RULES:
             rules = before_rules(run.before)
@@ -140,19 +154,19 @@ def _make(run: ExperimentRun, services: ExperimentServices) -> list[str]:
                 services.groups.take(rule)
             left = len(rules) - len(missing(rules, services.groups.rules({rule.group for rule in rules})))
             if left:
-                raise TryLater(f"EC2 still shows {left} of the rules that {run.name} took away")
-            return [f"taken: {rule}" for rule in rules]
+                raise TryLater(reason("experiment.rules-still-there", left=left, name=run.name))
+            return [reason("experiment.rule-taken", rule=rule.said()) for rule in rules]
         case Touches.POLICY:
             from lamplighter.application.experiments.policy import borrow  # noqa: PLC0415 -- only where it matters
 
             fields = policies.changes(run.name, services.lab.pools[run.pool].taints)
             borrow(run, services)
-            return policies.said(fields)
+            return policies.becomes(fields)
         case Touches.NOTHING:
             return []
 
 
-def seen(run: ExperimentRun, services: ExperimentServices, document: Mapping[str, object]) -> bool:
+def seen(run: ExperimentRun, services: ExperimentServices, look: Mapping[str, object]) -> bool:
     """Keep what was seen; False where the run is undone by now."""
-    found = replace(run, phase=ExperimentPhase.OBSERVED, seen=document)
+    found = replace(run, phase=ExperimentPhase.OBSERVED, seen=look)
     return services.ledger.advance_experiment(found, {ExperimentPhase.CHANGED, ExperimentPhase.OBSERVED})

@@ -14,15 +14,17 @@ from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks import node as checks_node
 from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.ladder import Check
-from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderMoves, LadderProgress
+from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderProgress
 from lamplighter.domain.checks.manifests import CheckOrigin
 from lamplighter.domain.checks.placement import GpuNode, Placement, placements
 from lamplighter.domain.checks.verdicts import verdict
-from lamplighter.domain.checks.verdicts.verdict import Verdict
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.experiments.observation import Observation
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.pool.nodes import PodFacts
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 LONGEST = timedelta(minutes=20)
@@ -50,19 +52,23 @@ def with_gpus(run: ExperimentRun, services: ExperimentServices) -> Observation:
 def without_gpus(run: ExperimentRun, services: ExperimentServices) -> Observation:
     """No GPU can be had, and a pod that asks for one waits."""
     here = _gpu_nodes(run, services)
-    waiting = [f"{node.name} still offers {node.facts.gpus} GPUs" for node in here if node.facts.gpus]
+    waiting: list[Said] = [
+        reason("experiment.still-offers", node=node.name, gpus=node.facts.gpus)
+        for node in here
+        if node.facts.gpus
+    ]
     if not here:
-        return Observation((), ("the pool has no node",))
+        return Observation((), (reason("experiment.no-node"),))
     rows = [_row("allocatable", node.name, checks_node.allocatable(node.facts, node.kind)) for node in here]
     if waiting:
         # A pod that came now would still get one.
         return Observation(rows, waiting)
     pod = _single(run, services, checks.VECTOR_ADD, here[0])
     if pod is None or not pod.waiting:
-        waiting.append("the pod that asks for a GPU has not been looked at by the scheduler yet")
+        waiting.append(reason("experiment.not-scheduled-yet"))
     if pod is not None and pod.waiting:
-        why = f"it waits for a GPU: {pod.waiting}"
-        rows.append(_row(checks.VECTOR_ADD.name, here[0].name, verdict.failed(why)))
+        why = reason("experiment.waits-for-gpu", why=pod.waiting)
+        rows.append(_said(checks.VECTOR_ADD.name, here[0].name, Outcome.FAILED, why))
     return Observation(rows, waiting)
 
 
@@ -70,17 +76,16 @@ def newer_cuda(run: ExperimentRun, services: ExperimentServices) -> Observation:
     """The pod that asks for a CUDA of the future."""
     here = _gpu_nodes(run, services)
     if not here:
-        return Observation((), ("the pool has no node",))
+        return Observation((), (reason("experiment.no-node"),))
     pod = _single(run, services, checks.VECTOR_ADD, here[0], {"NVIDIA_REQUIRE_CUDA": REQUIRED})
     if pod is None or not (pod.finished or _refused(pod)):
-        return Observation(
-            (), (f"the pod has not tried to start: {pod.waiting if pod else 'it is being made'}",)
-        )
+        why = pod.waiting if pod else reason("experiment.pod-being-made")
+        return Observation((), (reason("experiment.pod-not-started", why=why),))
     if pod.finished and pod.exit_code == 0:
-        said = f"the pod ran, though its image requires {REQUIRED}: the node's runtime does not check it"
-        return Observation((_row(NEWER_CUDA, here[0].name, verdict.passed(said)),), ended=pod.ended)
-    said = pod.waiting or f"it ended with exit code {pod.exit_code}"
-    return Observation((_row(NEWER_CUDA, here[0].name, verdict.failed(said)),), ended=pod.ended)
+        ran = _said(NEWER_CUDA, here[0].name, Outcome.PASSED, reason("experiment.pod-ran", required=REQUIRED))
+        return Observation((ran,), ended=pod.ended)
+    failed = pod.waiting or reason("experiment.exit-code", code=str(pod.exit_code))
+    return Observation((_said(NEWER_CUDA, here[0].name, Outcome.FAILED, failed),), ended=pod.ended)
 
 
 def clean_up(run: ExperimentRun, services: ExperimentServices) -> None:
@@ -116,23 +121,25 @@ def _course(
     origin = CheckOrigin(key, run.pool, instant.written(services.now()))
     for node, image, name in moves.fetch:
         pods.create(connection, checks_manifests.fetch(image, origin, name, here[node].facts))
+    waiting: list[Said] = [*moves.waiting]
     for placement in moves.start:
-        taken = _start(placement, here, origin, moves, services)
+        taken = _start(placement, here, origin, waiting, services)
         if taken is not None:
             moves.endings.append(taken)
     rows = [_row(each.check, run.pool, verdict.not_proven(each.why)) for each in left_out]
     for ending in moves.endings:
         said = _verdict(ending, here[ending.placement.nodes[0]], services)
-        rows += [_row(ending.placement.check.name, node, said) for node in ending.placement.judged]
+        name = ending.placement.check.name
+        rows += [_judged(name, node, said) for node in ending.placement.judged]
     ends = [pod.ended for ending in moves.endings for pod in ending.pods if pod.ended]
-    return Observation(rows, moves.waiting, None if moves.waiting else max(ends, default=run.changed))
+    return Observation(rows, waiting, None if waiting else max(ends, default=run.changed))
 
 
 def _start(
     placement: Placement,
     here: Mapping[str, GpuNode],
     origin: CheckOrigin,
-    moves: LadderMoves,
+    waiting: list[Said],
     services: ExperimentServices,
 ) -> CheckEnding | None:
     """Ask for a check where there is room for it; how it ended already, where there is none and will be none."""
@@ -142,9 +149,9 @@ def _start(
         if free.taken:
             return CheckEnding(placement, (), free.why)
         if free.why:
-            moves.waiting.append(f"{placement.check.name}: {free.why}")
+            waiting.append(reason("experiment.check-waits", check=placement.check.name, why=free.why))
             return None
-    moves.waiting.append(f"{placement.check.name} has just been asked for")
+    waiting.append(reason("experiment.check-asked-for", check=placement.check.name))
     if placement.check.nodes == 1:
         made = checks_manifests.pod(placement.check, origin, placement.name, mine[0].facts, mine[0].kind)
         pods.create(connection, made)
@@ -154,17 +161,18 @@ def _start(
     return None
 
 
-def _verdict(ending: CheckEnding, node: GpuNode, services: ExperimentServices) -> Verdict:
+def _verdict(ending: CheckEnding, node: GpuNode, services: ExperimentServices) -> Verdict | Said:
+    """What a check came to; a reason alone where it proves nothing."""
     check = ending.placement.check
     if ending.why is not None or not ending.pods:
-        return verdict.not_proven(ending.why or "it said nothing")
+        return ending.why or reason("experiment.said-nothing")
     # Rank 0 prints the result; where a rank failed, its own words count as well.
     shown = next((pod for pod in ending.pods if pod.exit_code), ending.pods[0])
     ranks = sorted(ending.pods, key=lambda pod: pod.labels.get(INDEX, "0"))
     printed = [pods.log(services.connect(), pod) for pod in ranks]
     text = "\n".join(each for each in printed if each)
     if not text or shown.exit_code is None:
-        return verdict.not_proven("what it printed cannot be read")
+        return reason("experiment.unreadable")
     taking_part = check.nodes if check.nodes > 1 else check.gpus(node.facts, node.kind)
     return check.judge(text, shown.exit_code, taking_part, node.kind)
 
@@ -202,11 +210,15 @@ def _with(manifest: checks_manifests.Manifest, env: Mapping[str, str]) -> None:
 
 def _allocatable(
     run: ExperimentRun, services: ExperimentServices
-) -> tuple[list[dict[str, object]], list[str]]:
+) -> tuple[list[dict[str, object]], list[Said]]:
     here = _gpu_nodes(run, services)
     judged = [(node.name, checks_node.allocatable(node.facts, node.kind)) for node in here]
     rows = [_row("allocatable", name, found) for name, found in judged]
-    return rows, [f"{name}: {found.reason}" for name, found in judged if not found.passed]
+    return rows, [
+        reason("experiment.check-waits", check=name, why=found.reason)
+        for name, found in judged
+        if not found.passed
+    ]
 
 
 def _gpu_nodes(run: ExperimentRun, services: ExperimentServices) -> list[GpuNode]:
@@ -225,6 +237,23 @@ def _refused(pod: PodFacts) -> bool:
         word in pod.waiting
         for word in ("StartError", "CreateContainerError", "RunContainerError", "condition")
     )
+
+
+def _said(check: str, node: str, outcome: Outcome, why: Said) -> dict[str, object]:
+    """A row whose reason is the experiment's own."""
+    return {
+        "check": check,
+        "node": node,
+        "verdict": outcome.value,
+        "reason": document(why),
+        "measurements": {},
+    }
+
+
+def _judged(check: str, node: str, found: Verdict | Said) -> dict[str, object]:
+    if isinstance(found, Verdict):
+        return _row(check, node, found)
+    return _said(check, node, Outcome.NOT_PROVEN, found)
 
 
 def _row(check: str, node: str, found: Verdict) -> dict[str, object]:

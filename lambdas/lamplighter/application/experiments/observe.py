@@ -17,6 +17,7 @@ from lamplighter.domain.experiments.catalogue import Touches
 from lamplighter.domain.experiments.observation import Observation
 from lamplighter.domain.experiments.run import ExperimentPhase, ExperimentRun
 from lamplighter.errors import LamplighterError, OutsideFailed, Stale, TryLater
+from lamplighter.reasons.reason import Said, Sentences, reason
 
 _logger = logging.getLogger(__name__)
 TO_BE_TOLD = timedelta(minutes=1)
@@ -29,22 +30,22 @@ def observe(run: Mapping[str, object], services: ExperimentServices) -> dict[str
     """Step Observe: what is seen, once the diagnosis names the expected cause or the time is up."""
     kept = run_of(run, services.ledger)
     if kept is None or kept.undone or kept.phase is ExperimentPhase.PREPARED:
-        raise Stale("the run is not changed, or undone by now: there is nothing to observe")
+        raise Stale(reason("experiment.nothing-to-observe"))
     if kept.phase is ExperimentPhase.OBSERVED:
         return _brief(kept.seen)
     lease, now = services.lease_of(kept), services.now()
     late = now >= kept.due(lease) or lease is None or not lease.in_force(now)
     look = probes.symptom(kept, services)
     if look.waiting and not late:
-        raise TryLater("; ".join(look.waiting))
+        raise TryLater(Sentences(tuple(look.waiting)))
     diagnosis = _diagnosed(kept, services)
     found = observation.seen(kept.experiment, look.verdicts, diagnosis, now)
     settled = look.ended is not None and now >= look.ended + TO_BE_TOLD
     if not found["as_expected"] and not late and not settled:
-        named = ", ".join(observation.causes(diagnosis)) or "nothing"
-        raise TryLater(f"the diagnosis names {named}, {kept.experiment.cause} is expected")
+        named = tuple(observation.causes(diagnosis)) or (reason("experiment.no-cause"),)
+        raise TryLater(reason("experiment.cause-awaited", causes=named, cause=kept.experiment.cause))
     if not seen(kept, services, found):
-        raise Stale(f"{kept.name} was undone while it was observed")
+        raise Stale(reason("experiment.undone-while-observed", name=kept.name))
     return _brief(found)
 
 
@@ -52,32 +53,32 @@ def prove_restored(run: Mapping[str, object], services: ExperimentServices) -> d
     """Step ProveRestored: the same checks, on the pool as it is after the restore."""
     kept = run_of(run, services.ledger)
     if kept is None or not kept.undone:
-        raise Stale("the run is not undone: there is nothing to prove yet")
+        raise Stale(reason("experiment.nothing-to-prove"))
     if kept.phase is ExperimentPhase.PROVEN:
         return dict(kept.proof)
     now = services.now()
     if kept.changed is None and kept.experiment.touches is not Touches.NOTHING:
-        return observation.proof((), now, "nothing was changed")
+        return observation.proof((), now, reason("experiment.nothing-changed"))
     why_not = _no_time(kept, services, now)
     try:
         look = probes.proof(kept, services)
     except OutsideFailed as error:
         if why_not is None:
             raise
-        look = Observation((), (str(error),))
+        look = Observation((), (error.said,))
     if look.waiting and why_not is None:
-        raise TryLater("; ".join(look.waiting))
+        raise TryLater(Sentences(tuple(look.waiting)))
     with suppress(OutsideFailed):
         probes.clean_up(kept, services)
     return observation.proof(look.verdicts, now, why_not if look.waiting else None)
 
 
-def _no_time(run: ExperimentRun, services: ExperimentServices, now: datetime) -> str | None:
+def _no_time(run: ExperimentRun, services: ExperimentServices, now: datetime) -> Said | None:
     lease = services.lease_of(run)
     if lease is None or not lease.in_force(now) or now >= lease.closes - TO_CLEAN_UP:
-        return "the lease was over before the checks were"
+        return reason("experiment.lease-over-before-checks")
     if run.restored is not None and now >= run.restored + PROOF:
-        return f"the checks did not end within {PROOF // timedelta(minutes=1)} minutes"
+        return reason("experiment.checks-too-long", minutes=PROOF // timedelta(minutes=1))
     return None
 
 

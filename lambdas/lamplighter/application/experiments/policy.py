@@ -12,6 +12,7 @@ from lamplighter.domain.experiments.policy import MANAGER, changes
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.gpu.overrides import HELM, Before, looked_at
 from lamplighter.errors import Refused, TryLater
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.json_value import JsonValue
 
 LENDERS = (HELM, overrides.MANAGER)
@@ -21,15 +22,12 @@ def seen(run: ExperimentRun, services: ExperimentServices) -> dict[str, object]:
     """What stands in the fields that the run will change; Refused where there is no ClusterPolicy."""
     live = services.connect().get(PATH)
     if not live:
-        raise Refused(
-            "the GPU Operator is not installed in this cluster: there is no ClusterPolicy to change"
-        )
+        raise Refused(reason("experiment.no-operator"))
     found = looked_at(live, _fields(run, services), MANAGER)
     for field in found.fields:
         if field.owner is not None and field.owner.manager not in LENDERS:
             raise Refused(
-                f"{field.called} of the ClusterPolicy belongs to {field.owner.manager}, which would write it again: "
-                "let it be Helm's first"
+                reason("experiment.owned-elsewhere", field=field.called, manager=field.owner.manager)
             )
     return {"fields": found.values(), "lent": found.to_json()}
 
@@ -47,7 +45,7 @@ def borrow(run: ExperimentRun, services: ExperimentServices) -> None:
     )
 
 
-def give_back(run: ExperimentRun, services: ExperimentServices) -> list[str]:
+def give_back(run: ExperimentRun, services: ExperimentServices) -> list[Said]:
     """Everything of the run's is with its owner again, and was seen to be; says what was put back."""
     connection, before = services.connect(), _before(run)
     live = connection.get(PATH)
@@ -56,8 +54,11 @@ def give_back(run: ExperimentRun, services: ExperimentServices) -> list[str]:
     overrides.give_back(connection, PATH, before, as_manager=MANAGER)
     after = connection.get(PATH)
     if after and _held(after):
-        raise TryLater(f"the ClusterPolicy does not show that {run.name} is given back yet")
-    return [f"{field.called} of the ClusterPolicy is {field.value} again" for field in before.fields]
+        raise TryLater(reason("experiment.not-given-back", name=run.name))
+    return [
+        reason("experiment.field-again", field=field.called, value=str(field.value))
+        for field in before.fields
+    ]
 
 
 def _held(live: Mapping[str, object]) -> bool:

@@ -21,6 +21,8 @@ from lamplighter.domain.experiments.rules import ephemeral, vpc_wide
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.schedules.schedule import NEAREST
 from lamplighter.errors import Refused, TryLater
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 
@@ -29,12 +31,13 @@ def prepare(run: Mapping[str, object], services: ExperimentServices) -> dict[str
     command = command_of(run)
     decision = services.ledger.command(command.pool, command.id) or _decide(command, services)
     kept = run_of(run, services.ledger)
+    why = document(decision.reason)
     if decision.outcome != "granted" or kept is None or kept.undone:
-        return {"outcome": "refused" if kept is None else "over", "reason": decision.reason, "run": None}
+        return {"outcome": "refused" if kept is None else "over", "reason": why, "run": None}
     arm(kept, services)
     return {
         "outcome": "granted",
-        "reason": decision.reason,
+        "reason": why,
         "run": kept.id,
         "name": kept.name,
         "ends": instant.written(kept.ends),
@@ -58,12 +61,13 @@ def rearm(run: Mapping[str, object], services: ExperimentServices) -> dict[str, 
     lease = command_of(run).lease
     under_way = services.ledger.experiment_under_way()
     if under_way is None or under_way.lease != lease:
-        return {"outcome": "nothing", "reason": f"no experiment runs inside the lease {lease}"}
+        none = reason("experiment.none-in-lease", lease=lease or "")
+        return {"outcome": "nothing", "reason": document(none)}
     overdue = under_way.overdue(services.lease_of(under_way), services.now())
     if overdue:
         return restore(run, services)
     arm(under_way, services)
-    return {"outcome": "armed", "reason": f"{under_way.name} is undone ahead of the lease's new end"}
+    return {"outcome": "armed", "reason": document(reason("experiment.rearmed", name=under_way.name))}
 
 
 def _decide(command: Command, services: ExperimentServices) -> Decision:
@@ -72,22 +76,22 @@ def _decide(command: Command, services: ExperimentServices) -> Decision:
         leases = {name: services.ledger.leases(name) for name in services.lab.pools}
         here = ground(services.lab, command.pool, leases, services.ledger.experiments())
         answer = decide(command, here, now)
-        reason, run = answer.reason, answer.run
+        said, run = answer.reason, answer.run
         if run is not None:
             try:
                 run = replace(run, before=_before(run, services))
             except Refused as error:
-                run, reason = None, str(error)
+                run, said = None, error.said
         if run is None:
-            return _refuse(command, reason, now, services)
-        decision = Decision(command.id, "granted", reason, now, lease=run.lease)
+            return _refuse(command, said, now, services)
+        decision = Decision(command.id, "granted", said, now, lease=run.lease)
         why = Entry(
             at=now,
             pool=run.pool,
             kind="experiment",
             who=command.by,
-            what=f"runs {run.name} on pool {run.pool}",
-            why=reason,
+            what=reason("experiment.runs", name=run.name, pool=run.pool),
+            why=said,
             lease=run.lease,
             details={"run": run.id, "affected": ", ".join(run.affected)},
         )
@@ -96,12 +100,13 @@ def _decide(command: Command, services: ExperimentServices) -> Decision:
         except Conflict:
             continue
         return decision
-    raise TryLater("the ledger keeps changing; asking again")
+    raise TryLater(reason("experiment.ledger-changes"))
 
 
-def _refuse(command: Command, reason: str, now: datetime, services: ExperimentServices) -> Decision:
-    decision = Decision(command.id, "refused", reason, now)
-    why = Entry(now, command.pool, "refused", command.by, f"asked to run {command.experiment}", reason)
+def _refuse(command: Command, said: Said, now: datetime, services: ExperimentServices) -> Decision:
+    decision = Decision(command.id, "refused", said, now)
+    asked = reason("experiment.asked", name=command.experiment or "")
+    why = Entry(now, command.pool, "refused", command.by, asked, said)
     services.ledger.decide(command.pool, decision, why)
     return decision
 
@@ -122,16 +127,10 @@ def _before(run: ExperimentRun, services: ExperimentServices) -> dict[str, objec
 def _rules(services: ExperimentServices) -> list[dict[str, object]]:
     found = services.group_ids()
     if found is None:
-        raise Refused(
-            f"the security groups of lab {services.lab.name} were not found by their names: was the cluster stack "
-            "deployed by this lab?"
-        )
+        raise Refused(reason("experiment.no-groups", lab=services.lab.name))
     node, auxiliary = found
     rules = services.groups.rules(found)
     pair = (ephemeral(rules, node), vpc_wide(rules, auxiliary, services.lab.cluster.vpc.cidr))
     if None in pair:
-        raise Refused(
-            "the rules that the experiment takes are not all there: security_groups.recommended_rules and "
-            "aux_vpc_allow of the lab have to be true, and deployed"
-        )
+        raise Refused(reason("experiment.no-rules"))
     return [rule.to_json() for rule in pair if rule is not None]

@@ -8,17 +8,19 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.experiments.report import conclusion
 from lamplighter.domain.experiments.run import ExperimentPhase
 from lamplighter.errors import Stale
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import reason
 
 
 def report(run: Mapping[str, object], services: ExperimentServices) -> dict[str, object]:
     """Step Report: what was seen, and the proof that it is undone; Stale for a run that is not undone."""
     kept = run_of(run, services.ledger)
     if kept is None:
-        return {"outcome": "nothing", "reason": "no experiment was prepared", "run": None}
+        return {"outcome": "nothing", "reason": document(reason("experiment.none-prepared")), "run": None}
     if not kept.undone:
-        raise Stale(f"{kept.name} is not undone: its schedules and the guard go on")
+        raise Stale(reason("experiment.not-undone", name=kept.name))
     if kept.phase is ExperimentPhase.PROVEN:
-        return {"outcome": "reported", "reason": conclusion(kept), "run": kept.id}
+        return {"outcome": "reported", "reason": document(conclusion(kept)), "run": kept.id}
     complete = kept.moved_to(ExperimentPhase.PROVEN, proof=dict(result(run, "ProveRestored")))
     if services.ledger.advance_experiment(complete, {ExperimentPhase.RESTORED}):
         services.ledger.append_audit(
@@ -27,10 +29,10 @@ def report(run: Mapping[str, object], services: ExperimentServices) -> dict[str,
                 pool=kept.pool,
                 kind="experiment-report",
                 who="experiments",
-                what=f"{kept.name}: {conclusion(complete)}",
+                what=reason("experiment.did", name=kept.name, changes=conclusion(complete)),
                 why=kept.experiment.hypothesis,
                 lease=kept.lease,
                 details={"run": kept.id},
             )
         )
-    return {"outcome": "reported", "reason": conclusion(complete), "run": kept.id}
+    return {"outcome": "reported", "reason": document(conclusion(complete)), "run": kept.id}

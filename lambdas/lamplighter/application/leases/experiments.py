@@ -13,7 +13,7 @@ from lamplighter.domain.experiments.rails import GOOD_FOR
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import LamplighterError
-from lamplighter.values import instant
+from lamplighter.reasons.reason import Said, reason
 
 _logger = logging.getLogger(__name__)
 
@@ -32,12 +32,12 @@ def undone_before_the_end(
     for run in lease_services.ledger.experiments():
         if run.lease not in ending or run.id in done:
             continue
-        because = f"{ending[run.lease].called()} ends"
+        because = reason("experiment.lease-ends", lease=ending[run.lease].called())
         try:
             lease_services.ask_experiments(_event("Restore", run, command, lease_services, because))
         except LamplighterError as error:
             _logger.warning("%s is not undone: %s", run.id, error)
-            _say(run, f"it could not be undone as its lease ended: {error}", lease_services)
+            _say(run, reason("experiment.not-undone-at-end", error=error.said), lease_services)
             continue
         restored.append(run.id)
     return restored
@@ -48,16 +48,16 @@ def experiment_follows(lease: Lease, command: Command, lease_services: LeaseServ
     run = lease_services.ledger.experiment_under_way()
     if run is None or run.lease != lease.id:
         return
-    because = f"{lease.called()} ends at {instant.clock_time(lease.closes)}"
+    because = reason("experiment.lease-ends-at", lease=lease.called(), closes=lease.closes)
     try:
         lease_services.ask_experiments(_event("Rearm", run, command, lease_services, because))
     except LamplighterError as error:
         _logger.warning("the schedules of %s are left where they were: %s", run.id, error)
-        _say(run, f"its schedules could not follow its lease: {error}", lease_services)
+        _say(run, reason("experiment.rails-stay", error=error.said), lease_services)
 
 
 def _event(
-    step: str, run: ExperimentRun, command: Command, lease_services: LeaseServices, because: str
+    step: str, run: ExperimentRun, command: Command, lease_services: LeaseServices, because: Said
 ) -> dict[str, object]:
     now = lease_services.now()
     order = Command(
@@ -76,15 +76,15 @@ def _event(
     return {"step": step, "run": {"command": order.to_json(), "results": {}}}
 
 
-def _say(run: ExperimentRun, why: str, lease_services: LeaseServices) -> None:
+def _say(run: ExperimentRun, why: Said, lease_services: LeaseServices) -> None:
     lease_services.ledger.append_audit(
         Entry(
             at=lease_services.now(),
             pool=run.pool,
             kind="experiment-not-restored",
             who="leases",
-            what=f"could not undo {run.name}",
-            why=f"{why}; its schedules and the guard go on",
+            what=reason("experiment.undo-failed", name=run.name),
+            why=why,
             lease=run.lease,
             details={"run": run.id},
         )

@@ -30,7 +30,7 @@ def of_report(run: Mapping[str, object], notice_services: "NoticeServices") -> "
     """After the report."""
     kept = run_of(run, notice_services.ledger)
     return (
-        announcement.of_report(kept, notice_services.texts)
+        announcement.of_report(kept, notice_services.zone, notice_services.texts)
         if kept is not None and kept.phase is ExperimentPhase.PROVEN
         else None
     )

@@ -11,11 +11,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment, Touches
+from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment, Touches, unknown
 from lamplighter.domain.experiments.run import MARGIN, ExperimentPhase, ExperimentRun
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.values import instant
-from lamplighter.values.counted import counted, write_duration
+from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -61,7 +60,7 @@ class ExperimentDecision:
     """Granted with the run that follows, or refused with the reason."""
 
     outcome: str
-    reason: str
+    reason: Said
     run: ExperimentRun | None = None
 
 
@@ -69,15 +68,15 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
     """The answer to a command to run an experiment; `run` has no `before` yet."""
     experiment = CATALOGUE.get(command.experiment or "")
     if experiment is None:
-        return _no(f"'{(command.experiment or '')[:80]}' is no experiment, there are {', '.join(CATALOGUE)}")
+        return _no(unknown(command.experiment or ""))
     why_not = command.too_old(now, generation=command.generation or 0) or _unfit(
         experiment, command.pool, ground
     )
     if why_not:
-        return _no(str(why_not))
-    lease, why_not = _lease(command, ground, now)
+        return _no(why_not)
+    lease, none = _lease(command, ground, now)
     if lease is None:
-        return _no(str(why_not))
+        return _no(none)
     others = affected(experiment, lease, ground, now)
     why_not = (
         _not_theirs(command, lease, others)
@@ -86,7 +85,7 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         or busy(ground.runs, now)
     )
     if why_not:
-        return _no(str(why_not))
+        return _no(why_not)
     run = ExperimentRun(
         id=run_id(command),
         name=experiment.name,
@@ -96,13 +95,14 @@ def decide(command: Command, ground: ExperimentFacts, now: datetime) -> Experime
         begun=now,
         ends=(now + experiment.lasts).replace(microsecond=0),
         closes=lease.closes,
-        because=None if command.because is None else str(command.because),
+        because=command.because,
         affected=tuple(each.id for each in others),
     )
     return ExperimentDecision(
         "granted",
-        f"{experiment.name} runs on pool {lease.pool} until {instant.clock_time(run.ends)} at the latest, "
-        f"inside {lease.called()}",
+        reason(
+            "experiment.granted", name=experiment.name, pool=lease.pool, until=run.ends, lease=lease.called()
+        ),
         run,
     )
 
@@ -125,109 +125,100 @@ def affected(experiment: Experiment, lease: Lease, ground: ExperimentFacts, now:
     ]
 
 
-def busy(runs: Sequence[ExperimentRun], now: datetime) -> str | None:
+def busy(runs: Sequence[ExperimentRun], now: datetime) -> Said | None:
     """Why no other experiment may begin now: one is under way, or still being proven undone."""
     for run in runs:
         if not run.undone:
-            return (
-                f"{run.name} is running on pool {run.pool} until {instant.clock_time(run.ends)} at the latest, "
-                f"and a cluster has one experiment at a time; ask again then, or end it: "
-                f"lamplighter experiment restore {run.name}"
-            )
+            return reason("experiment.running", name=run.name, pool=run.pool, until=run.ends)
         proving = (
             run.phase is ExperimentPhase.RESTORED and run.restored is not None and now < run.restored + PROOF
         )
         if proving:
-            return f"{run.name} on pool {run.pool} is undone and its checks still run; ask again in a few minutes"
+            return reason("experiment.being-proven", name=run.name, pool=run.pool)
     return None
 
 
-def _unfit(experiment: Experiment, pool: str, ground: ExperimentFacts) -> str | None:
+def _unfit(experiment: Experiment, pool: str, ground: ExperimentFacts) -> Said | None:
     if pool not in ground.leases:
-        return f"the lab {ground.lab} has no pool {pool}, it has {', '.join(ground.leases)}"
+        return reason("experiment.no-pool", lab=ground.lab, pool=pool, known=tuple(ground.leases))
     if experiment.changes_cluster and not ground.ours:
-        free = ", ".join(name for name, each in CATALOGUE.items() if not each.changes_cluster)
-        return (
-            f"{experiment.name} changes the cluster, and the cluster of lab {ground.lab} is not its own: nothing "
-            f"is changed there but the desired size. What changes nothing may be run: {free}"
-        )
+        free = tuple(name for name, each in CATALOGUE.items() if not each.changes_cluster)
+        return reason("experiment.not-ours", name=experiment.name, lab=ground.lab, free=free)
     if experiment.touches is Touches.POLICY and ground.stack != "operator":
-        return (
-            f"{experiment.name} changes the GPU Operator's ClusterPolicy, and the GPUs of pool {pool} come from "
-            f"the {ground.stack} stack: choose a pool whose GPUs the operator announces"
-        )
+        return reason("experiment.needs-operator", name=experiment.name, pool=pool, stack=ground.stack)
     if experiment.name == "taint-mismatch" and not ground.taints:
-        return f"the nodes of pool {pool} have no taint that a toleration could miss: give the pool one first"
+        return reason("experiment.needs-taint", pool=pool)
     return None
 
 
-def _lease(command: Command, ground: ExperimentFacts, now: datetime) -> tuple[Lease | None, str]:
+def _lease(command: Command, ground: ExperimentFacts, now: datetime) -> tuple[Lease | None, Said]:
     """The lease inside which it runs; else why there is none."""
     running = [lease for lease in ground.leases[command.pool] if lease.in_force(now)]
     if command.lease is not None:
         running = [lease for lease in running if lease.id == command.lease]
     if not running:
-        what = f"the lease {command.lease}" if command.lease else f"any lease of pool {command.pool}"
-        return None, (
-            f"an experiment runs only inside a lease, and {what} is not in force: "
-            f"lamplighter open {command.pool} 2 for 1h"
+        what = (
+            reason("experiment.that-lease", lease=command.lease)
+            if command.lease
+            else reason("experiment.any-lease", pool=command.pool)
         )
+        return None, reason("experiment.needs-lease", lease=what, pool=command.pool)
     mine = [lease for lease in running if lease.is_of(command.by)]
     chosen = mine if len(mine) == 1 else running
     if len(chosen) > 1:
-        return None, (
-            f"pool {command.pool} has several leases, say inside which one it runs: "
-            f"{' or '.join(f'--lease {lease.id}' for lease in chosen)}"
-        )
+        choices = ", ".join(f"--lease {lease.id}" for lease in chosen)
+        return None, reason("experiment.which-lease", pool=command.pool, choices=choices)
     [lease] = chosen
     if lease.state is not LeaseState.OPEN:
-        return None, (
-            f"the GPUs of {lease.called()} are not proven yet, it is {lease.state}: an experiment compares with "
-            "a healthy pool, so ask again when it is open"
-        )
+        return None, reason("experiment.not-proven-yet", lease=lease.called(), state=lease.stands())
     return lease, ""
 
 
-def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease]) -> str | None:
+def _not_theirs(command: Command, lease: Lease, others: Sequence[Lease]) -> Said | None:
     if command.for_lab:
         return None
     if not lease.is_of(command.by):
-        return (
-            f"{lease.called()} is {lease.owner}'s: its owner may run experiments in it, or who runs the lab"
-        )
+        return reason("experiment.of-another", lease=lease.called(), owner=lease.owner)
     foreign = [each for each in others if not each.is_of(command.by)]
     if foreign:
-        names = " and ".join(str(each.called()) for each in foreign)
+        names = tuple(each.called() for each in foreign)
         last = max(each.closes for each in foreign)
-        return (
-            f"{command.experiment} is felt in all of the cluster, and {names} would feel it too: ask who runs the "
-            f"lab, or wait until {instant.clock_time(last)}"
-        )
+        return reason("experiment.felt-by-others", name=command.experiment or "", leases=names, until=last)
     return None
 
 
-def _too_small(experiment: Experiment, lease: Lease) -> str | None:
+def _too_small(experiment: Experiment, lease: Lease) -> Said | None:
     there = lease.wanted
     if there >= experiment.needs_nodes:
         return None
-    return (
-        f"{experiment.name} needs {counted(experiment.needs_nodes, 'node')}, and {lease.called()} has "
-        f"{there}: lamplighter open {lease.pool} {experiment.needs_nodes - there} --add"
+    return reason(
+        "experiment.needs-nodes",
+        name=experiment.name,
+        needs=experiment.needs_nodes,
+        lease=lease.called(),
+        there=there,
+        pool=lease.pool,
+        missing=experiment.needs_nodes - there,
     )
 
 
-def _too_late(experiment: Experiment, lease: Lease, now: datetime) -> str | None:
+def _too_late(experiment: Experiment, lease: Lease, now: datetime) -> Said | None:
     needs = experiment.lasts + MARGIN
     left = lease.closes - now
     if left >= needs:
         return None
     more = timedelta(minutes=-(-(needs - left) // timedelta(minutes=1)))
-    return (
-        f"{experiment.name} takes {write_duration(experiment.lasts)}, everything must be as before "
-        f"{write_duration(MARGIN)} ahead of the lease's end, and {lease.called()} ends at "
-        f"{instant.clock_time(lease.closes)}: lamplighter extend {lease.pool} {write_duration(more)}"
+    return reason(
+        "experiment.too-late",
+        name=experiment.name,
+        length=experiment.lasts,
+        margin=MARGIN,
+        lease=lease.called(),
+        closes=lease.closes,
+        pool=lease.pool,
+        more=more,
     )
 
 
-def _no(reason: str) -> ExperimentDecision:
-    return ExperimentDecision("refused", reason)
+def _no(why: Said) -> ExperimentDecision:
+    return ExperimentDecision("refused", why)

@@ -9,6 +9,7 @@ from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices.announcement import Announcement, notice
 from lamplighter.domain.notices.phrases import called, clock_and_date
+from lamplighter.reasons.reason import draw
 
 
 def of_change(
@@ -18,12 +19,17 @@ def of_change(
     until = clock_and_date(texts, zone)(run.ends)
     runs = (
         texts.say(
-            "notice.experiment.text.because", by=run.by, name=run.name, because=run.because, until=until
+            "notice.experiment.text.because",
+            by=run.by,
+            name=run.name,
+            because=draw(run.because, texts, clock_and_date(texts, zone)),
+            until=until,
         )
         if run.because
         else texts.say("notice.experiment.text", by=run.by, name=run.name, until=until)
     )
-    text = [runs, *run.experiment.breaks]
+    clock = clock_and_date(texts, zone)
+    text = [runs, *(draw(each, texts, clock) for each in run.experiment.breaks)]
     if others:
         names = texts.joined(
             texts.say("lease.on-pool", lease=called(texts, lease), pool=lease.pool) for lease in others
@@ -37,9 +43,9 @@ def of_change(
     )
 
 
-def of_report(run: ExperimentRun, texts: Texts = ENGLISH) -> Announcement:
+def of_report(run: ExperimentRun, zone: ZoneInfo, texts: Texts = ENGLISH) -> Announcement:
     """What it showed, and that it is undone."""
-    told = conclusion(run)
+    told = draw(conclusion(run), texts, clock_and_date(texts, zone))
     return notice(
         "experiment-over",
         texts,

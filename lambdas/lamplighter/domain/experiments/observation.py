@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lamplighter.domain.experiments.catalogue import Experiment
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Said
 from lamplighter.values import instant
 
 Row = Mapping[str, object]
@@ -18,7 +20,7 @@ class Observation:
     """What one look found: verdicts as rows (`check`, `node`, `verdict`, `reason`), and what is waited for."""
 
     verdicts: Sequence[dict[str, object]]
-    waiting: Sequence[str] = ()
+    waiting: Sequence[Said] = ()
     ended: datetime | None = None
     """Since when nothing more will come of what was run, where it comes to an end by itself."""
 
@@ -43,7 +45,7 @@ def seen(
     }
 
 
-def proof(verdicts: Sequence[Row], at: datetime, why_not: str | None = None) -> dict[str, object]:
+def proof(verdicts: Sequence[Row], at: datetime, why_not: Said | None = None) -> dict[str, object]:
     """What a run keeps of the checks after it: passed only where there are some, and all of them passed."""
     outcomes = {str(each.get("verdict")) for each in verdicts}
     if "failed" in outcomes:
@@ -53,7 +55,7 @@ def proof(verdicts: Sequence[Row], at: datetime, why_not: str | None = None) -> 
     return {
         "at": instant.written(at),
         "verdict": verdict,
-        "reason": why_not,
+        "reason": None if why_not is None else document(why_not),
         "verdicts": [dict(each) for each in verdicts],
     }
 

@@ -3,16 +3,16 @@
 The same words for the command line and for Slack; whether it may run now is admission.py's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
+from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.experiments.admission import ExperimentDecision
 from lamplighter.domain.experiments.catalogue import Experiment
 from lamplighter.domain.experiments.run import MARGIN
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.reason import Clock, Said, draw, reason
 from lamplighter.values import instant
-from lamplighter.values.counted import write_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,37 +28,43 @@ class ExperimentPlan:
         experiment, run = self.experiment, self.answer.run
         return {
             "experiment": experiment.name,
-            "hypothesis": experiment.hypothesis,
-            "changes": list(experiment.changes),
-            "expected": {"cause": experiment.cause, "symptom": experiment.symptom},
+            "hypothesis": str(experiment.hypothesis),
+            "changes": list(map(str, experiment.changes)),
+            "expected": {"cause": experiment.cause, "symptom": str(experiment.symptom)},
             "seconds": int(experiment.lasts.total_seconds()),
             "nodes": experiment.needs_nodes,
-            "breaks": list(experiment.breaks),
+            "breaks": list(map(str, experiment.breaks)),
             "affected": [lease.id for lease in self.affected],
             "possible": self.answer.outcome == "granted",
-            "reason": self.answer.reason,
+            "reason": str(self.answer.reason),
             "lease": run.lease if run else None,
             "undone_by": instant.written(run.ends) if run else None,
         }
 
-    def lines(self, clock: Callable[[datetime], str]) -> list[str]:
+    def lines(self, clock: Clock, texts: Texts = ENGLISH) -> list[str]:
         """As a person reads it."""
         experiment, run = self.experiment, self.answer.run
-        lines = [experiment.name, f"  hypothesis  {experiment.hypothesis}"]
-        lines += _listed("changes", experiment.changes)
-        lines += [f"  expected    {experiment.symptom}", f"              Cause: {experiment.cause}."]
-        lines += _listed("breaks", experiment.breaks)
+
+        def drawn(said: Said) -> str:
+            return draw(said, texts, clock)
+
+        def part(title: Said, *said: Said) -> list[str]:
+            return [f"  {'' if at else drawn(title):<12}{drawn(each)}" for at, each in enumerate(said)]
+
+        lines = [experiment.name]
+        lines += part(reason("experiment.plan.hypothesis"), experiment.hypothesis)
+        lines += part(reason("experiment.plan.changes"), *experiment.changes)
+        cause = reason("experiment.plan.cause", cause=experiment.cause)
+        lines += part(reason("experiment.plan.expected"), experiment.symptom, cause)
+        lines += part(reason("experiment.plan.breaks"), *experiment.breaks)
         if self.affected:
-            others = " and ".join(f"{lease.called()} on pool {lease.pool}" for lease in self.affected)
-            lines.append(f"  felt by     {others}")
-        length = f"at most {write_duration(experiment.lasts)}, undone {write_duration(MARGIN)} ahead of the lease's end"
-        lines.append(f"  lasts       {length}")
+            others = tuple(
+                reason("lease.on-pool", lease=lease.called(), pool=lease.pool) for lease in self.affected
+            )
+            lines += part(reason("experiment.plan.felt-by"), reason("words.detail", detail=others))
+        length = reason("experiment.plan.length", length=experiment.lasts, margin=MARGIN)
+        lines += part(reason("experiment.plan.lasts"), length)
         if run is not None:
-            lines.append(f"  undone by   {clock(run.ends)}, inside lease {run.lease}")
-        else:
-            lines.append(f"  not now     {instant.told_by(clock, self.answer.reason)}")
-        return lines
-
-
-def _listed(title: str, lines: Sequence[str]) -> list[str]:
-    return [f"  {title if not at else '':<12}{line}" for at, line in enumerate(lines)]
+            inside = reason("experiment.plan.inside", until=run.ends, lease=run.lease)
+            return lines + part(reason("experiment.plan.undone-by"), inside)
+        return lines + part(reason("experiment.plan.not-now"), self.answer.reason)

@@ -3,9 +3,10 @@
 Owns the values; adapters/kubernetes/overrides.py writes the fields that Helm owns, and reverts them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.json_value import JsonValue
 
 MANAGER = "lamplighter-experiment"
@@ -39,22 +40,29 @@ def changes(experiment: str, taints: Sequence[Taint]) -> Mapping[str, JsonValue]
     return {"daemonsets": {"tolerations": missing}}
 
 
-def said(fields: Mapping[str, object], path: str = "") -> list[str]:
-    """The changes as sentences: `devicePlugin.enabled becomes false`."""
-    lines: list[str] = []
+def becomes(fields: Mapping[str, object]) -> list[Said]:
+    """The changes, a sentence each: `devicePlugin.enabled of the ClusterPolicy becomes false`."""
+    return [reason("experiment.field-becomes", field=field, value=value) for field, value in _leaves(fields)]
+
+
+def was(fields: Mapping[str, object]) -> list[Said]:
+    """What stood in the fields before."""
+    return [reason("experiment.field-was", field=field, value=value) for field, value in _leaves(fields)]
+
+
+def _leaves(fields: Mapping[str, object], path: str = "") -> Iterator[tuple[str, Said]]:
     for key, value in fields.items():
         here = f"{path}.{key}" if path else key
         if isinstance(value, Mapping):
-            lines += said(value, here)
+            yield from _leaves(value, here)
+        elif value is None:
+            yield here, reason("experiment.not-set")
         else:
-            shown = str(value).lower() if isinstance(value, bool) else _written(value)
-            lines.append(f"{here} of the ClusterPolicy becomes {shown}")
-    return lines
+            yield here, str(value).lower() if isinstance(value, bool) else _written(value)
 
 
 def _written(value: object) -> str:
-    if value is None:
-        return "not set"
+    """A value of the ClusterPolicy on one line."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "; ".join(_written(each) for each in value)
     if isinstance(value, Mapping):

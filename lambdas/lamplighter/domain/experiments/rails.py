@@ -13,7 +13,7 @@ from lamplighter.domain.experiments.catalogue import Touches
 from lamplighter.domain.experiments.rules import TrafficRule
 from lamplighter.domain.experiments.run import MARGIN, ExperimentRun
 from lamplighter.domain.schedules.schedule import START_EXECUTION, Schedule, Start
-from lamplighter.values import instant
+from lamplighter.reasons.reason import Said, reason
 
 AUTHORIZE = "arn:aws:scheduler:::aws-sdk:ec2:authorizeSecurityGroupIngress"
 PREFIX = "experiment-"
@@ -53,7 +53,7 @@ def names(run: ExperimentRun) -> tuple[str, ...]:
     )
 
 
-def restore(run: ExperimentRun, workflow: str, called: str, at: datetime, because: str) -> Start:
+def restore(run: ExperimentRun, workflow: str, called: str, at: datetime, because: Said) -> Start:
     """The start of the workflow that undoes a run; `called` keeps one start apart from another."""
     command = Command(
         id=f"restore-{run.id}-{called}"[:80],
@@ -82,7 +82,7 @@ def _by_ec2(run: ExperimentRun, moment: str, at: datetime) -> list[Schedule]:
 
 
 def _by_workflow(run: ExperimentRun, moment: str, at: datetime, workflow: str) -> Schedule:
-    start = restore(run, workflow, moment, at, f"{run.name} was to be over by {instant.clock_time(run.ends)}")
+    start = restore(run, workflow, moment, at, reason("experiment.rail", name=run.name, until=run.ends))
     sent = {"StateMachineArn": start.workflow, "Name": start.name, "Input": start.input}
     return Schedule(f"{PREFIX}{run.id}-workflow-{moment}", at, START_EXECUTION, json.dumps(sent), RETRIED)
 

@@ -6,20 +6,23 @@ Owns its words and its two forms; what it says stands in the run as the ledger k
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from lamplighter.domain.experiments.policy import said
+from lamplighter.data.texts import ENGLISH, Texts
+from lamplighter.domain.experiments.policy import was
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
 
 LONGEST_EVIDENCE = 20
 
 
-def conclusion(run: ExperimentRun) -> str:
-    """One sentence: what was seen against what was expected, and whether it is undone."""
-    return f"{_outcome(run)}; {_undone(run)}"
+def conclusion(run: ExperimentRun) -> Said:
+    """What was seen against what was expected, and whether it is undone."""
+    return Sentences((_outcome(run), _undone(run)))
 
 
-def document(run: ExperimentRun) -> dict[str, object]:
+def as_json(run: ExperimentRun) -> dict[str, object]:
     """The report as data."""
     experiment = run.experiment
     return {
@@ -28,52 +31,59 @@ def document(run: ExperimentRun) -> dict[str, object]:
         "pool": run.pool,
         "lease": run.lease,
         "by": run.by,
-        "because": run.because,
+        "because": None if run.because is None else str(run.because),
         "phase": run.phase.value,
         "begun": instant.written(run.begun),
         "changed": _written(run.changed),
-        "hypothesis": experiment.hypothesis,
-        "change": list(run.change) or list(experiment.changes),
+        "hypothesis": str(experiment.hypothesis),
+        "change": list(map(str, run.change or experiment.changes)),
         "before": dict(run.before),
         "affected": list(run.affected),
-        "expected": {"cause": experiment.cause, "symptom": experiment.symptom},
-        "seen": dict(run.seen),
+        "expected": {"cause": experiment.cause, "symptom": str(experiment.symptom)},
+        "seen": _in_english(run.seen),
         "as_expected": _as_expected(run),
-        "evidence": _evidence(run),
+        "evidence": list(map(str, _evidence(run))),
         "restored": {
             "at": _written(run.restored),
             "by": run.restored_by,
             "undone": run.undone,
-            "proof": dict(run.proof),
+            "proof": _in_english(run.proof),
         },
-        "conclusion": conclusion(run),
+        "conclusion": str(conclusion(run)),
     }
 
 
-def markdown(run: ExperimentRun, clock: Callable[[datetime], str]) -> str:
+def markdown(run: ExperimentRun, clock: Clock, texts: Texts = ENGLISH) -> str:
     """The report as a page; instants as `clock` writes them."""
-    return "\n".join(_lines(run, clock)) + "\n"
+    return "\n".join(_lines(run, lambda said: draw(said, texts, clock))) + "\n"
 
 
-def _lines(run: ExperimentRun, clock: Callable[[datetime], str]) -> Iterator[str]:
+def _lines(run: ExperimentRun, drawn: Callable[[Said], str]) -> Iterator[str]:
     experiment = run.experiment
-    yield f"# Experiment {run.name}"
+    yield f"# {drawn(reason('experiment.report.title', name=run.name))}"
     yield ""
-    yield f"Run `{run.id}` by {run.by} on pool {run.pool}, inside lease `{run.lease}`, begun {clock(run.begun)}."
+    yield drawn(
+        reason("experiment.report.run", id=run.id, by=run.by, pool=run.pool, lease=run.lease, begun=run.begun)
+    )
     if run.because:
-        yield f"Asked for because {run.because}."
-    yield from _part("Hypothesis", [experiment.hypothesis])
-    yield from _part("Change", _bullets(run.change or experiment.changes))
+        yield drawn(reason("experiment.report.because", because=run.because))
+    yield from _part(drawn(reason("experiment.report.hypothesis")), [drawn(experiment.hypothesis)])
+    changes = [drawn(each) for each in run.change or experiment.changes]
+    yield from _part(drawn(reason("experiment.report.change")), _bullets(changes))
     if run.changed:
         yield ""
-        yield f"Changed {clock(run.changed)}. Before it: {_before(run)}."
-    yield from _part("Expected", [experiment.symptom, "", f"Cause by the diagnosis: `{experiment.cause}`."])
-    yield from _part("Seen", [f"{_outcome(run)[:1].upper()}{_outcome(run)[1:]}."])
-    yield from _part("Evidence", _bullets(_evidence(run)) or ["Nothing was recorded."])
-    yield from _part("Restored", [f"{_undone(run)[:1].upper()}{_undone(run)[1:]}."])
+        before = "; ".join(drawn(each) for each in _before(run))
+        yield drawn(reason("experiment.report.changed", at=run.changed, before=before))
+    cause = drawn(reason("experiment.report.cause", cause=experiment.cause))
+    yield from _part(drawn(reason("experiment.report.expected")), [drawn(experiment.symptom), "", cause])
+    yield from _part(drawn(reason("experiment.report.seen")), [_sentence(drawn(_outcome(run)))])
+    evidence = _bullets(drawn(each) for each in _evidence(run))
+    nothing = drawn(reason("experiment.report.nothing-recorded"))
+    yield from _part(drawn(reason("experiment.report.evidence")), evidence or [nothing])
+    yield from _part(drawn(reason("experiment.report.restored")), [_sentence(drawn(_undone(run)))])
     if run.restored:
-        yield f"Undone {clock(run.restored)} by {run.restored_by}{_took(run)}."
-    yield from (f"- {line}" for line in _verdicts(run.proof))
+        yield drawn(_restored(run, run.restored))
+    yield from _bullets(drawn(each) for each in _verdicts(run.proof))
 
 
 def _part(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -87,75 +97,102 @@ def _bullets(lines: Iterable[str]) -> list[str]:
     return [f"- {line}" for line in lines]
 
 
-def _before(run: ExperimentRun) -> str:
+def _sentence(said: str) -> str:
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _before(run: ExperimentRun) -> list[Said]:
     rules = before_rules(run.before)
     if rules:
-        return "; ".join(map(str, rules))
+        return [rule.said() for rule in rules]
     fields = run.before.get("policy")
     found = fields.get("fields") if isinstance(fields, Mapping) else None
-    if isinstance(found, Mapping):
-        return "; ".join(line.replace(" becomes ", " was ") for line in said(found))
-    return "nothing was changed"
+    return was(found) if isinstance(found, Mapping) else [reason("experiment.nothing-changed")]
 
 
-def _outcome(run: ExperimentRun) -> str:
+def _outcome(run: ExperimentRun) -> Said:
     if run.changed is None:
-        return "nothing was changed, so nothing was to be seen"
+        return reason("experiment.seen.nothing-changed")
     if not run.seen:
-        return "it was undone before anything was seen"
-    cause = run.seen.get("cause")
+        return reason("experiment.seen.nothing")
+    cause, expected = run.seen.get("cause"), run.experiment.cause
     if _as_expected(run):
-        return f"as expected: the diagnosis names {cause}"
-    other = f"the diagnosis names {cause}" if cause else "the diagnosis names no cause"
-    return f"not as expected: {other} where {run.experiment.cause} was expected"
+        return reason("experiment.seen.expected", cause=str(cause))
+    if cause:
+        return reason("experiment.seen.other", cause=str(cause), expected=expected)
+    return reason("experiment.seen.no-cause", expected=expected)
 
 
-def _undone(run: ExperimentRun) -> str:
+def _undone(run: ExperimentRun) -> Said:
     if not run.undone:
-        return "it is not undone yet"
+        return reason("experiment.undone.not-yet")
     if run.phase is not ExperimentPhase.PROVEN:
-        return "everything is as it was; the checks have still to say so"
-    verdict = run.proof.get("verdict")
+        return reason("experiment.undone.checks-to-come")
+    verdict = str(run.proof.get("verdict") or "not-proven")
     if verdict == "passed":
-        return "everything is as it was, and the same checks pass again"
+        return reason("experiment.undone.proven")
     if run.changed is None:
-        return "everything is as it was"
-    why = run.proof.get("reason")
-    return (
-        f"everything is as it was; by the checks this is {verdict or 'not-proven'}{f': {why}' if why else ''}"
-    )
+        return reason("experiment.undone.as-it-was")
+    why = read(run.proof.get("reason"))
+    if why:
+        return reason("experiment.undone.verdict-because", verdict=verdict, why=why)
+    return reason("experiment.undone.verdict", verdict=verdict)
+
+
+def _restored(run: ExperimentRun, at: datetime) -> Said:
+    by = run.restored_by or ""
+    if run.changed is None:
+        return reason("experiment.report.undone", at=at, by=by)
+    seconds = (at - run.changed) // timedelta(seconds=1)
+    return reason("experiment.report.undone-after", at=at, by=by, seconds=seconds)
 
 
 def _as_expected(run: ExperimentRun) -> bool:
     return run.seen.get("as_expected") is True
 
 
-def _evidence(run: ExperimentRun) -> list[str]:
+def _evidence(run: ExperimentRun) -> list[Said]:
     lines = _verdicts(run.seen)
     for finding in _rows(run.seen.get("findings")):
-        told = finding.get("evidence")
-        evidence = [str(each) for each in told] if isinstance(told, Sequence) else []
-        lines += [f"{finding.get('cause')}: {line}" for line in evidence or [str(finding.get("summary"))]]
+        told, cause = finding.get("evidence"), str(finding.get("cause"))
+        evidence = told if isinstance(told, Sequence) and not isinstance(told, str) else ()
+        lines += [
+            reason("experiment.evidence", cause=cause, line=read(line))
+            for line in evidence or [finding.get("summary")]
+        ]
     return lines[:LONGEST_EVIDENCE]
 
 
-def _verdicts(found: Document) -> list[str]:
+def _verdicts(found: Document) -> list[Said]:
     return [
-        f"{each.get('check')} on {each.get('node')}: {each.get('verdict')}, {each.get('reason')}"
+        reason(
+            "experiment.verdict",
+            check=str(each.get("check")),
+            node=str(each.get("node")),
+            verdict=str(each.get("verdict")),
+            why=read(each.get("reason")),
+        )
         for each in _rows(found.get("verdicts"))
     ]
+
+
+def _in_english(found: Document) -> dict[str, object]:
+    """What a run keeps, with its reasons as text."""
+    kept = dict(found)
+    if kept.get("reason") is not None:
+        kept["reason"] = str(read(kept["reason"]))
+    if "verdicts" in kept:
+        kept["verdicts"] = [
+            {**each, **({} if each.get("reason") is None else {"reason": str(read(each["reason"]))})}
+            for each in _rows(kept["verdicts"])
+        ]
+    return kept
 
 
 def _rows(found: object) -> list[Document]:
     if isinstance(found, str) or not isinstance(found, Sequence):
         return []
     return [each for each in found if isinstance(each, Mapping)]
-
-
-def _took(run: ExperimentRun) -> str:
-    if run.changed is None or run.restored is None:
-        return ""
-    return f", {(run.restored - run.changed) // timedelta(seconds=1)} seconds after the change"
 
 
 def _written(at: datetime | None) -> str | None:

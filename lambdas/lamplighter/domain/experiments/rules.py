@@ -6,6 +6,8 @@ Owns the pair and its form; reading, taking and giving back rules is adapters/aw
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from lamplighter.reasons.reason import Reason, Said, reason
+
 ANY_PROTOCOL = "-1"
 EPHEMERAL = (1025, 65535)
 
@@ -62,13 +64,18 @@ class TrafficRule:
         )
 
     def __str__(self) -> str:
-        ports = (
-            "everything"
-            if self.protocol == ANY_PROTOCOL
-            else f"{self.from_port}-{self.to_port}/{self.protocol}"
-        )
-        whom = "itself" if self.source == self.group else self.source or self.cidr
-        return f"{self.group} lets in {ports} from {whom}"
+        """In English: for logs."""
+        return str(self.said())
+
+    def said(self) -> Reason:
+        """The rule in words."""
+        ports: Said = f"{self.from_port}-{self.to_port}/{self.protocol}"
+        if self.protocol == ANY_PROTOCOL:
+            ports = reason("experiment.rule.everything")
+        whom: Said = self.source or self.cidr or ""
+        if self.source == self.group:
+            whom = reason("experiment.rule.itself")
+        return reason("experiment.rule", group=self.group, ports=ports, whom=whom)
 
 
 def ephemeral(rules: Iterable[TrafficRule], node: str) -> TrafficRule | None:

@@ -11,6 +11,8 @@ from typing import Self
 
 from lamplighter.domain.experiments.catalogue import CATALOGUE, Experiment
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 MARGIN = timedelta(minutes=10)
@@ -49,13 +51,13 @@ class ExperimentRun:
     closes: datetime
     """The end of its lease when it began."""
     phase: ExperimentPhase = ExperimentPhase.PREPARED
-    because: str | None = None
+    because: Said | None = None
     before: Document = field(default_factory=dict)
     """What was there: `rules` of EC2, `policy` of the ClusterPolicy."""
     affected: tuple[str, ...] = ()
     """Other leases that feel it."""
     changed: datetime | None = None
-    change: tuple[str, ...] = ()
+    change: tuple[Said, ...] = ()
     """What was changed, as it was done."""
     seen: Document = field(default_factory=dict)
     """`cause`, `findings`, `verdicts`, `as_expected`, `at`."""
@@ -79,14 +81,14 @@ class ExperimentRun:
         closes = lease.closes if lease is not None else self.closes
         return min(self.ends, closes - MARGIN)
 
-    def overdue(self, lease: Lease | None, now: datetime) -> str | None:
+    def overdue(self, lease: Lease | None, now: datetime) -> Said | None:
         """Why it should be undone by now and is not; None while it may go on."""
         if self.undone:
             return None
         if lease is None or not lease.in_force(now):
-            return f"the lease {self.lease} is over"
+            return reason("experiment.lease-over", lease=self.lease)
         due = self.due(lease)
-        return f"it was to be undone by {instant.clock_time(due)}" if now >= due else None
+        return reason("experiment.due", due=due) if now >= due else None
 
     def moved_to(self, phase: ExperimentPhase, **changes: object) -> Self:
         """The same run, further on."""
@@ -104,11 +106,11 @@ class ExperimentRun:
             "ends": instant.written(self.ends),
             "closes": instant.written(self.closes),
             "phase": self.phase.value,
-            "because": self.because,
+            "because": None if self.because is None else document(self.because),
             "before": dict(self.before),
             "affected": list(self.affected),
             "changed": _written(self.changed),
-            "change": list(self.change),
+            "change": [document(each) for each in self.change],
             "seen": dict(self.seen),
             "restored": _written(self.restored),
             "restored_by": self.restored_by,
@@ -128,11 +130,11 @@ class ExperimentRun:
             ends=instant.read(str(found["ends"])),
             closes=instant.read(str(found["closes"])),
             phase=ExperimentPhase(str(found["phase"])),
-            because=_text(found.get("because")),
+            because=None if found.get("because") is None else read(found["because"]),
             before=_document(found.get("before")),
             affected=_texts(found.get("affected")),
             changed=_read(found.get("changed")),
-            change=_texts(found.get("change")),
+            change=tuple(read(each) for each in _listed(found.get("change"))),
             seen=_document(found.get("seen")),
             restored=_read(found.get("restored")),
             restored_by=_text(found.get("restored_by")),
@@ -145,8 +147,11 @@ def _document(found: object) -> Document:
 
 
 def _texts(found: object) -> tuple[str, ...]:
-    listed = isinstance(found, Sequence) and not isinstance(found, str)
-    return tuple(str(each) for each in found) if listed and isinstance(found, Sequence) else ()
+    return tuple(str(each) for each in _listed(found))
+
+
+def _listed(found: object) -> Sequence[object]:
+    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
 
 
 def _text(found: object) -> str | None:
