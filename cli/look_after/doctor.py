@@ -143,7 +143,7 @@ def _draw(console: Console, title: str, lines: Sequence[DoctorLine]) -> None:
     for wraps in (False, False, True):
         grid.add_column(no_wrap=not wraps)
     for line in lines:
-        said = Text(line.said)
+        said = Text(str(line.said))
         if line.advice:
             said.append(f"\n→ {line.advice}", style="bold")
         grid.add_row(Text(line.outcome.words, style=COLOURS[line.outcome]), Text(line.check), said)

@@ -7,10 +7,11 @@ from typing import Any
 
 from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import AwsIdentity, ClusterFacts, Facts, PoolGroup, SlackSecret, Trail
-from lamplighter.domain.doctor.line import DoctorLine, LineOutcome, Unread
+from lamplighter.domain.doctor.line import LineOutcome, Unread
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
 from lamplighter.lab.model import Lab
+from tests.unit.doctor.told import ToldLine
 
 NOW = datetime(2026, 12, 1, 12, 0, tzinfo=UTC)
 REFUSED = Unread("eks:DescribeCluster on lab failed: AccessDenied")
@@ -72,10 +73,13 @@ def lab(**more: object) -> Lab:
     return Lab.model_validate({**DOCUMENT, **more})
 
 
-def said(facts: Facts = FACTS, the_lab: Lab | None = None, now: datetime = NOW) -> dict[str, DoctorLine]:
+def said(facts: Facts = FACTS, the_lab: Lab | None = None, now: datetime = NOW) -> dict[str, ToldLine]:
     """The line of each check; of a check with several the worst."""
     order = [LineOutcome.OK, LineOutcome.NOT_KNOWN, LineOutcome.NOT_OK]
-    lines = examine(facts, the_lab or lab(), now)
+    lines = [
+        ToldLine(line.check, line.outcome, str(line.said), str(line.advice))
+        for line in examine(facts, the_lab or lab(), now)
+    ]
     return {line.check: line for line in sorted(lines, key=lambda line: order.index(line.outcome))}
 
 

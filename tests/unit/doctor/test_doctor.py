@@ -12,7 +12,7 @@ from lamplighter.data import lifecycle, prices
 from lamplighter.data.texts import Texts
 from lamplighter.domain.doctor.checks import CHECKS, examine
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, NoAccess
-from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
+from lamplighter.domain.doctor.line import LineOutcome
 from lamplighter.domain.doctor.told import of_examination
 from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.doctor.cases import (
@@ -29,6 +29,7 @@ from tests.unit.doctor.cases import (
     lab,
     said,
 )
+from tests.unit.doctor.told import ToldLine
 
 
 @pytest.mark.parametrize("facts", [FACTS, BEFORE])
@@ -169,7 +170,7 @@ def test_the_runtime_is_said_half_a_year_before_lambda_deprecates_it() -> None:
 
 
 def test_the_end_of_the_calendar_is_said_before_it_comes() -> None:
-    def line(at: date) -> DoctorLine:
+    def line(at: date) -> ToldLine:
         return said(now=datetime.combine(at, NOW.timetz()))["last-window"]
 
     assert line(date(2026, 12, 1)).said == "the last planned window, evening, ends on 2027-02-23"
@@ -192,8 +193,12 @@ def test_a_visit_says_what_to_do_first_and_one_line_when_all_is_well() -> None:
 
 
 def test_a_visit_speaks_the_labs_language() -> None:
-    told = of_examination(examine(FACTS, lab(), NOW), Texts("ko"))
+    told = of_examination(examine(replace(FACTS, bootstrap=None), lab(), NOW), Texts("ko"))
 
+    assert told.text.splitlines()[0].startswith(
+        "bootstrap: ap-northeast-2 리전에 CDK 부트스트랩이 없어 배포할 수 없습니다"
+    )
+    told = of_examination(examine(FACTS, lab(), NOW), Texts("ko"))
     assert told.plain == "The monthly check found nothing to do"
     assert told.subject == Texts("ko").say("notice.doctor.subject.well") != told.plain
 

@@ -9,7 +9,6 @@ import pytest
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import read
 from lamplighter.data import lifecycle
-from lamplighter.domain.doctor import account, cluster, deployed_lab
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import Autoscalers
@@ -27,6 +26,7 @@ from tests.unit.doctor.cases import (
     group,
     lab,
 )
+from tests.unit.doctor.told import account, cluster, deployed_lab
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from lamplighter.data import prices
-from lamplighter.domain.doctor import account, cluster, deployed_lab, instance_capacity, pools
 from lamplighter.domain.doctor.facts import Facts, PoolGroup, Trail
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.domain.pool.adoption import FoundCluster
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from tests.unit.doctor.cases import (
     BEFORE,
     CLUSTER,
@@ -25,6 +25,7 @@ from tests.unit.doctor.cases import (
     group,
     lab,
 )
+from tests.unit.doctor.told import account, cluster, deployed_lab, instance_capacity, pools
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
@@ -165,13 +166,13 @@ def test_a_quota_is_counted_over_every_pool_of_its_family() -> None:
 
 def test_what_a_pool_is_made_of_is_read_from_its_group_where_the_lab_leaves_it_open() -> None:
     adopts = lab(cluster={"existing": "lab"}, pools={"gpu": {"existing": "lab-ng-gpu"}})
-    nobody = Unread("what pool gpu is made of nobody says: its node group names no instance type")
+    nobody = Unread(reason("doctor.type-unknown", pool="gpu"))
 
     assert (FACTS.instance_type(adopts, "gpu"), FACTS.most_nodes(adopts, "gpu")) == ("g5.xlarge", 2)
     none = replace(FACTS, groups={"gpu": None})
     assert (none.instance_type(adopts, "gpu"), none.most_nodes(adopts, "gpu")) == (
         nobody,
-        Unread("pool gpu has no node group yet"),
+        Unread(reason("doctor.no-group-yet", pool="gpu")),
     )
     assert replace(FACTS, groups=group(instance_types=())).instance_type(adopts, "gpu") == nobody
     two = replace(FACTS, groups=group(instance_types=("g6.xlarge", "g5.xlarge"), maximum=7))
@@ -246,10 +247,10 @@ def test_of_several_trails_those_that_record_changes_are_named_and_else_one_that
 
     good, better = Trail("one", logging=True, changes=True), Trail("two", logging=True, changes=True)
     off, reads = Trail("off", logging=False, changes=True), Trail("reads", logging=True, changes=False)
-    assert judged(off, good, reads, better) == well("trail one, two records changes in ap-northeast-2")
-    assert judged(reads, off, replace(off, name="also")).said.startswith("trail off is switched off: ")
-    assert judged(reads, replace(reads, name="more")).said.startswith(
-        "trail reads, more records no changes by API calls: "
+    assert judged(off, good, reads, better) == well("trail one and two records changes in ap-northeast-2")
+    assert str(judged(reads, off, replace(off, name="also")).said).startswith("trail off is switched off: ")
+    assert str(judged(reads, replace(reads, name="more")).said).startswith(
+        "trail reads and more records no changes by API calls: "
     )
     (refused,) = account.bootstrap(replace(FACTS, caller=REFUSED, bootstrap=None), lab(), NOW)
     assert refused.advice == "make cdk && .venv/bin/cdk bootstrap aws://ACCOUNT/ap-northeast-2"

@@ -58,8 +58,8 @@ def test_credentials_that_are_refused_are_an_answer_and_a_failure_is_not(
             caller.who()
 
     assert isinstance(found, NoAccess)
-    assert "The security token is expired" in found.why
-    assert found.advice.startswith("log in again")
+    assert "The security token is expired" in str(found.why)
+    assert str(found.advice).startswith("log in again")
 
 
 def test_the_bootstrap_has_a_version_or_is_not_there() -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -28,5 +29,5 @@ class Bootstrap:
                     raise
                 return None
         if not found.isdecimal():
-            raise OutsideFailed(f"ssm:GetParameter on {VERSION} gives '{found[:40]}', which is no version")
+            raise OutsideFailed(reason("doctor.bootstrap-unreadable", name=VERSION, value=found[:40]))
         return int(found)

@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_sts import STSClient
@@ -27,11 +28,8 @@ REFUSALS = frozenset(
         "UnrecognizedClientException",
     }
 )
-AGAIN = (
-    "log in again, or name another profile with AWS_PROFILE; of a region that your account must enable first AWS"
-    " says the same"
-)
-LOOK = "`aws configure list` shows which credentials and region your shell has"
+AGAIN = reason("doctor.log-in")
+LOOK = reason("doctor.see-configuration")
 
 
 def who() -> AwsIdentity | NoAccess:
@@ -44,9 +42,9 @@ def who() -> AwsIdentity | NoAccess:
             except sts.exceptions.ClientError as error:
                 if error_code(error) not in REFUSALS:
                     raise
-                return NoAccess(f"AWS does not take your credentials: {error}", AGAIN)
+                return NoAccess(reason("doctor.no-credentials-taken", error=str(error)), AGAIN)
     except BadInput as error:
-        return NoAccess(str(error), LOOK)
+        return NoAccess(error.said, LOOK)
     date = found["ResponseMetadata"].get("HTTPHeaders", {}).get("date")
     return AwsIdentity(
         found.get("Account", ""), found.get("Arn", ""), parsedate_to_datetime(date) if date else None

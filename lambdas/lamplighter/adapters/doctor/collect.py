@@ -21,6 +21,7 @@ from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.pool.adoption import FoundCluster
 from lamplighter.errors import LamplighterError
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from lamplighter.domain.money.price import Price
 
 T = TypeVar("T")
-NOBODY = Unread("AWS was not asked, since it has no credentials of yours that it takes")
-SILENT = Unread("AWS was not asked, since it did not say who asks")
+NOBODY = Unread(reason("doctor.nobody-asks"))
+SILENT = Unread(reason("doctor.aws-silent"))
 
 
 class Examination:
@@ -147,7 +148,7 @@ def _within(name: str, cluster: FoundCluster | Unread | None) -> ClusterFacts | 
     if not isinstance(cluster, FoundCluster):
         return cluster
     if not cluster.public_endpoint:
-        return Unread(f"the endpoint of cluster {name} is private")
+        return Unread(reason("doctor.endpoint-private", cluster=name))
     return inside.look(name)
 
 
@@ -156,4 +157,4 @@ def _read(call: Callable[[], T]) -> T | Unread:
     try:
         return call()
     except LamplighterError as error:
-        return Unread(str(error))
+        return Unread(error.said)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.data.quotas import CONCURRENCY
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -30,9 +31,7 @@ class AccountQuotas:
         with outside("servicequotas:GetServiceQuota", f"{service}/{code}"):
             found = self._quotas.get_service_quota(ServiceCode=service, QuotaCode=code)["Quota"].get("Value")
         if found is None:
-            raise OutsideFailed(
-                f"servicequotas:GetServiceQuota on {service}/{code} was answered without a value"
-            )
+            raise OutsideFailed(reason("doctor.quota-without-value", quota=f"{service}/{code}"))
         return found
 
 

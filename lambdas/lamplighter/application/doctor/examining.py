@@ -12,12 +12,15 @@ from lamplighter.adapters.doctor.collect import Examination
 from lamplighter.application.notices import telling
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import clock_of
 from lamplighter.domain.commands.command import WHOLE_LAB, Decision
 from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.line import LineOutcome, Unread
-from lamplighter.domain.doctor.told import of, of_examination
+from lamplighter.domain.doctor.told import in_short, of, of_examination
 from lamplighter.domain.notices import notification
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
+from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +60,8 @@ def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:
 
 def tell(found: "Lab", ledger: "Ledger", lines: "Sequence[DoctorLine]", now: "datetime") -> None:
     """Into the trail first, and aloud if it is the first time today."""
-    told = of_examination(lines, Texts(found.notify.language))
-    entry = Entry(now, WHOLE_LAB, "examined", WHO, "looked the lab over", told.plain)
-    if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", told.plain, now), entry):
+    told = of_examination(lines, Texts(found.notify.language), clock_of(zones.zone(found.time_zone)))
+    short = in_short(lines)
+    entry = Entry(now, WHOLE_LAB, "examined", WHO, reason("doctor.examined"), short)
+    if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", short, now), entry):
         telling.notices().say(notification.of(found.name, WHOLE_LAB, told))

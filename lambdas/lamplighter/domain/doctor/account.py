@@ -7,6 +7,7 @@ from lamplighter.data.quotas import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT
 from lamplighter.domain.doctor.facts import Facts, NoAccess
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 NEEDED_BOOTSTRAP = 6
 """What the templates ask for; a test compares it with theirs."""
@@ -21,22 +22,18 @@ def credentials(facts: Facts, _lab: Lab, _now: datetime) -> Iterator[Judgement]:
     elif isinstance(caller, NoAccess):
         yield unwell(caller.why, caller.advice)
     else:
-        yield well(f"{caller.arn} in account {caller.account}")
+        yield well(reason("doctor.caller", arn=caller.arn, account=caller.account))
 
 
 def region(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """Whoever asks looks where the lab is."""
-    advice = f"export AWS_REGION={lab.region}, or write another region in the lab"
+    advice = reason("doctor.region-advice", region=lab.region)
     if facts.region is None:
-        yield unwell(f"no AWS region is set, and the lab is in {lab.region}", advice)
+        yield unwell(reason("doctor.region-unset", region=lab.region), advice)
     elif facts.region != lab.region:
-        yield unwell(
-            f"your settings lead to {facts.region}, and the lab is in {lab.region}: after a deploy no verb"
-            " would find it",
-            advice,
-        )
+        yield unwell(reason("doctor.region-elsewhere", here=facts.region, region=lab.region), advice)
     else:
-        yield well(f"calls go to {lab.region}, where the lab is")
+        yield well(reason("doctor.region-ok", region=lab.region))
 
 
 def bootstrap(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -47,14 +44,14 @@ def bootstrap(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     if isinstance(version, Unread):
         yield unknown(version)
     elif version is None:
-        yield unwell(f"CDK is not bootstrapped in {lab.region}: nothing can be deployed there", advice)
+        yield unwell(reason("doctor.not-bootstrapped", region=lab.region), advice)
     elif version < NEEDED_BOOTSTRAP:
         yield unwell(
-            f"CDK's bootstrap in {lab.region} has version {version}, the templates need {NEEDED_BOOTSTRAP}",
+            reason("doctor.bootstrap-old", region=lab.region, version=version, needed=NEEDED_BOOTSTRAP),
             advice,
         )
     else:
-        yield well(f"CDK is bootstrapped in {lab.region}, version {version}")
+        yield well(reason("doctor.bootstrap-ok", region=lab.region, version=version))
 
 
 def concurrency(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -62,15 +59,20 @@ def concurrency(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     if isinstance(facts.concurrency, Unread):
         yield unknown(facts.concurrency)
         return
-    held = f"Lambda runs {facts.concurrency:g} functions at once in this account and {lab.region}"
+    held = reason("doctor.functions-at-once", count=f"{facts.concurrency:g}", region=lab.region)
     if facts.concurrency < NEW_ACCOUNT:
         yield unwell(
-            f"{held}: the lab needs {NEW_ACCOUNT}",
-            f"aws service-quotas request-service-quota-increase --service-code lambda --quota-code {CONCURRENCY}"
-            f" --desired-value {EVERY_ACCOUNT} --region {lab.region}, which takes hours to days",
+            reason("doctor.functions-too-few", held=held, needed=NEW_ACCOUNT),
+            reason(
+                "doctor.quota-increase",
+                service="lambda",
+                code=CONCURRENCY,
+                value=EVERY_ACCOUNT,
+                region=lab.region,
+            ),
         )
     elif facts.concurrency < EVERY_ACCOUNT:
-        yield well(f"{held}, which other functions of the account share; new accounts have {NEW_ACCOUNT}")
+        yield well(reason("doctor.functions-shared", held=held, new=NEW_ACCOUNT))
     else:
         yield well(held)
 
@@ -82,23 +84,20 @@ def trail(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         return
     good = [one.name for one in facts.trails if one.logging and one.changes]
     if good:
-        yield well(f"trail {', '.join(good)} records changes in {lab.region}")
+        yield well(reason("doctor.trail-ok", trails=tuple(good), region=lab.region))
         return
     off = [one.name for one in facts.trails if not one.logging]
-    so = "the guard sees a change by hand after up to 5 minutes, and nobody can tell whose it was"
+    so = reason("doctor.trail-so")
     if off:
         name = off[0]
-        yield unwell(f"trail {name} is switched off: {so}", f"aws cloudtrail start-logging --name {name}")
-    elif facts.trails:
-        names = ", ".join(one.name for one in facts.trails)
         yield unwell(
-            f"trail {names} records no changes by API calls: {so}",
-            "switch its management events on, with writes",
+            reason("doctor.trail-off", trail=name, so=so), f"aws cloudtrail start-logging --name {name}"
+        )
+    elif facts.trails:
+        names = tuple(one.name for one in facts.trails)
+        yield unwell(
+            reason("doctor.trail-blind", trails=names, so=so),
+            reason("doctor.trail-events-on"),
         )
     else:
-        yield unwell(
-            f"no CloudTrail trail records {lab.region}: {so}",
-            "make one for all regions (the first copy of management events costs nothing but its bucket):"
-            " aws cloudtrail create-trail --name TRAIL --s3-bucket-name BUCKET --is-multi-region-trail,"
-            " then aws cloudtrail start-logging --name TRAIL",
-        )
+        yield unwell(reason("doctor.trail-none", region=lab.region, so=so), reason("doctor.trail-make"))

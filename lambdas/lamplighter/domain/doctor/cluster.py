@@ -8,6 +8,7 @@ from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import About, FoundCluster, of_autoscalers, of_cluster
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 
 AHEAD = timedelta(days=90)
 """How long before an end of support it is said: a quarter has a quiet week."""
@@ -20,16 +21,19 @@ def cluster(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     if isinstance(found, Unread):
         yield unknown(found)
     elif found is not None and found.status in {"ACTIVE", "UPDATING"}:
-        yield well(f"cluster {name} is there, Kubernetes {found.version}")
+        yield well(reason("doctor.cluster-ok", cluster=name, version=found.version))
     elif found is not None:
-        yield unwell(f"cluster {name} is {found.status}", "see its health in the EKS console")
+        yield unwell(
+            reason("doctor.cluster-unwell", cluster=name, status=found.status),
+            reason("doctor.cluster-health"),
+        )
     elif lab.cluster.existing is not None or facts.deployed:
         yield unwell(
-            f"there is no cluster {name} in {lab.region}",
-            f"aws eks list-clusters --region {lab.region} names those that are; see region and account",
+            reason("doctor.cluster-absent", cluster=name, region=lab.region),
+            reason("doctor.cluster-list", region=lab.region),
         )
     else:
-        yield well(f"cluster {name} is made by the deploy")
+        yield well(reason("doctor.cluster-to-come", cluster=name))
 
 
 def authentication(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -39,7 +43,7 @@ def authentication(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement
         yield found
         return
     yield _wrong(found, About.AUTHENTICATION) or well(
-        f"cluster {found.name} has authentication mode {found.authentication}"
+        reason("doctor.authentication-ok", cluster=found.name, mode=found.authentication)
     )
 
 
@@ -56,11 +60,11 @@ def endpoint(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         yield unknown(facts.inside)
     elif facts.inside is not None and not facts.inside.autoscalers.reachable:
         yield unwell(
-            f"the Kubernetes API of cluster {found.name} does not answer: {facts.inside.autoscalers.why_not}",
-            "see that nothing between here and it is in the way, and the cluster's health in the EKS console",
+            reason("doctor.endpoint-silent", cluster=found.name, why=facts.inside.autoscalers.why_not),
+            reason("doctor.endpoint-advice"),
         )
     else:
-        yield well(f"the Kubernetes API of cluster {found.name} answers, and lets in functions by IAM")
+        yield well(reason("doctor.endpoint-ok", cluster=found.name))
     yield from (well(one.text) for one in of_cluster(found) if one.about is About.AUTHORITY)
 
 
@@ -72,7 +76,7 @@ def autoscalers(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         return
     inside = facts.inside
     if inside is None or isinstance(inside, Unread):
-        yield unknown(inside or Unread(f"cluster {found.name} was not asked"))
+        yield unknown(inside or Unread(reason("doctor.cluster-not-asked", cluster=found.name)))
         return
     if not inside.autoscalers.asked:
         yield unknown(
@@ -95,7 +99,7 @@ def _fighting(facts: Facts, inside: ClusterFacts, cluster_name: str) -> Iterator
     elif said:
         yield from (well(one.said) for one in said)
     else:
-        yield well(f"no autoscaler of cluster {cluster_name} can fight over the pools")
+        yield well(reason("doctor.autoscalers-ok", cluster=cluster_name))
 
 
 def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
@@ -107,36 +111,34 @@ def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgem
     support = lifecycle.kubernetes(version)
     if support is None:
         yield unknown(
-            f"until when EKS supports Kubernetes {version} is not in the table shipped with us, of"
-            f" {lifecycle.known_on()}",
+            reason("doctor.support-not-in-table", version=version, known=lifecycle.known_on()),
             f"aws eks describe-cluster-versions --cluster-versions {version}",
         )
         return
     more = lifecycle.extended_support_hour()
-    price = f"{more:f} USD an hour more, about {more * HOURS_A_MONTH:.0f} USD a month"
     ordinary = isinstance(facts.cluster, FoundCluster) and facts.cluster.support == "STANDARD"
-    then = "EKS upgrades the cluster by itself" if ordinary else f"the cluster costs {price}"
-    advice = f"upgrade to Kubernetes {lifecycle.newest_kubernetes()}, one version at a time; {_operator_after(lab)}"
+    then = (
+        reason("doctor.then-upgrades")
+        if ordinary
+        else reason("doctor.then-costs", hour=f"{more:f}", month=f"{more * HOURS_A_MONTH:.0f}")
+    )
+    newest = lifecycle.newest_kubernetes()
+    advice = (
+        reason("doctor.upgrade-kubernetes.operator", newest=newest)
+        if lab.gpu_operator.enabled
+        else reason("doctor.upgrade-kubernetes.stack", newest=newest)
+    )
     today = now.date()
     if today > support.extended:
-        yield unwell(f"EKS no longer supports Kubernetes {version}, since {support.extended}", advice)
+        yield unwell(reason("doctor.kubernetes-unsupported", version=version, day=support.extended), advice)
     elif today > support.standard:
-        said = f"standard support of Kubernetes {version} ended on {support.standard}: since then {then}"
-        yield unwell(said, advice)
+        ended = reason("doctor.support-ended", version=version, day=support.standard, then=then)
+        yield unwell(ended, advice)
     elif today + AHEAD >= support.standard:
-        yield unwell(
-            f"standard support of Kubernetes {version} ends on {support.standard}: then {then}", advice
-        )
+        ends = reason("doctor.support-ends", version=version, day=support.standard, then=then)
+        yield unwell(ends, advice)
     else:
-        yield well(f"standard support of Kubernetes {version} ends on {support.standard}; then {then}")
-
-
-def _operator_after(lab: Lab) -> str:
-    return (
-        "see that the GPU Operator supports it"
-        if lab.gpu_operator.enabled
-        else "see what your GPU stack supports"
-    )
+        yield well(reason("doctor.support-ok", version=version, day=support.standard, then=then))
 
 
 def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -150,12 +152,12 @@ def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         runs = inside.operator
         if runs is None and lab.gpu_operator.enabled:
             yield unwell(
-                f"no GPU Operator runs in cluster {lab.cluster_name}, and the lab takes its GPUs from one",
-                "install it, or write gpu_operator: {enabled: false} where the nodes bring a device plugin",
+                reason("doctor.operator-absent", cluster=lab.cluster_name),
+                reason("doctor.operator-advice", off="{enabled: false}"),
             )
             return
     elif lab.cluster.existing is not None:
-        why = inside.why if isinstance(inside, Unread) else "cluster was not asked"
+        why = inside.why if isinstance(inside, Unread) else reason("doctor.not-asked")
         yield unknown(inside.autoscalers.why_not if isinstance(inside, ClusterFacts) else why)
         return
     else:
@@ -165,16 +167,19 @@ def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 def _fits(runs: str | None, version: str) -> Judgement:
     if runs is None:
-        return well("the lab has no GPU Operator")
+        return well(reason("doctor.operator-none"))
     fit = versions.operator_fit(runs)
     if fit is None:
-        return unknown(f"which Kubernetes GPU Operator {runs} supports is not in the table shipped with us")
+        return unknown(reason("doctor.operator-not-in-table", operator=runs))
+    supports = reason("doctor.operator-supports", operator=runs, range=str(fit), version=version)
     if fit.holds(version):
-        return well(f"GPU Operator {runs} supports Kubernetes {fit}, and the cluster has {version}")
+        return well(supports)
     other = versions.operator_for(version)
     return unwell(
-        f"GPU Operator {runs} supports Kubernetes {fit}, and the cluster has {version}",
-        f"take GPU Operator {other}.x" if other else f"take a Kubernetes version that it supports: {fit}",
+        supports,
+        reason("doctor.operator-take", operator=other)
+        if other
+        else reason("doctor.operator-other-kubernetes", range=str(fit)),
     )
 
 
@@ -185,8 +190,12 @@ def _there(facts: Facts, lab: Lab) -> FoundCluster | Judgement:
     if facts.cluster is not None:
         return facts.cluster
     if lab.cluster.existing is not None or facts.deployed:
-        return unknown(f"there is no cluster {lab.cluster_name} in {lab.region}")
-    return well(f"cluster {lab.cluster_name} is made by the deploy, as it should be")
+        return unknown(_absent(lab))
+    return well(reason("doctor.cluster-to-come-as-it-should", cluster=lab.cluster_name))
+
+
+def _absent(lab: Lab) -> Said:
+    return reason("doctor.cluster-absent", cluster=lab.cluster_name, region=lab.region)
 
 
 def _version(facts: Facts, lab: Lab) -> str | Unread:
@@ -195,7 +204,7 @@ def _version(facts: Facts, lab: Lab) -> str | Unread:
     if facts.cluster is not None:
         return facts.cluster.version
     if lab.cluster.existing is not None:
-        return Unread(f"there is no cluster {lab.cluster_name} in {lab.region}")
+        return Unread(_absent(lab))
     return lab.cluster.kubernetes_version
 
 

@@ -11,6 +11,7 @@ from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
+from lamplighter.reasons.reason import reason
 from lamplighter.values import zones
 
 AHEAD = timedelta(days=180)
@@ -28,73 +29,68 @@ _END_OF_TIME = datetime(9998, 12, 31, tzinfo=UTC)
 def slack(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """The Slack app's secret is filled in."""
     if lab.slack is None:
-        yield well("the lab has no Slack app")
+        yield well(reason("doctor.slack-none"))
         return
     secret = facts.slack
     if isinstance(secret, Unread):
         yield unknown(secret)
     elif secret is None and facts.deployed:
-        yield unknown("no secret of the Slack app was found: has the Slack stack been deployed?")
+        yield unknown(reason("doctor.slack-not-found"))
     elif secret is None:
-        yield well("the Slack stack makes the secret; it is filled in after the deploy")
+        yield well(reason("doctor.slack-to-come"))
     elif secret.missing:
-        parts = " and ".join(secret.missing)
         # Before the deploy there is no Slack stack whose secret the verb would find.
         advice = (
-            "lamplighter slack secret, which asks for both and shows neither"
+            reason("doctor.slack-verb")
             if facts.deployed
-            else f"aws secretsmanager put-secret-value --secret-id {secret.name} --secret-string file://slack.json,"
-            ' with {"signing_secret": …, "bot_token": …}'
+            else reason(
+                "doctor.slack-aws", name=secret.name, document='{"signing_secret": …, "bot_token": …}'
+            )
         )
-        yield unwell(
-            f"{parts} of the Slack app are not in secret {secret.name}: every request is refused", advice
-        )
+        yield unwell(reason("doctor.slack-missing", parts=tuple(secret.missing), name=secret.name), advice)
     else:
-        yield well("the Slack app's signing_secret and bot_token are filled in")
+        yield well(reason("doctor.slack-ok"))
 
 
 def runtime(_facts: Facts, _lab: Lab, now: datetime) -> Iterator[Judgement]:
     """Lambda supports what the functions run on for a while yet."""
     ends = lifecycle.runtime(lifecycle.RUNTIME)
     if ends is None:
-        yield unknown(f"until when Lambda supports {lifecycle.RUNTIME} is not in the table shipped with us")
+        yield unknown(reason("doctor.runtime-not-in-table", runtime=lifecycle.RUNTIME))
         return
-    advice = "take a newer release of Lamplighter and deploy it"
+    advice = reason("doctor.runtime-advice")
     if now.date() > ends:
-        yield unwell(f"Lambda deprecated {lifecycle.RUNTIME}, the functions' runtime, on {ends}", advice)
+        yield unwell(reason("doctor.runtime-deprecated", runtime=lifecycle.RUNTIME, day=ends), advice)
     elif now.date() + AHEAD >= ends:
-        yield unwell(f"Lambda deprecates {lifecycle.RUNTIME}, the functions' runtime, on {ends}", advice)
+        yield unwell(reason("doctor.runtime-ends", runtime=lifecycle.RUNTIME, day=ends), advice)
     else:
-        yield well(f"Lambda supports {lifecycle.RUNTIME}, the functions' runtime, until {ends}")
+        yield well(reason("doctor.runtime-ok", runtime=lifecycle.RUNTIME, day=ends))
 
 
 def last_window(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
     """The calendar does not end unnoticed."""
     if not lab.windows:
-        yield well("the lab plans no windows")
+        yield well(reason("doctor.windows-none"))
         return
     if any(window.days and window.until is None for window in lab.windows):
-        yield well("the lab's windows go on")
+        yield well(reason("doctor.windows-go-on"))
         return
     if isinstance(facts.courses, Unread):
         yield unknown(facts.courses)
         return
-    advice = (
-        "write the next ones into the lab, or destroy it: cluster, NAT and system nodes cost without GPUs too"
-    )
+    advice = reason("doctor.windows-advice")
     last = _last(lab, facts.courses, now)
     if last is None:
-        yield unwell("the last planned window is over", advice)
+        yield unwell(reason("doctor.windows-over"), advice)
         return
     if last.closes > now + COURSES_AHEAD - STRETCH:
-        yield well("the lab's windows go on for years")
+        yield well(reason("doctor.windows-for-years"))
         return
-    on = f"{last.closes.astimezone(zones.zone(lab.time_zone)):%Y-%m-%d}"
-    said = f"the last planned window, {last.window}, ends on {on}"
+    day = last.closes.astimezone(zones.zone(lab.time_zone)).date()
     if last.closes - now <= LAST_WINDOW_NEAR:
-        yield unwell(f"{said}, and nothing is planned after it", advice)
+        yield unwell(reason("doctor.windows-end", window=last.window, day=day), advice)
     else:
-        yield well(said)
+        yield well(reason("doctor.windows-last", window=last.window, day=day))
 
 
 def _last(lab: Lab, courses: Mapping[str, Course], now: datetime) -> PlannedWindow | None:

@@ -12,6 +12,7 @@ from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.money.price import Price
 from lamplighter.domain.pool.adoption import Autoscalers, FoundCluster, FoundGroup
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class AwsIdentity:
 class NoAccess:
     """AWS does not take the credentials there are, or there are none; in words, and what to do."""
 
-    why: str
-    advice: str
+    why: Said
+    advice: Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Facts:
         if isinstance(group, Unread):
             return group
         if group is None or not group.found.instance_types:
-            return Unread(f"what pool {pool} is made of nobody says: its node group names no instance type")
+            return Unread(reason("doctor.type-unknown", pool=pool))
         return group.found.instance_types[0]
 
     def most_nodes(self, lab: Lab, pool: str) -> int | Unread:
@@ -115,4 +116,4 @@ class Facts:
             return stated
         if isinstance(group, Unread):
             return group
-        return Unread(f"pool {pool} has no node group yet") if group is None else group.found.maximum
+        return Unread(reason("doctor.no-group-yet", pool=pool)) if group is None else group.found.maximum

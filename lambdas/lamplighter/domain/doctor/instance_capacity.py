@@ -7,9 +7,9 @@ from lamplighter.data import instance_types
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab
-from lamplighter.values.counted import counted
+from lamplighter.reasons.reason import Said, reason
 
-FAMILIES = {"g_and_vt_vcpus": "G and VT", "p_vcpus": "P"}
+FAMILIES = {"g_and_vt_vcpus": reason("doctor.family.g-and-vt"), "p_vcpus": reason("doctor.family.p")}
 
 
 def quota_g_and_vt(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -23,7 +23,7 @@ def quota_p(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:
-    family, wanted, pools = FAMILIES[key], 0, list[str]()
+    family, wanted, pools = FAMILIES[key], 0, list[Said]()
     for pool in lab.pools:
         kind, nodes = facts.instance_type(lab, pool), facts.most_nodes(lab, pool)
         if isinstance(kind, Unread):
@@ -37,28 +37,35 @@ def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:
             return
         known = instance_types.gpu_type(kind)
         if known is None:
-            yield unknown(f"how many vCPUs {kind} of pool {pool} has is not in the table shipped with us")
+            yield unknown(reason("doctor.vcpus-not-in-table", type=kind, pool=pool))
             return
         wanted += nodes * known.vcpus
-        pools.append(f"{counted(nodes, 'node')} {kind} of pool {pool}")
+        pools.append(reason("doctor.pool-nodes", nodes=nodes, type=kind, pool=pool))
     if not pools:
-        yield well(f"no pool of the lab is of {family} instances")
+        yield well(reason("doctor.family-none", family=family))
         return
-    yield _held(facts, lab, key, wanted, " and ".join(pools))
+    yield _held(facts, lab, key, wanted, tuple(pools))
 
 
-def _held(facts: Facts, lab: Lab, key: str, wanted: int, pools: str) -> Judgement:
-    found, code = facts.quotas.get(key, Unread("it was not asked for")), instance_types.QUOTA_CODES[key]
+def _held(facts: Facts, lab: Lab, key: str, wanted: int, pools: tuple[Said, ...]) -> Judgement:
+    found, code = (
+        facts.quotas.get(key, Unread(reason("doctor.not-asked-for"))),
+        instance_types.QUOTA_CODES[key],
+    )
     if isinstance(found, Unread):
         return unknown(found)
-    held = f"{pools} need {wanted} vCPUs, and the quota of {FAMILIES[key]} instances in {lab.region} is {found:g}"
-    if wanted <= found:
-        return well(f"{held}; what else runs in the account counts too")
-    return unwell(
-        held,
-        f"aws service-quotas request-service-quota-increase --service-code ec2 --quota-code {code}"
-        f" --desired-value {wanted} --region {lab.region}, which takes hours to days; or lower max_nodes",
+    held = reason(
+        "doctor.quota-held",
+        pools=pools,
+        wanted=wanted,
+        family=FAMILIES[key],
+        region=lab.region,
+        quota=f"{found:g}",
     )
+    if wanted <= found:
+        return well(reason("doctor.quota-ok", held=held))
+    increase = reason("doctor.quota-increase", service="ec2", code=code, value=wanted, region=lab.region)
+    return unwell(held, reason("doctor.or-fewer-nodes", increase=increase))
 
 
 def offering(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -80,20 +87,22 @@ def _offered(facts: Facts, lab: Lab, pool: str, kind: str, offered: frozenset[st
     if group is not None:
         zones = group.zones
     elif said.existing is not None:
-        return unknown(f"in which zone pool {pool} is nobody says: node group {said.existing} is not there")
+        return unknown(reason("doctor.zone-unknown", pool=pool, group=said.existing))
     else:
         zones = (lab.cluster.zones[said.zone_index],)
     here = sorted(offered & set(zones))
     if here:
-        return well(f"{kind} of pool {pool} is offered in {', '.join(here)}")
-    where = ", ".join(zones) or "any zone of its node group"
-    return unwell(f"{kind} of pool {pool} is not offered in {where}", _elsewhere(lab, pool, kind, offered))
+        return well(reason("doctor.offered", type=kind, pool=pool, zones=tuple(here)))
+    where = tuple(zones) or reason("doctor.any-zone")
+    return unwell(
+        reason("doctor.not-offered", type=kind, pool=pool, zones=where), _elsewhere(lab, pool, kind, offered)
+    )
 
 
-def _elsewhere(lab: Lab, pool: str, kind: str, offered: frozenset[str]) -> str:
+def _elsewhere(lab: Lab, pool: str, kind: str, offered: frozenset[str]) -> Said:
     if not offered:
-        return f"EC2 offers no {kind} in {lab.region} to this account: take another instance type, or another region"
+        return reason("doctor.not-offered-in-region", type=kind, region=lab.region)
     for index, zone in enumerate(lab.cluster.zones):
         if zone in offered and lab.pools[pool].existing is None:
-            return f"write zone_index: {index} for the pool, which is {zone}"
-    return f"name one of {', '.join(sorted(offered))} in cluster.zones, or take another instance type"
+            return reason("doctor.other-zone", index=index, zone=zone)
+    return reason("doctor.name-zone", zones=tuple(sorted(offered)))

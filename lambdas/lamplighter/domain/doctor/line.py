@@ -6,6 +6,8 @@ What could not be read is never taken for well: it is not known, and says which 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lamplighter.reasons.reason import Said
+
 
 class LineOutcome(StrEnum):
     """Whether something is as it should be."""
@@ -24,7 +26,7 @@ class LineOutcome(StrEnum):
 class Unread:
     """Something that could not be read, and why: which call on what was refused."""
 
-    why: str
+    why: Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,8 @@ class Judgement:
     """What a check makes of what was read."""
 
     outcome: LineOutcome
-    said: str
-    advice: str = ""
+    said: Said
+    advice: Said = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +44,29 @@ class DoctorLine:
 
     check: str
     outcome: LineOutcome
-    said: str
-    advice: str
+    said: Said
+    advice: Said
 
     def to_json(self) -> dict[str, str]:
         """One row of `doctor --json`."""
         return {
             "check": self.check,
             "outcome": self.outcome.value,
-            "said": self.said,
-            "advice": self.advice,
+            "said": str(self.said),
+            "advice": str(self.advice),
         }
 
 
-def well(said: str) -> Judgement:
+def well(said: Said) -> Judgement:
     """It is as it should be."""
     return Judgement(LineOutcome.OK, said)
 
 
-def unwell(said: str, advice: str) -> Judgement:
+def unwell(said: Said, advice: Said) -> Judgement:
     """It is not, and this is what to do."""
     return Judgement(LineOutcome.NOT_OK, said, advice)
 
 
-def unknown(why: Unread | str, advice: str = "") -> Judgement:
+def unknown(why: Unread | Said, advice: Said = "") -> Judgement:
     """Nobody can tell, and why."""
     return Judgement(LineOutcome.NOT_KNOWN, why.why if isinstance(why, Unread) else why, advice)

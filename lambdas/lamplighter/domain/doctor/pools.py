@@ -9,13 +9,14 @@ from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, w
 from lamplighter.domain.money.price import Price, Source, known_price
 from lamplighter.domain.pool.adoption import of_group
 from lamplighter.lab.model import Lab
-from lamplighter.values.counted import counted
+from lamplighter.reasons.reason import Said, reason
 
 OLD_IMAGE = timedelta(days=180)
 """Half a year of security fixes that a new node lacks."""
 OLD_TABLE = timedelta(days=180)
 OLD_PRICE = timedelta(days=7)
 """A running lab asks the price list every day: a week without an answer is no accident."""
+SAID_IN_HOURS = 48
 # 1.35.4-20260714; Bottlerocket's end in a digest, which tells no day.
 _DAY = re.compile(r"-(20\d{6})$")
 
@@ -31,17 +32,17 @@ def minimum(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
             yield (
                 unwell(wrong.said, wrong.advice)
                 if wrong
-                else well(f"node group {name} of pool {pool} has minimum 0")
+                else well(reason("doctor.minimum-ok", group=name, pool=pool))
             )
         elif isinstance(facts.cluster, Unread):
             yield unknown(facts.cluster)
         elif lab.pools[pool].existing is not None or facts.deployed:
             yield unwell(
-                f"node group {name} of pool {pool} is not there",
-                f"aws eks list-nodegroups --cluster-name {lab.cluster_name} names those that are",
+                reason("doctor.group-absent", group=name, pool=pool),
+                reason("doctor.group-list", cluster=lab.cluster_name),
             )
         else:
-            yield well(f"node group {name} of pool {pool} is made by the deploy, with minimum 0")
+            yield well(reason("doctor.group-to-come", group=name, pool=pool))
 
 
 def claim(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -53,13 +54,13 @@ def claim(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         name = lab.nodegroup_name(pool)
         owner = facts.claims.get(name)
         if owner is None:
-            yield well(f"node group {name} of pool {pool} is guarded by no lab yet")
+            yield well(reason("doctor.unclaimed", group=name, pool=pool))
         elif owner == lab.name:
-            yield well(f"node group {name} of pool {pool} is guarded by this lab")
+            yield well(reason("doctor.claimed", group=name, pool=pool))
         else:
             yield unwell(
-                f"node group {name} of pool {pool} is guarded by lab {owner}: a second claim on it fails",
-                f"take the pool out of lab {owner} and deploy that, or out of this one",
+                reason("doctor.claimed-by-another", group=name, pool=pool, lab=owner),
+                reason("doctor.claim-advice", lab=owner),
             )
 
 
@@ -70,7 +71,7 @@ def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
         if isinstance(group, Unread):
             yield unknown(group)
         elif group is None:
-            yield well(f"pool {pool} takes EKS's newest image when its node group is made")
+            yield well(reason("doctor.image-to-come", pool=pool))
         else:
             yield _image(lab, pool, name, group.found.release, now)
 
@@ -79,15 +80,14 @@ def _image(lab: Lab, pool: str, name: str, release: str, now: datetime) -> Judge
     found = _DAY.search(release)
     day = _day(found[1]) if found else None
     if day is None:
-        return unknown(f"the image of pool {pool}, release '{release}', names no day")
+        return unknown(reason("doctor.image-undated", pool=pool, release=release))
     age = now.date() - day
-    said = f"the image of pool {pool}, release {release}, is {counted(age.days, 'day')} old"
+    said = reason("doctor.image-age", pool=pool, release=release, days=age.days)
     if age <= OLD_IMAGE:
         return well(said)
     return unwell(
         said,
-        "while the pool is closed: aws eks update-nodegroup-version"
-        f" --cluster-name {lab.cluster_name} --nodegroup-name {name}",
+        reason("doctor.image-advice", cluster=lab.cluster_name, group=name),
     )
 
 
@@ -115,19 +115,43 @@ def price(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
 
 def _price(lab: Lab, pool: str, kept: Price | None, now: datetime) -> Judgement:
     found = known_price(lab, pool, kept)
-    state = f"state it in the lab: pools.{pool}.price_per_hour, in {lab.guard.budget.currency}"
+    currency = lab.guard.budget.currency
     if found is None:
         return unwell(
-            f"no price of {lab.pools[pool].instance_type} in {lab.region} is known: no lease is granted on it",
-            state,
+            reason("doctor.price-none", type=lab.pools[pool].instance_type, region=lab.region),
+            reason("doctor.price-state", pool=pool, currency=currency),
         )
-    said = f"a node of pool {pool} costs {found.said(now)}"
+    price = _of_a_node(found, now)
+    said = reason("doctor.price", pool=pool, price=price)
     age = timedelta() if found.at is None else now - found.at
     if found.source is Source.TABLE and age > OLD_TABLE:
-        return unwell(said, f"{state}, or take a newer release of Lamplighter")
+        return unwell(said, reason("doctor.price-state-or-release", pool=pool, currency=currency))
     if found.source is Source.PRICE_LIST and age > OLD_PRICE:
         return unwell(
-            f"{said}: since then the price list has not answered",
-            "see the planner's log group for what pricing:GetProducts says",
+            reason("doctor.price-stale", pool=pool, price=price),
+            reason("doctor.price-log"),
         )
     return well(said)
+
+
+def _of_a_node(price: Price, now: datetime) -> Said:
+    """What a node costs an hour, who says so, and how long ago."""
+    cost, age = f"{price.per_hour:f}", _age(price.at, now)
+    match price.source:
+        case Source.LAB:
+            return reason("doctor.price.lab", cost=cost, currency=price.currency)
+        case Source.PRICE_LIST:
+            return reason("doctor.price.list", cost=cost, currency=price.currency, age=age)
+        case Source.TABLE:
+            return reason("doctor.price.table", cost=cost, currency=price.currency, age=age)
+
+
+def _age(at: datetime | None, now: datetime) -> Said:
+    if at is None:
+        return reason("doctor.age.unknown")
+    hours = max(now - at, timedelta()) // timedelta(hours=1)
+    if hours < 1:
+        return reason("doctor.age.under-an-hour")
+    if hours < SAID_IN_HOURS:
+        return reason("doctor.age.hours", hours=hours)
+    return reason("doctor.age.days", days=hours // 24)
