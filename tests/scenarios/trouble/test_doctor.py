@@ -244,7 +244,7 @@ def test_the_monthly_visit_sees_the_same_with_its_own_rights_and_says_it_once(ac
         "21 ok, 0 not ok, 0 not known. `lamplighter doctor --deployed` says the same at any time."
     ]
     entries = account.day.ledger.audit("*", NOON)
-    assert [entry.why for entry in entries if entry.kind == "examined"] == [
+    assert [str(entry.why) for entry in entries if entry.kind == "examined"] == [
         "The monthly check found nothing to do"
     ]
 
