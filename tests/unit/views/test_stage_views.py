@@ -85,7 +85,7 @@ def test_a_stage_is_late_from_the_first_second_past_its_normal_time(stage: Stage
     at = list(Stage).index(stage)
     for now, found in ((last, (GOING, "")), (last + SECOND, (LATE, said))):
         view = stages(EVENING, progress, now)[at]
-        assert (view.state, view.said) == found
+        assert (view.state, str(view.said)) == found
         assert (view.done, view.of, view.since, view.at) == (0, 2, EIGHT, EIGHT + MINUTE)
 
 

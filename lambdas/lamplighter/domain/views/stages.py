@@ -12,8 +12,7 @@ from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage, WarmUpStage
 from lamplighter.domain.leases.usual_times import NORMAL, Usual, UsualTimes, usual
-from lamplighter.reasons.reason import Said
-from lamplighter.values.counted import counted
+from lamplighter.reasons.reason import Said, reason
 from lamplighter.values.instant import written
 
 __all__ = ["NORMAL", "Stage", "StageState", "StageView", "bar", "boot_stages", "stages"]
@@ -118,9 +117,11 @@ def stages(
         normal = checks_normal if stage is Stage.CHECKS and checks_normal else NORMAL[stage]
         view = _view(lease, stage, progress.get(stage), now, normal)
         if stage is Stage.CHECKS and verdict is Outcome.FAILED:
-            view = _as(view, StageState.FAILED, "a GPU check failed")
+            view = _as(view, StageState.FAILED, reason("warmup.check-failed"))
         elif view.state is not StageState.DONE and lease.missing and stage in {Stage.NODES, Stage.GPUS}:
-            view = _as(view, StageState.SHORT, short_because or f"{counted(lease.missing, 'node')} missing")
+            view = _as(
+                view, StageState.SHORT, short_because or reason("warmup.nodes-missing", nodes=lease.missing)
+            )
         elif given_up and view.state in {StageState.GOING, StageState.LATE, StageState.WAITING}:
             view = _as(view, StageState.FAILED, given_up)
         if view.state is StageState.FAILED:
@@ -152,6 +153,7 @@ def _view(
         # A lease that is open has them behind it, whoever noted them.
         behind = lease.ready is not None
         return StageView(stage, StageState.DONE if behind else StageState.WAITING)
+    said: Said
     if noted.whole:
         state, said = StageState.DONE, ""
     elif not lease.in_force(now):
@@ -159,7 +161,7 @@ def _view(
     elif now - noted.at > normal:
         # By its last change: a later round, or a fresh node, has its own time.
         took, most = ((each // MINUTE) for each in (now - noted.at, normal))
-        state, said = StageState.LATE, f"nothing has come for {took} minutes, where {most} are normal"
+        state, said = StageState.LATE, reason("warmup.late", took=took, most=most)
     else:
         state, said = StageState.GOING, ""
     return StageView(stage, state, noted.done, noted.of, noted.since, noted.at, said)

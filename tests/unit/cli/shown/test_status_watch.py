@@ -10,8 +10,8 @@ from rich.console import Console
 from cli.deployment import Deployment
 from cli.main import main
 from cli.understand import status, status_watch
-from cli.understand.drawn import pool_panel
-from lamplighter.domain.leases.progress import Stage
+from cli.understand.drawn import lease_line, pool_panel
+from lamplighter.domain.leases.progress import BootStage, Noted, Stage
 from lamplighter.domain.views.lab_view import PoolView
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
@@ -124,6 +124,36 @@ def test_a_terminal_sees_stages_a_bar_nodes_the_end_and_the_cost(lab: LabOnMoto,
     drawn = captured.get()
     for words in ("opening", "✓ armed", "◐ nodes 1/2", "· GPUs", "18%", "alice", "07:00 KST", "so far"):
         assert words in drawn, drawn
+
+
+def test_a_terminal_sees_the_boot_of_the_nodes_beside_what_is_usual(
+    lab: LabOnMoto, found: Deployment
+) -> None:
+    lab.lease(nodes=2)
+    boot = {
+        BootStage.JOINED: Noted(2, 2, EIGHT, EIGHT + MINUTE),
+        BootStage.READY: Noted(1, 2, EIGHT + MINUTE, EIGHT + MINUTE),
+    }
+    found.ledger.note_boot("gpu", "cli-1", boot, EIGHT + MINUTE)
+    found.ledger.note_progress("gpu", "cli-1", Stage.GPUS, 0, 2, EIGHT)
+    for number in range(3):
+        receipt = {"lease": f"x-{number}", "stages": {"joined": 50 + number}}
+        found.ledger.put_receipt("gpu", EIGHT - (number + 1) * MINUTE, f"x-{number}", receipt)
+    console = Console(width=120, force_terminal=False)
+
+    [view] = status.views_of(found, None)
+    with console.capture() as captured:
+        console.print(pool_panel(view, EIGHT + MINUTE, found.zone))
+
+    drawn = captured.get()
+    for words in (
+        "✓ nodes joined 2/2 1m (usually 51s)",
+        "◐ nodes ready 1/2 (up to 3m is normal)",
+        "GPUs 0/2 (up to 8m is normal)",
+    ):
+        assert words in drawn, drawn
+    [lease] = view.leases
+    assert "nodes joined 2/2 done, nodes ready 1/2 going" in lease_line(lease, found.zone)
 
 
 def test_an_interrupted_watch_ends_as_shells_say_it(
