@@ -6,7 +6,6 @@ What was measured stands in the receipts, which keep the length of each stage.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from statistics import median
 
 from lamplighter.domain.leases.progress import IN_ORDER, BootStage, Stage, WarmUpStage
 from lamplighter.domain.leases.warm_up import ENOUGH, LOOKED_AT
@@ -51,7 +50,7 @@ def usual_times(stages: Iterable[object]) -> dict[WarmUpStage, Usual]:
     for stage in IN_ORDER:
         took = [each[stage.value] for each in kept if isinstance(each.get(stage.value), int)][:LOOKED_AT]
         if len(took) >= ENOUGH:
-            found[stage] = Usual(timedelta(seconds=round(median(took))), measured=True)
+            found[stage] = Usual(timedelta(seconds=sorted(took)[(len(took) - 1) // 2]), measured=True)
     return found
 
 
