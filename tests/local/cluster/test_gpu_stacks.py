@@ -1,6 +1,6 @@
 """GPUs without the operator: the device plugin's chart by real helm, and a plugin that the image brings along."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from lamplighter.application.cluster.run import Run
 from lamplighter.application.cluster.settings import await_gpus
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.leases.progress import BootStage, Noted, Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab as LabFile
@@ -52,6 +52,9 @@ class Told(Run):
         """How far it is concerns nobody here."""
 
     def note(self, stage: Stage, done: int, of: int) -> None:
+        """How far it is concerns nobody here."""
+
+    def note_boot(self, stages: Mapping[BootStage, Noted]) -> None:
         """How far it is concerns nobody here."""
 
 
