@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from lamplighter.data.texts import Texts
 from lamplighter.reasons.reason import Clock, Reason, Said, Sentences, Value, draw
@@ -40,11 +41,11 @@ def read(kept: object) -> Said:
     return found if isinstance(found, Reason | Sentences | str) else str(found)
 
 
-def drawn(kept: JsonValue, texts: Texts, clock: Clock) -> JsonValue:
+def drawn(kept: object, texts: Texts, clock: Clock) -> Any:  # noqa: ANN401 -- as it came, with texts for reasons
     """A kept JSON document, such as a receipt, with every reason in it drawn."""
-    if isinstance(kept, list):
+    if isinstance(kept, list | tuple):
         return [drawn(part, texts, clock) for part in kept]
-    if not isinstance(kept, dict):
+    if not isinstance(kept, Mapping):
         return kept
     if {"code", "values"} == set(kept) or "sentences" in kept:
         return draw(read(kept), texts, clock)

@@ -15,6 +15,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.explanation import UnmetWindow, standing
 from lamplighter.domain.pool.target import Target
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 
@@ -68,8 +69,8 @@ class Explanation:
                 {
                     "at": instant.written(entry.at),
                     "cause": entry.details.get("cause"),
-                    "summary": entry.details.get("summary"),
-                    "advice": entry.details.get("advice"),
+                    "summary": draw(read(entry.details.get("summary")), ENGLISH, clock),
+                    "advice": draw(read(entry.details.get("advice")), ENGLISH, clock),
                 }
                 for entry in self.findings
             ],

@@ -15,6 +15,7 @@ from lamplighter.domain.slack.asked.person import id_in
 from lamplighter.domain.slack.blocks import Marked, joined, mention
 from lamplighter.domain.slack.message import Message
 from lamplighter.lab.channels import Slack
+from lamplighter.reasons.document import one_line
 from lamplighter.values.instant import written
 
 MOST_MENTIONED = 8
@@ -64,8 +65,8 @@ def mentioned(owners: Iterable[str | None], slack: Slack | None, pool: str) -> l
 
 
 def key_of(entry: Entry) -> str:
-    """The same thing said again at another instant is another thing; what it is follows from its words."""
-    return short(f"{written(entry.at)} {entry.kind} {entry.what} {entry.why}")
+    """The same thing said again at another instant is another thing; what it is follows from its reason."""
+    return short(f"{written(entry.at)} {entry.kind} {one_line(entry.what)} {one_line(entry.why)}")
 
 
 def short(text: str) -> str:

@@ -18,8 +18,9 @@ from lamplighter.domain.slack.post import Post, in_channel, key_of, pinging, pla
 from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState
-from lamplighter.domain.views.told import Finding
+from lamplighter.domain.views.told import FindingView
 from lamplighter.lab import notice_kinds
+from lamplighter.reasons.document import one_line
 from lamplighter.values.instant import written
 
 SEEN_FRESH = timedelta(minutes=15)
@@ -58,7 +59,7 @@ def posts(view: LeaseView, told: ThreadFacts, beside: MessageExtras, look: Slack
 
 def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, look: SlackStyle) -> Post | None:
     if entry.kind == FINDING and entry.lease == view.id:
-        return _finding(Finding.read(entry), look)
+        return _finding(FindingView.read(entry), look)
     if entry.kind not in BELONGS or not _is_about(entry, view):
         return None
     kind = entry.details.get("notice") or entry.kind
@@ -83,7 +84,7 @@ def _is_about(entry: Entry, view: LeaseView) -> bool:
     return entry.lease == view.id
 
 
-def _finding(found: Finding, look: SlackStyle) -> Post:
+def _finding(found: FindingView, look: SlackStyle) -> Post:
     """A cause, once however often it is found."""
     said = look.say(
         "thread.finding",
@@ -91,7 +92,7 @@ def _finding(found: Finding, look: SlackStyle) -> Post:
         summary=look.told(found.summary),
         advice=look.told(found.advice),
     )
-    return Post(f"finding-{short(f'{found.cause} {found.summary}')}", plainly(said), at=found.at)
+    return Post(f"finding-{short(f'{found.cause} {one_line(found.summary)}')}", plainly(said), at=found.at)
 
 
 def _late(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:
