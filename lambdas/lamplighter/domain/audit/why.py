@@ -15,7 +15,6 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.explanation import UnmetWindow, standing
 from lamplighter.domain.pool.target import Target
-from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 
@@ -69,8 +68,8 @@ class Explanation:
                 {
                     "at": instant.written(entry.at),
                     "cause": entry.details.get("cause"),
-                    "summary": draw(read(entry.details.get("summary")), ENGLISH, clock),
-                    "advice": draw(read(entry.details.get("advice")), ENGLISH, clock),
+                    "summary": draw(findings_told.summary_of(entry), ENGLISH, clock),
+                    "advice": draw(findings_told.advice_of(entry), ENGLISH, clock),
                 }
                 for entry in self.findings
             ],

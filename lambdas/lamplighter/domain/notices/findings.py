@@ -10,8 +10,8 @@ from typing import Self
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.reasons.document import document, one_line, read
-from lamplighter.reasons.reason import Said, Sentences, paragraph, reason
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
 from lamplighter.values import instant
 
 Result = Mapping[str, object]
@@ -88,15 +88,25 @@ def entries(lease: Lease, diagnose: Result, now: datetime) -> list[Entry]:
             ),
             lease=lease.id,
             nodes=lease.nodes,
-            details={
-                "cause": finding.cause,
-                "layer": finding.layer,
-                "summary": one_line(finding.summary),
-                "advice": one_line(finding.advice),
-            },
+            details={"cause": finding.cause, "layer": finding.layer},
         )
         for finding in findings(diagnose)
     ]
+
+
+def summary_of(entry: Entry) -> Said:
+    """The summary of a finding in the trail; an older release kept it as a sentence among the details."""
+    if "summary" in entry.details:
+        return entry.details["summary"]
+    what = entry.what.values.get("summary") if isinstance(entry.what, Reason) else None
+    return what if isinstance(what, Reason | Sentences | str) else entry.what
+
+
+def advice_of(entry: Entry) -> Said:
+    """What to do about a finding in the trail; an older release kept it as a sentence among the details."""
+    if "advice" in entry.details:
+        return entry.details["advice"]
+    return entry.why.sentences[-1] if isinstance(entry.why, Sentences) and entry.why.sentences else ""
 
 
 def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]:
@@ -116,15 +126,14 @@ def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]
 
 def of_receipt(trail: Iterable[Entry], lease: str) -> list[dict[str, object]]:
     """What was found while the lease ran: each cause once, when it was found first."""
-    first: dict[tuple[str, str], dict[str, object]] = {}
+    first: dict[tuple[str, Said], dict[str, object]] = {}
     for entry in trail:
         if entry.kind == KIND and entry.lease == lease:
-            cause = entry.details.get("cause", "unknown")
-            summary = entry.details.get("summary", one_line(entry.what))
+            cause, summary = entry.details.get("cause", "unknown"), summary_of(entry)
             row: dict[str, object] = {
                 "at": instant.written(entry.at),
                 "cause": cause,
-                "summary": document(read(summary)),
+                "summary": document(summary),
             }
             first.setdefault((cause, summary), row)
     return list(first.values())

@@ -10,7 +10,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings
 from lamplighter.domain.notices.announcement import Announcement, Result
 from lamplighter.domain.notices.phrases import decision_sentence
-from lamplighter.reasons.document import read
+from lamplighter.reasons.document import read, read_line
 from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
 from lamplighter.values import instant
 
@@ -119,7 +119,7 @@ def of_replacing(pool: str, validate: Result) -> Announcement:
     return Announcement(
         "replacing",
         reason("notice.replacing.subject", nodes=nodes, pool=pool),
-        paragraph(reason("notice.replacing.text", because=read(validate.get("because")))),
+        paragraph(reason("notice.replacing.text", because=read_line(validate.get("because")))),
     )
 
 

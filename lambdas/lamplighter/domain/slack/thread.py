@@ -14,13 +14,12 @@ from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import bold, joined, plain
 from lamplighter.domain.slack.message import Message, MessageExtras, buttons, called, page_link, receipt_lines
-from lamplighter.domain.slack.post import Post, in_channel, key_of, pinging, plainly, short
+from lamplighter.domain.slack.post import Post, in_channel, key_of, line_of, pinging, plainly, short
 from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState
 from lamplighter.domain.views.told import FindingView
 from lamplighter.lab import notice_kinds
-from lamplighter.reasons.document import one_line
 from lamplighter.values.instant import written
 
 SEEN_FRESH = timedelta(minutes=15)
@@ -92,7 +91,7 @@ def _finding(found: FindingView, look: SlackStyle) -> Post:
         summary=look.told(found.summary),
         advice=look.told(found.advice),
     )
-    return Post(f"finding-{short(f'{found.cause} {one_line(found.summary)}')}", plainly(said), at=found.at)
+    return Post(f"finding-{short(f'{found.cause} {line_of(found.summary)}')}", plainly(said), at=found.at)
 
 
 def _late(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:

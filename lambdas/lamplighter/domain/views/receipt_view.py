@@ -16,7 +16,7 @@ from lamplighter.domain.leases.progress import IN_ORDER, Progress
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes, usual
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.told import FindingView, VerdictRow
-from lamplighter.reasons.document import one_line, read
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Said
 from lamplighter.values import instant
 
@@ -212,12 +212,12 @@ def _number(said: object) -> Decimal | None:
 def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[FindingView, ...]:
     """As the receipt keeps them; advice and layer are the trail's."""
     entries = (entry for entry in mine if entry.kind == "finding")
-    known = {(found.cause, one_line(found.summary)): found for found in map(FindingView.read, entries)}
+    known = {(found.cause, found.summary): found for found in map(FindingView.read, entries)}
     pool, lease = str(receipt["pool"]), _text(receipt.get("lease"))
     shown = []
     for row in _documents(receipt.get("findings")):
         cause, summary, at = str(row.get("cause")), read(row.get("summary")), _at(row.get("at"))
-        kept = known.get((cause, one_line(summary)))
+        kept = known.get((cause, summary))
         if kept or at:
             made = at or instant.read(str(receipt["closed"]))
             shown.append(kept or FindingView(made, pool, lease, cause, summary, ""))

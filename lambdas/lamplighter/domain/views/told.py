@@ -11,7 +11,7 @@ from typing import Self
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.reasons.document import one_line, read
+from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Said, Sentences, in_english
 from lamplighter.values.instant import written
 
@@ -66,8 +66,8 @@ class FindingView:
             entry.pool,
             entry.lease,
             details.get("cause", "unknown"),
-            read(details["summary"]) if "summary" in details else entry.what,
-            read(details.get("advice")),
+            findings_told.summary_of(entry),
+            findings_told.advice_of(entry),
             details.get("layer", ""),
         )
 
@@ -86,11 +86,11 @@ def findings(mine: Sequence[Entry], lease: Lease, now: datetime) -> tuple[Findin
     """Of a lease in force what still stands; of one that is over each cause once."""
     if lease.in_force(now):
         return tuple(FindingView.read(entry) for entry in findings_told.standing(mine, [lease.id]))
-    once: dict[tuple[str, str], FindingView] = {}
+    once: dict[tuple[str, Said], FindingView] = {}
     for entry in mine:
         if entry.kind == findings_told.KIND:
             found = FindingView.read(entry)
-            once.setdefault((found.cause, one_line(found.summary)), found)
+            once.setdefault((found.cause, found.summary), found)
     return tuple(once.values())
 
 

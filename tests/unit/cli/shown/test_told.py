@@ -70,7 +70,7 @@ def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made()
         why=Sentences((Sentences(("seen", "heard")), "do 1!")),
         lease="evening-1",
         nodes=2,
-        details={"cause": "cause-1", "layer": "gpu", "summary": "summary 1", "advice": "do 1!"},
+        details={"cause": "cause-1", "layer": "gpu"},
     )
 
     assert entries(lease(), made, EIGHT) == [expected]
@@ -111,7 +111,7 @@ def test_a_receipt_keeps_each_cause_once_as_it_was_found_first() -> None:
     assert of_receipt(trail, "evening-1") == [
         {"at": "2026-11-20T20:01:00Z", "cause": "cause-1", "summary": "summary 1"},
         {"at": "2026-11-20T20:02:00Z", "cause": "cause-2", "summary": "summary 2"},
-        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": document(found(5).what)},
+        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": "summary 1"},
     ]
     assert findings_told.MOST_TOLD == 3
 

@@ -18,6 +18,7 @@ from lamplighter.domain.slack.message import Message, MessageExtras, message
 from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import Stage, StageState, StageView
+from lamplighter.reasons.reason import reason
 
 EIGHT = datetime(2026, 11, 20, 11, 0, tzinfo=UTC)  # 20:00 in Seoul
 MINUTE = timedelta(minutes=1)
@@ -36,7 +37,7 @@ OPEN = LeaseView(
     source="slack",
     window=None,
     date=None,
-    called="minji's lease",
+    called=reason("lease.of-owner", owner="minji"),
     state=LeaseState.OPEN,
     standing=LeaseStanding.OPEN,
     nodes=2,
