@@ -15,7 +15,7 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import lab
 from lamplighter.application.slack.answering import answer
 from lamplighter.application.slack.context import SlackServices
-from lamplighter.application.slack.patience import Patience
+from lamplighter.application.slack.deadline import Deadline
 from lamplighter.domain.commands import orders
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.asked.request import Press
@@ -45,7 +45,7 @@ def written(user: str) -> str:
     return f"{user.lower()} ({user})"
 
 
-class _AtOnce(Patience):
+class _AtOnce(Deadline):
     """Nobody waits for a decision: it comes later, and is the board's to tell."""
 
     def left(self) -> float:

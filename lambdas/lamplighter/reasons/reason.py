@@ -97,10 +97,8 @@ def in_english(said: Said | None) -> str:
     return draw(said, ENGLISH, clock_time)
 
 
-def _drawn(value: Value, texts: Texts, clock: Clock) -> str:  # noqa: PLR0911 -- a line each kind
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Reason | Sentences):
+def _drawn(value: Value, texts: Texts, clock: Clock) -> str:
+    if isinstance(value, Reason | Sentences | str):
         return draw(value, texts, clock)
     if isinstance(value, datetime):
         return clock(value)

@@ -69,8 +69,3 @@ def test_a_reason_that_nobody_gave_is_no_sentence() -> None:
 
 def today_in_seoul(at: datetime) -> str:
     return phrases.clock(KOREAN, SEOUL)(at)
-
-
-@pytest.mark.parametrize(("text", "ended"), [("done", "done."), ("done.", "done."), ("done?", "done?")])
-def test_what_ends_already_gets_no_other_full_stop(text: str, ended: str) -> None:
-    assert phrases.ended(text) == ended

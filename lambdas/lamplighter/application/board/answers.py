@@ -50,11 +50,7 @@ def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
     if owed.ordered is not None:
         command = Command.from_json(owed.ordered)
         return answers.decided(decision, command, lease, owed.understood, speech).to_json()
-    outcome = look.texts.say(f"slack.outcome.{decision.outcome}")
-    text = look.texts.say(
-        "slack.outcome", outcome=outcome, reason=speech.times.retold(decision.reason, look.texts)
-    )
-    return answers.plainly(text, speech.understood(owed.understood)).to_json()
+    return answers.plainly(answers.outcome(decision, speech), speech.understood(owed.understood)).to_json()
 
 
 def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object], board: "Board") -> None:

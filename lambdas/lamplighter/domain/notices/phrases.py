@@ -65,8 +65,3 @@ def detail(texts: Texts, what: str) -> str:
 def sentence(text: str, texts: Texts = ENGLISH) -> str:
     """With a capital first and a full stop last."""
     return as_sentence(text, texts)
-
-
-def ended(text: str) -> str:
-    """With a full stop last, unless it ends already, as a question does."""
-    return text if text.endswith((".", "?")) else f"{text}."

@@ -196,7 +196,7 @@ def test_how_a_pool_is_used_is_told_once_its_gpus_are_ready() -> None:
 @pytest.mark.parametrize(
     ("more", "trouble"),
     [
-        ({"leaked_because": "i-1 is there"}, "*Leaked*: I-1 is there."),
+        ({"leaked_because": "i-1 is there"}, "*Leaked*: i-1 is there."),
         ({"failed_because": "no capacity"}, "*Given up*: No capacity."),
         ({"degraded_because": "one is late!"}, "*Not all is well*: One is late!"),
         ({"refused_because": "the pool is full"}, "Why: The pool is full."),

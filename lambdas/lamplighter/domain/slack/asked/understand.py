@@ -122,7 +122,7 @@ def typed(text: str, context: WordContext) -> Understood:
     words = tidy.words(text, (*context.pools, *context.windows))
     first, rest = (words[0].lower(), words[1:]) if words else ("", [])
     if first in ELSEWHERE:
-        raise BadInput(f"'{first}' is for the command line: type `lamplighter {first}` in a shell")
+        raise BadInput(reason("slack.command-line-only", word=first))
     typable = [word.value for word in Word if word not in ONLY_BUTTONS]
     word = Word(first) if first in typable else _ALSO.get(first)
     if word is None:
@@ -160,9 +160,7 @@ def pressed(action: str, carried: Carried) -> Understood:
         case Action.KEEP | Action.WHY | Action.TELL_ME | Action.TAKE:
             return Understood(Word(action), said, what, ask=carried.ask)
         case _:
-            raise BadInput(
-                f"the button '{action[:80]}' is not known any more; type words, for example status"
-            )
+            raise BadInput(reason("slack.unknown-button", button=action[:80]))
 
 
 def _open(rest: list[str], context: WordContext) -> Understood:
@@ -222,10 +220,9 @@ def _window(word: Word, rest: list[str], context: WordContext) -> Understood:
         return Understood(word, OpenWords(because=because), window=rest[0], date=date)
     if len(context.windows) == 1:
         return Understood(word, window=context.windows[0])
-    raise BadInput(
-        f"say which window, and which date if it is not the next: {word.value} WINDOW [2026-12-01]; "
-        f"the windows are {', '.join(context.windows) or 'none'}"
-    )
+    if not context.windows:
+        raise BadInput(reason("slack.no-windows"))
+    raise BadInput(reason("slack.which-window", word=word.value, windows=tuple(context.windows)))
 
 
 def _first(rest: list[str]) -> tuple[str | None, list[str]]:
