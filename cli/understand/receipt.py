@@ -46,11 +46,12 @@ def command(
     if html is not None:
         files.write("--html", html, page(found, document))
     if as_json:
-        printing.as_json(drawn(document, ENGLISH, clock_time))
+        usual = receipt_of(found.ledger, found.lab, document).usual_stages()
+        printing.as_json(drawn({**document, "usual_stages": usual}, ENGLISH, clock_time))
     elif html is not None:
         printing.say(f"the receipt of {document.get('lease') or 'what ran without a lease'} is in {html}")
     else:
-        show(receipt_of(found.ledger, found.lab, document), wording.of(found.lab))
+        show(receipt_of(found.ledger, found.lab, document), wording.Wording(ENGLISH, found.zone))
 
 
 def page(found: Deployment, document: dict[str, Any]) -> str:
@@ -107,6 +108,16 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
         ),
     ]
     printing.table(["what", "came to"], rows)
+    if view.warm_up:
+        stages = [
+            (
+                words(f"stage.{bar.label}"),
+                words.length(bar.length),
+                words.usually(bar.usual) if bar.usual else "-",
+            )
+            for bar in view.warm_up
+        ]
+        printing.table(["warm-up", "took", "usual"], stages)
     if view.verdict_rows:
         verdicts = [
             (row.node, row.check, SAID.get(row.verdict, row.verdict), draw(row.reason, ENGLISH, words.moment))

@@ -84,7 +84,7 @@ class Chat:
         made = world.now.replace(microsecond=0)
 
         def work() -> Mapping[str, object]:
-            return answer(request, key, made, _AtOnce(1.0, {}), self._office())
+            return answer(request, key, made, _AtOnce(1.0, dict), self._office())
 
         answered, _ = world.functions.at_once("slack", "answer", work)
         self.said += [str(answered["text"])] if answered else []

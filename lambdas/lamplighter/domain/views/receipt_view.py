@@ -101,6 +101,19 @@ class ReceiptView:
     audit: tuple[Entry, ...]
 
     @property
+    def warm_up(self) -> tuple[Bar, ...]:
+        """The stages of its warm-up, with the boot of its nodes, in the order in which people see them."""
+        return tuple(bar for bar in self.bars if bar.kind == "stage")
+
+    def usual_stages(self) -> dict[str, object]:
+        """What `receipt --json` adds to `stages`: how long each of them usually takes, in seconds."""
+        return {
+            bar.label: {"seconds": round(bar.usual.length.total_seconds()), "measured": bar.usual.measured}
+            for bar in self.warm_up
+            if bar.usual
+        }
+
+    @property
     def begins(self) -> datetime:
         """Where the drawing begins."""
         starts = [bar.begins for bar in self.bars]
