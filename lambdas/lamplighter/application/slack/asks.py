@@ -19,7 +19,7 @@ from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Understood, Word
 from lamplighter.domain.slack.asked.understood import ends, extended, sentence
 from lamplighter.domain.slack.blocks import Marked
-from lamplighter.domain.slack.kept import ASK_GOOD_FOR, Ask
+from lamplighter.domain.slack.kept import ASK_GOOD_FOR, ApprovalRequest
 from lamplighter.errors import Refused
 from lamplighter.reasons.reason import Reason, Said, reason
 
@@ -40,7 +40,7 @@ def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
         return slack_changes.give(context, command, lease)
     until = context.made + ASK_GOOD_FOR
     over = command.closes or (ends(command) if command.opens else until)
-    filed = Ask(
+    filed = ApprovalRequest(
         id=context.key,
         pool=command.pool,
         user=context.person.id,
@@ -105,7 +105,7 @@ def _why_not(context: RequestContext, base: Command, lease: Lease | None, word: 
     return slack_changes.why_not_open(context, base)
 
 
-def _approved(context: RequestContext, base: Command, asked: Ask) -> Command:
+def _approved(context: RequestContext, base: Command, asked: ApprovalRequest) -> Command:
     """The command as it would be given now: one for each ask, whoever presses how often."""
     by = context.person.written
     return replace(

@@ -12,7 +12,7 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
 from lamplighter.domain.slack.style import named
@@ -73,7 +73,7 @@ class Speech:
         return as_sentence(self.drawn(said), self.texts)
 
     def button(
-        self, action: Action, key: str, carried: Carried, style: blocks.Style | None = None
+        self, action: ButtonAction, key: str, carried: Carried, style: blocks.Style | None = None
     ) -> Mapping[str, object]:
         """A button of ours."""
         return Button(action, self.texts.say(key), carried.written(), style).to_json()
@@ -159,7 +159,9 @@ def just_use_it(
         because=words_of(command.because),
     )
     return SlackAnswer(
-        plain(text), said, (_keep_until(last, speech), speech.button(Action.ADD, "slack.button.add", more))
+        plain(text),
+        said,
+        (_keep_until(last, speech), speech.button(ButtonAction.ADD, "slack.button.add", more)),
     )
 
 
@@ -176,9 +178,9 @@ def may_not(why: Reason, command: Command | None, understood: str, speech: Speec
         opens=command.opens,
         closes=command.closes,
         because=words_of(command.because),
-        verb=Action.ADD if command.add else command.verb.value,
+        verb=ButtonAction.ADD if command.add else command.verb.value,
     )
-    button = speech.button(Action.ASK, "slack.button.ask", carried, "primary")
+    button = speech.button(ButtonAction.ASK, "slack.button.ask", carried, "primary")
     return SlackAnswer(text, speech.understood(understood), (button,))
 
 
@@ -193,7 +195,7 @@ def sure(lease: Lease, word: str, understood: str, speech: Speech) -> SlackAnswe
     )
     typed = speech.texts.say("slack.sure.type", word=f"/{word}", id=lease.id)
     carried = Carried(pool=lease.pool, lease=lease.id)
-    button = speech.button(Action.CONFIRM, "slack.button.confirm", carried, "danger")
+    button = speech.button(ButtonAction.CONFIRM, "slack.button.confirm", carried, "danger")
     return SlackAnswer(blocks.joined([plain(text), plain(typed)]), speech.understood(understood), (button,))
 
 
@@ -243,7 +245,7 @@ def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[st
         closes=earliest,
         because=words_of(command.because),
     )
-    return speech.button(Action.TELL_ME, "slack.button.tell-me", wish)
+    return speech.button(ButtonAction.TELL_ME, "slack.button.tell-me", wish)
 
 
 def _keep_until(lease: Lease, speech: Speech) -> Mapping[str, object]:
@@ -251,7 +253,7 @@ def _keep_until(lease: Lease, speech: Speech) -> Mapping[str, object]:
     later = [lease.closes + longer for longer in KEPT_LONGER]
     return {
         "type": "static_select",
-        "action_id": Action.KEEP_UNTIL.value,
+        "action_id": ButtonAction.KEEP_UNTIL.value,
         "placeholder": {"type": "plain_text", "text": speech.texts.say("slack.button.keep-until")},
         "options": [
             {

@@ -3,7 +3,7 @@
 import pytest
 
 from lamplighter.domain.commands.words import OpenWords
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.asked.understand import (
     ELSEWHERE,
     NotUnderstood,
@@ -23,30 +23,30 @@ CARRIED = Carried("gpu", "evening-1", 2, 90 * MINUTE, NOW, NOW, "the exam", ask=
 @pytest.mark.parametrize(
     ("action", "meant"),
     [
-        (Action.OPEN, Understood(Word.OPEN, SAID, "evening-1")),
-        (Action.ADD, Understood(Word.OPEN, SAID, "evening-1", add=True)),
-        (Action.EXTEND, Understood(Word.EXTEND, SAID, "evening-1")),
-        (Action.KEEP_UNTIL, Understood(Word.EXTEND, SAID, "evening-1")),
-        (Action.CLOSE, Understood(Word.CLOSE, SAID, "evening-1")),
-        (Action.CONFIRM, Understood(Word.CLOSE, SAID, "evening-1", confirmed=True)),
-        (Action.ASK, Understood(Word.ASK, SAID, "evening-1", asks=Word.OPEN)),
-        (Action.APPROVE, Understood(Word.APPROVE, ask="ask-1")),
-        (Action.DECLINE, Understood(Word.DECLINE, ask="ask-1")),
-        (Action.KEEP, Understood(Word.KEEP, SAID, "evening-1", ask="ask-1")),
-        (Action.WHY, Understood(Word.WHY, SAID, "evening-1", ask="ask-1")),
-        (Action.TELL_ME, Understood(Word.TELL_ME, SAID, "evening-1", ask="ask-1")),
-        (Action.TAKE, Understood(Word.TAKE, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.OPEN, Understood(Word.OPEN, SAID, "evening-1")),
+        (ButtonAction.ADD, Understood(Word.OPEN, SAID, "evening-1", add=True)),
+        (ButtonAction.EXTEND, Understood(Word.EXTEND, SAID, "evening-1")),
+        (ButtonAction.KEEP_UNTIL, Understood(Word.EXTEND, SAID, "evening-1")),
+        (ButtonAction.CLOSE, Understood(Word.CLOSE, SAID, "evening-1")),
+        (ButtonAction.CONFIRM, Understood(Word.CLOSE, SAID, "evening-1", confirmed=True)),
+        (ButtonAction.ASK, Understood(Word.ASK, SAID, "evening-1", asks=Word.OPEN)),
+        (ButtonAction.APPROVE, Understood(Word.APPROVE, ask="ask-1")),
+        (ButtonAction.DECLINE, Understood(Word.DECLINE, ask="ask-1")),
+        (ButtonAction.KEEP, Understood(Word.KEEP, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.WHY, Understood(Word.WHY, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.TELL_ME, Understood(Word.TELL_ME, SAID, "evening-1", ask="ask-1")),
+        (ButtonAction.TAKE, Understood(Word.TAKE, SAID, "evening-1", ask="ask-1")),
     ],
 )
-def test_a_button_does_what_it_is_called(action: Action, meant: Understood) -> None:
+def test_a_button_does_what_it_is_called(action: ButtonAction, meant: Understood) -> None:
     assert pressed(action, CARRIED) == meant
 
 
 def test_close_is_confirmed_where_its_own_dialog_named_the_owner() -> None:
-    assert pressed(Action.CLOSE, Carried("gpu", confirmed=True)) == Understood(
+    assert pressed(ButtonAction.CLOSE, Carried("gpu", confirmed=True)) == Understood(
         Word.CLOSE, OpenWords("gpu"), "gpu", confirmed=True
     )
-    assert pressed(Action.CONFIRM, Carried("gpu")).confirmed
+    assert pressed(ButtonAction.CONFIRM, Carried("gpu")).confirmed
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_close_is_confirmed_where_its_own_dialog_named_the_owner() -> None:
     [("open", Word.OPEN, False), ("add", Word.OPEN, True), ("extend", Word.EXTEND, False), (None, Word.OPEN, False)],
 )  # fmt: skip
 def test_an_ask_is_for_nodes_or_for_time(verb: str | None, asks: Word, add: bool) -> None:
-    found = pressed(Action.ASK, Carried("gpu", verb=verb))
+    found = pressed(ButtonAction.ASK, Carried("gpu", verb=verb))
 
     assert (found.word, found.asks, found.add) == (Word.ASK, asks, add)
 

@@ -7,7 +7,7 @@ import pytest
 
 from lamplighter.domain.commands.words import OpenWords
 from lamplighter.domain.slack.asked import buttons, understand
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.asked.understand import NotUnderstood, Understood, Word, WordContext
 from lamplighter.errors import BadInput
 
@@ -182,9 +182,9 @@ def test_until_is_by_the_askers_own_clock() -> None:
 def test_a_button_means_what_its_words_mean() -> None:
     said = Carried(pool="gpu", nodes=2, lasting=90 * MINUTE)
     assert buttons.read(said.written()) == said
-    pressed = understand.pressed(Action.ADD, said)
+    pressed = understand.pressed(ButtonAction.ADD, said)
     assert (pressed.word, pressed.add, pressed.said.nodes) == (Word.OPEN, True, 2)
-    assert understand.pressed(Action.CONFIRM, Carried(lease="l")) == Understood(
+    assert understand.pressed(ButtonAction.CONFIRM, Carried(lease="l")) == Understood(
         Word.CLOSE, what="l", confirmed=True
     )
 

@@ -68,8 +68,8 @@ PAGE = (
 )
 
 
-def shown(view: LeaseView = OPEN, beside: MessageExtras | None = None, look: SlackStyle = LOOK) -> Message:
-    return message(view, beside or MessageExtras(), look)
+def shown(view: LeaseView = OPEN, beside: MessageExtras | None = None, style: SlackStyle = LOOK) -> Message:
+    return message(view, beside or MessageExtras(), style)
 
 
 def texts(made: Message) -> list[str]:
@@ -256,8 +256,8 @@ def test_while_it_warms_up_the_boot_of_its_nodes_stands_beside_its_usual_times()
         OPEN, standing=LeaseStanding.OPENING, ready=None, stages=(STAGES[0], gpus), boot=(joined, driver)
     )
 
-    def lines(view: LeaseView, look: SlackStyle = LOOK) -> list[str]:
-        return next(text for text in texts(shown(view, look=look)) if "▰" in text).splitlines()[1:]
+    def lines(view: LeaseView, style: SlackStyle = LOOK) -> list[str]:
+        return next(text for text in texts(shown(view, style=style)) if "▰" in text).splitlines()[1:]
 
     assert lines(opening) == [
         "✓ armed   ● GPUs (usually 1m40s)",

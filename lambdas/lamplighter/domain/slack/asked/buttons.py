@@ -19,7 +19,7 @@ LONGEST_NAME = 300
 CUT = "…"
 
 
-class Action(StrEnum):
+class ButtonAction(StrEnum):
     """The `action_id` of each button."""
 
     OPEN = "open"

@@ -23,7 +23,7 @@ from lamplighter.domain.commands.words import (
     reason_given,
 )
 from lamplighter.domain.slack import tidy
-from lamplighter.domain.slack.asked.buttons import Action, Carried
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
 
@@ -146,18 +146,20 @@ def pressed(action: str, carried: Carried) -> Understood:
     )
     what = carried.lease or carried.pool
     match action:
-        case Action.OPEN | Action.ADD:
-            return Understood(Word.OPEN, said, what, add=action == Action.ADD)
-        case Action.EXTEND | Action.KEEP_UNTIL:
+        case ButtonAction.OPEN | ButtonAction.ADD:
+            return Understood(Word.OPEN, said, what, add=action == ButtonAction.ADD)
+        case ButtonAction.EXTEND | ButtonAction.KEEP_UNTIL:
             return Understood(Word.EXTEND, said, what)
-        case Action.CLOSE | Action.CONFIRM:
-            return Understood(Word.CLOSE, said, what, confirmed=carried.confirmed or action == Action.CONFIRM)
-        case Action.ASK:
+        case ButtonAction.CLOSE | ButtonAction.CONFIRM:
+            return Understood(
+                Word.CLOSE, said, what, confirmed=carried.confirmed or action == ButtonAction.CONFIRM
+            )
+        case ButtonAction.ASK:
             wanted = Word.EXTEND if carried.verb == Word.EXTEND else Word.OPEN
-            return Understood(Word.ASK, said, what, add=carried.verb == Action.ADD, asks=wanted)
-        case Action.APPROVE | Action.DECLINE:
+            return Understood(Word.ASK, said, what, add=carried.verb == ButtonAction.ADD, asks=wanted)
+        case ButtonAction.APPROVE | ButtonAction.DECLINE:
             return Understood(Word(action), ask=carried.ask)
-        case Action.KEEP | Action.WHY | Action.TELL_ME | Action.TAKE:
+        case ButtonAction.KEEP | ButtonAction.WHY | ButtonAction.TELL_ME | ButtonAction.TAKE:
             return Understood(Word(action), said, what, ask=carried.ask)
         case _:
             raise BadInput(reason("slack.unknown-button", button=action[:80]))
