@@ -158,7 +158,7 @@ def _patiently(ask: Callable[[], Answer]) -> Answer:
 def _paused(talk: Talk) -> list[Mapping[str, Any]]:
     """The answers to the last request that say when it would be granted: at once, or later."""
     said = [talk.answers[-1].said, *talk.heard()]
-    return [each for each in said if "It would be granted at" in each["text"]]
+    return [each for each in said if "t would be granted at" in each["text"]]
 
 
 def _held(day: LabDay) -> Mapping[str, object]:
@@ -189,7 +189,7 @@ def _offer(day: LabDay, who: str, number: int, within: timedelta = ONE_TURN) -> 
         within,
     )
     offer = _offers(day, who)[number - 1]
-    assert "A place is free on pool gpu" in shown(offer)
+    assert "Pool gpu has room for your request" in shown(offer)
     return offer
 
 

@@ -33,7 +33,7 @@ def test_what_is_open_already_and_what_is_planned_are_said_with_their_reason() -
     ahead = {"outcome": "granted", "later": True, "reason": "2 of 3 nodes"}
 
     assert drawn(of_opening("gpu", lease(), {"Admit": there})) == said(
-        "already-open", "Pool gpu is open already", "Pool gpu is open."
+        "already-open", "Pool gpu is already open", "Pool gpu is open."
     )
     assert drawn(of_opening("gpu", lease(), {"Admit": ahead})) == said(
         "planned", "Pool gpu opens at 20:00 (Etc/UTC)", "2 of 3 nodes."

@@ -32,7 +32,7 @@ def test_whatever_is_not_as_the_lab_wants_it_is_a_sentence_of_its_own() -> None:
         "1 of 2 nodes: no capacity. Node n2 is not ready: it never joined. "
         "The GPU setting mig.strategy is none in the cluster, not single. It belongs to argocd. "
         "What to do: Ask later. The cause is quota: It is used up. Raise it. "
-        "It is tried again every five minutes until the lease ends.",
+        "The lab tries again every five minutes until the lease ends.",
     )
 
 
@@ -62,7 +62,7 @@ def test_a_setting_that_differs_is_told_only_while_it_does() -> None:
         (
             {"verdict": "failed", "because": "smi failed", "consequence": "it is closed", "then": "close"},
             "failed",
-            "The GPUs of pool gpu FAILED, it is being closed",
+            "The GPUs of pool gpu FAILED, so the lab is closing it",
             "Check smi failed on node n1: no GPU. It is closed.",
         ),
         (
@@ -82,7 +82,7 @@ def test_what_the_checks_said_stands_in_the_subject(
 
 
 def test_nodes_that_go_are_named_with_what_they_failed() -> None:
-    text = "What was found: smi failed. It takes some minutes; the lease is not made longer for it."
+    text = "What was found: smi failed. Replacing the nodes takes some minutes. The end of the lease does not change."
 
     assert drawn(
         of_replacing("gpu", {"because": "smi failed", "replace": [{"name": "n1"}, 7, {"name": "n2"}]})

@@ -162,7 +162,7 @@ def test_what_a_language_lacks_is_said_in_english_and_logged(
 
     with caplog.at_level(logging.WARNING):
         assert Texts("ko").say("notice.closing.subject", pool="gpu") == "Pool gpu is closing"
-        assert Texts("ko").say("notice.already-open.subject", pool="gpu") == "Pool gpu is open already"
+        assert Texts("ko").say("notice.already-open.subject", pool="gpu") == "Pool gpu is already open"
         assert Texts("ko").say("notice.nowhere", pool="gpu") == "notice.nowhere"
         assert Texts("tlh").say("notice.closing.subject", pool="gpu") == "Pool gpu is closing"
     assert "notice.closing.subject in ko" in caplog.text

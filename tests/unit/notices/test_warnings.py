@@ -107,7 +107,7 @@ def test_nobody_is_told_to_extend_what_cannot_be_extended() -> None:
     said = drawn(of_warning(one, one.closes - MINUTE, furthest=one.closes), SEOUL)
 
     assert said.subject == "Pool gpu closes in 1 minute"
-    assert said.text == f"{ENDS} Save your work: by the lab's rules it cannot be extended."
+    assert said.text == f"{ENDS} Save your work. The lab's rules allow no further extension."
 
 
 def test_at_a_partial_shrink_it_says_which_node_goes_and_whose_work_is_on_it() -> None:
@@ -115,9 +115,9 @@ def test_at_a_partial_shrink_it_says_which_node_goes_and_whose_work_is_on_it() -
     stake = AtStake(("ip-10-0-0-7",), ("alice/train-0", "bob/notebook"), staying=1)
     said = drawn(of_warning(one, one.closes - 5 * MINUTE, at_stake=AtStake.from_json(stake.to_json())), SEOUL)
 
-    assert said.subject == "1 of 2 nodes of pool gpu go in 5 minutes"
+    assert said.subject == "Pool gpu loses 1 of 2 nodes in 5 minutes"
     assert (
-        f"{ENDS} Of its nodes ip-10-0-0-7 goes, and with it the work of alice/train-0 and bob/notebook."
+        f"{ENDS} This node is removed: ip-10-0-0-7. The work on it ends: alice/train-0 and bob/notebook."
         in said.text
     )
 
@@ -127,7 +127,7 @@ def test_a_pool_that_closes_whole_names_the_first_of_much_work() -> None:
     said = text_of(AtStake(("a", "b"), pods).said())
 
     assert said == (
-        "It ends the work of class/pod-0, class/pod-1, class/pod-2, class/pod-3, class/pod-4 and 2 more."
+        "This work ends with it: class/pod-0, class/pod-1, class/pod-2, class/pod-3, class/pod-4 and 2 more."
     )
     assert AtStake(("a", "b"), ()).said() == ""
     assert AtStake(("a",), (), staying=1).said() == reason("notice.warned.nodes", nodes=("a",), count=1)

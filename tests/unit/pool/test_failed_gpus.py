@@ -101,7 +101,7 @@ def test_where_the_lab_says_so_failed_gpus_close_the_lease_and_everything_says_w
     with World(lab("close"), BEGINS) as world:
         story = Story(world).opens()
 
-        assert "gpu-lab: The GPUs of pool gpu FAILED, it is being closed" in story.subjects
+        assert "gpu-lab: The GPUs of pool gpu FAILED, so the lab is closing it" in story.subjects
         assert not [each for each in story.subjects if "is open" in each]
         assert story.lease.state is LeaseState.CLOSED
         (receipt,) = story.ledger.receipts("gpu")
@@ -127,7 +127,7 @@ def test_a_node_that_fails_is_changed_once_for_a_fresh_one_and_that_is_proven() 
         ]
         last = world.said[-1][2]
         assert "2 of 2 nodes are ready and their GPUs are proven" in last
-        assert last.endswith(f"{failed.id} failed a check and was replaced.")
+        assert last.endswith(f"A node failed a check and was replaced: {failed.id}.")
         (replaced,) = story.kinds("replaced")
         assert (
             f"changes {failed.id} of the evening lease for fresh nodes, once: nvidia-smi failed on"

@@ -112,7 +112,7 @@ EXTEND = "extend it: lamplighter extend gpu 1h"
     [
         ({}, f"Save your work, or {EXTEND}."),
         ({"word": "gpu"}, f"Save your work, or {EXTEND}, or /gpu extend 1h."),
-        ({"furthest": LEASE.closes}, "Save your work: by the lab's rules it cannot be extended."),
+        ({"furthest": LEASE.closes}, "Save your work. The lab's rules allow no further extension."),
         (
             {"furthest": LEASE.closes + HOUR},
             "Save your work, or extend it until 08:00 (Asia/Seoul) at most: lamplighter extend gpu 1h.",
@@ -126,9 +126,9 @@ def test_a_warning_says_what_one_can_do(more: dict[str, Any], advice: str) -> No
 def test_a_warning_of_a_pool_that_stays_says_which_part_goes() -> None:
     partly = warned(at_stake=AtStake(("n1",), ("lab/pod",), 2))
 
-    assert partly.subject == partly.plain == "1 of 3 nodes of pool gpu go in 15 minutes"
+    assert partly.subject == partly.plain == "Pool gpu loses 1 of 3 nodes in 15 minutes"
     assert partly.text == (
-        "The evening lease ends at 07:00 (Asia/Seoul). Of its nodes n1 goes, and with it the work of lab/pod. "
+        "The evening lease ends at 07:00 (Asia/Seoul). This node is removed: n1. The work on it ends: lab/pod. "
         f"Save your work, or {EXTEND}."
     )
     assert warned(at_stake=AtStake(("n1",), ("lab/pod",))).subject == warned().subject

@@ -80,7 +80,7 @@ def test_a_request_that_did_nothing_does_nothing_later_either(door: Knocks) -> N
     lease = door.lab.put(running("evening-class", EIGHT + HOUR))
     request = signed(typed("open", INSTRUCTOR))
     first = door.told(door.door.answer_event(request))
-    assert "just use it" in first["text"]
+    assert "You can use it now" in first["text"]
     door.lab.put(running("evening-class", EIGHT, opens=lease.opens))  # it is over by now
     assert door.told(door.door.answer_event(request)) == first
     assert not door.workflows.starts
@@ -127,9 +127,9 @@ def test_a_reason_too_long_for_a_button_goes_as_far_as_it_fits(door: Knocks, rea
 @pytest.mark.parametrize(
     ("in_use", "minutes", "says"),
     [
-        (0, -5, "1 GPU free: just use it"),
+        (0, -5, "1 GPU is free: you can use it now"),
         (1, -5, "all its GPUs are in use"),
-        (0, -15, "(evening-class): just use it"),
+        (0, -15, "(evening-class). You can use it now"),
     ],
 )
 def test_free_gpus_are_as_the_guard_saw_them_since_it_opened(
@@ -157,7 +157,7 @@ def test_keep_until_extends_what_runs(door: Knocks) -> None:
 
 def test_who_may_not_open_may_ask_and_the_receipt_names_both(door: Knocks) -> None:
     refused = door.type("open 1 for 90m because homework", STUDENT)
-    assert "Not allowed: you are in none of the lab's roles" in refused["text"]
+    assert "Not allowed: you have no role in this lab" in refused["text"]
     assert not door.workflows.starts
 
     asked = door.press(buttons(refused)["ask"], STUDENT)
@@ -169,7 +169,7 @@ def test_who_may_not_open_may_ask_and_the_receipt_names_both(door: Knocks) -> No
     assert ask.understood == "open 1 node on gpu now, until 21:30 (Asia/Seoul)"
 
     approve = {"action_id": "approve", "type": "button", "value": f'{{"p":"gpu","a":"{ask_id}"}}'}
-    assert "none of the lab's roles" in door.press(approve, STUDENT)["text"]
+    assert "no role in this lab" in door.press(approve, STUDENT)["text"]
     assert not door.workflows.starts
     said = door.press(approve, INSTRUCTOR)
     [command] = door.workflows.commands
@@ -207,7 +207,7 @@ def test_a_declined_ask_opens_nothing(door: Knocks) -> None:
     decline = {"action_id": "decline", "type": "button", "value": f'{{"a":"{ask_id}"}}'}
     assert "Declined" in door.press(decline, INSTRUCTOR)["text"]
     door.lab.at(60 * 13)
-    assert "lapsed" in door.press(decline | {"action_id": "approve"}, INSTRUCTOR)["text"]
+    assert "expired" in door.press(decline | {"action_id": "approve"}, INSTRUCTOR)["text"]
     assert not door.workflows.starts
 
 
@@ -217,7 +217,7 @@ def test_a_full_pool_names_when_there_is_room_and_holds_a_place(
     door = knocks(monkeypatch, tmp_path, full)
     said = door.type("open 2")
     assert "Refused: pool gpu is full" in said["text"]
-    assert "It would be granted at 23:00 (Asia/Seoul)" in said["text"]
+    assert "it would be granted at 23:00 (Asia/Seoul)" in said["text"]
     told = door.press(buttons(said)["tell-me"])
     assert "first in line for gpu" in told["text"]
     assert "first in line for gpu" in door.press(buttons(said)["tell-me"])["text"]
@@ -241,7 +241,7 @@ def test_an_owner_extends_and_closes_their_own(door: Knocks) -> None:
 def test_closing_anothers_lease_names_the_owner_first(door: Knocks) -> None:
     door.lab.put(running(MINJI, EIGHT + HOUR))
     said = door.type("close")
-    assert f"is the lease of {MINJI}" in said["text"]
+    assert f"belongs to {MINJI}" in said["text"]
     assert not door.workflows.starts
     door.press(buttons(said)["confirm"])
     assert door.workflows.commands[0].verb is Verb.CLOSE
@@ -284,7 +284,7 @@ def test_status_says_until_when_and_what_is_next(door: Knocks) -> None:
 
 def test_help_prints_the_askers_own_id_and_the_nearest_word(door: Knocks) -> None:
     assert f"Your Slack id is {STUDENT}" in door.type("help", STUDENT)["text"]
-    assert "did you mean 'open'?\n" in door.type("opne 2")["text"]
+    assert "Did you mean 'open'?\n" in door.type("opne 2")["text"]
 
 
 def test_another_workspace_is_told_whose_lab_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_groups_are_asked_of_slack_as_the_roles_name_them(
     assert "may have nodes for 1h" in door.type("open gpu 1 at 23:00 for 2h", STUDENT)["text"]
     # The lease that runs counts, also for one that is added.
     add = {"action_id": "add", "type": "button", "value": '{"p":"gpu","n":1,"s":3600}'}
-    assert "1 node at once, and this would be 2" in door.press(add, STUDENT)["text"]
+    assert "1 node at once, and this would make 2" in door.press(add, STUDENT)["text"]
     assert len(door.workflows.starts) == 1
 
 

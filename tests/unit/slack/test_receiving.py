@@ -210,7 +210,7 @@ def test_a_decision_that_takes_longer_is_left_to_the_board(
     begun = time.monotonic()
     said = slow.type("open 1 for 90m")
     assert time.monotonic() - begun < 2.5
-    assert "follows here" in said["text"]
+    assert "The answer comes here" in said["text"]
     [command] = slow.workflows.commands
     owed = slow.lab.ledger.owed(command.id)
     assert owed is not None

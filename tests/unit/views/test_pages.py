@@ -34,12 +34,12 @@ def test_a_receipt_says_who_when_what_it_came_to_and_that_nothing_is_left() -> N
         "GPUs proven",
         "Zero nodes proven",
         "3.69 USD",
-        "of it 0.02 USD past its end",
+        "of this, 0.02 USD after the end",
         "GPU-minutes179",
         "6.5 min",
         "Read at Tue 1 Dec 21:31.",
         "minji asked for 30 minutes more",
-        "nothing was found wrong".capitalize(),
+        "No problem was found",
     ]:
         assert each in text
 
@@ -83,8 +83,8 @@ def test_a_degraded_receipt_names_findings_what_to_do_and_what_others_kept() -> 
 def test_what_ran_without_a_lease_has_a_receipt_too() -> None:
     text = said(receipt(views.unleased()))
     assert "Pool gpu, without a lease" in text
-    assert "for nobody: no lease justified it" in text
-    assert "No GPU check has left a verdict." in text
+    assert "no owner: no lease justified the nodes" in text
+    assert "No GPU check gave a verdict." in text
 
 
 def test_the_same_receipt_is_the_same_page() -> None:
@@ -140,7 +140,7 @@ def test_a_new_lab_says_that_there_is_nothing_yet() -> None:
     for each in [
         "All closed",
         "Nothing is planned for the next two weeks.",
-        "No lease is over yet.",
+        "No lease has ended yet.",
         "0.00 USD",
     ]:
         assert each in text

@@ -128,11 +128,11 @@ AND_ONE = f"{', '.join(FIVE[:-1])} and {FIVE[-1]}"
         (AtStake(), ""),
         (AtStake((), FIVE, 1), ""),
         (AtStake(("n1",)), ""),
-        (AtStake(("n1",), (), 1), "Of its nodes n1 goes; no work is on it."),
-        (AtStake(("n1",), FIVE), f"It ends the work of {AND_ONE}."),
-        (AtStake(("n1",), (*FIVE, "a")), f"It ends the work of {', '.join(FIVE)} and 1 more."),
-        (AtStake(("n1",), (*FIVE, "a", "b")), f"It ends the work of {', '.join(FIVE)} and 2 more."),
-        (AtStake(("n1",), FIVE, 1), f"Of its nodes n1 goes, and with it the work of {AND_ONE}."),
+        (AtStake(("n1",), (), 1), "This node is removed: n1. Nobody's work is on it."),
+        (AtStake(("n1",), FIVE), f"This work ends with it: {AND_ONE}."),
+        (AtStake(("n1",), (*FIVE, "a")), f"This work ends with it: {', '.join(FIVE)} and 1 more."),
+        (AtStake(("n1",), (*FIVE, "a", "b")), f"This work ends with it: {', '.join(FIVE)} and 2 more."),
+        (AtStake(("n1",), FIVE, 1), f"This node is removed: n1. The work on it ends: {AND_ONE}."),
     ],
 )
 def test_work_that_goes_is_named_up_to_five_pods(stake: AtStake, said: str) -> None:

@@ -20,7 +20,7 @@ def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
 @pytest.mark.parametrize("text", ["close yes", "close gpu yes"])
 def test_a_yes_to_no_lease_in_particular_closes_nobody_elses(door: Knocks, text: str) -> None:
     door.lab.put(running(MINJI, EIGHT + HOUR))
-    assert f"is the lease of {MINJI}" in door.type(text)["text"]
+    assert f"belongs to {MINJI}" in door.type(text)["text"]
     assert not door.workflows.starts
 
 

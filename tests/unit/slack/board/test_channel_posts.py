@@ -41,7 +41,7 @@ def test_a_window_that_went_by_is_told_once_and_pings() -> None:
 
 def test_a_leaked_pool_is_told_however_late() -> None:
     leaked = PoolState("gpu", leaked_since=EIGHT, leaked_because="i-1 is there")
-    said = "*Pool gpu is leaked*: it should be at zero and is not. {}It costs money until it is gone, and is being closed again."  # noqa: E501
+    said = "*Pool gpu is leaked*: it should have no nodes, but it has. {}It costs money until it is at zero. The lab is closing it again."  # noqa: E501
 
     [post] = pool_posts(leaked, [], PEOPLE, LOOK)
     assert told(post)[0] == said.format("i-1 is there. ")

@@ -54,7 +54,7 @@ def offered(door: Knocks, user: str = INSTRUCTOR, because: str | None = None) ->
 def test_a_pool_that_is_open_and_full_says_from_when_on_more_would_be_granted(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2, window="evening"))
     said = door.type("open 1 for 30m because of the exam")
-    assert "gpu is open until 23:00 (Asia/Seoul) (evening): just use it" in said["text"]
+    assert "gpu is open until 23:00 (Asia/Seoul) (evening). You can use it now" in said["text"]
     assert "would be granted at 23:00 (Asia/Seoul)" in said["text"]
     assert list(buttons(said)) == ["keep-until", "tell-me"]
 
@@ -118,14 +118,14 @@ def test_an_offer_that_has_lapsed_opens_nothing_and_says_so(door: Knocks, minute
     take = offered(door)
     door.lab.at(minutes)
     said = door.press(take)
-    assert "This offer has lapsed, and nothing was done. Type `/gpu open`" in said["text"]
+    assert "This offer has expired, and nothing was opened. Type `/gpu open`" in said["text"]
     assert not buttons(said)
     assert not door.workflows.starts
 
 
 def test_an_offer_is_nobody_elses(door: Knocks) -> None:
     take = offered(door, STUDENT)
-    assert "lapsed" in door.press(take, INSTRUCTOR)["text"]
+    assert "expired" in door.press(take, INSTRUCTOR)["text"]
     assert not door.workflows.starts
 
 
@@ -143,7 +143,7 @@ def test_whoever_asks_while_a_place_is_theirs_to_take_hears_until_when(door: Kno
     tell_me = buttons(door.type("open"))["tell-me"]
     offered(door)
     door.lab.at(5)
-    assert "yours to take until 20:10 (Asia/Seoul)" in door.press(tell_me)["text"]
+    assert "There is room for you on gpu until 20:10 (Asia/Seoul)" in door.press(tell_me)["text"]
     assert len(door.lab.ledger.wishes("gpu", EIGHT)) == 1
 
 

@@ -63,7 +63,7 @@ OPEN = LeaseView(
     replaced=(),
 )
 PAGE = (
-    "<https://example.com/r|The whole receipt> (the link is good for an hour; afterwards "
+    "<https://example.com/r|The whole receipt> (valid for an hour; after that, "
     "`lamplighter receipt --html` writes the page)"
 )
 
@@ -151,13 +151,14 @@ def test_its_buttons_extend_close_after_a_question_and_explain() -> None:
         ({"standing": LeaseStanding.PLANNED}, "Opens at 20:00 (Asia/Seoul), until 22:00 (Asia/Seoul), with nodes: 2."),
         ({"standing": LeaseStanding.REFUSED}, "*Refused*: it does not open at 20:00 (Asia/Seoul)."),
         ({"standing": LeaseStanding.OPENING, "gpus_expected": EIGHT + 31 * MINUTE},
-         "*Opening*: GPUs are expected at 20:31 (Asia/Seoul); open until 22:00 (Asia/Seoul)."),
+         "*Opening*: the GPUs are expected at 20:31 (Asia/Seoul). Open until 22:00 (Asia/Seoul)."),
         ({"standing": LeaseStanding.OPENING, "gpus_expected": EIGHT + 30 * MINUTE},
-         "*Opening*: it takes some minutes; open until 22:00 (Asia/Seoul)."),
+         "*Opening*: this takes some minutes. Open until 22:00 (Asia/Seoul)."),
         ({"standing": LeaseStanding.OPENING, "gpus_expected": None},
-         "*Opening*: it takes some minutes; open until 22:00 (Asia/Seoul)."),
+         "*Opening*: this takes some minutes. Open until 22:00 (Asia/Seoul)."),
         ({"standing": LeaseStanding.DEGRADED, "missing": 1}, "*Open until 22:00 (Asia/Seoul)*, with 1 of 2 nodes."),
-        ({"standing": LeaseStanding.CLOSING}, "*Closing*: nodes are drained and taken away, then zero is proven."),
+        ({"standing": LeaseStanding.CLOSING},
+         "*Closing*: EKS drains and removes the nodes. Then the lab proves that none is left."),
         ({"standing": LeaseStanding.CLOSED, "closed": EIGHT + 99 * MINUTE}, "*Closed* at 21:39 (Asia/Seoul)."),
         ({"standing": LeaseStanding.CLOSED}, "*Closed* at 22:00 (Asia/Seoul)."),
     ],
@@ -197,15 +198,16 @@ def test_how_a_pool_is_used_is_told_once_its_gpus_are_ready() -> None:
     ("more", "trouble"),
     [
         ({"leaked_because": "i-1 is there"}, "*Leaked*: i-1 is there."),
-        ({"failed_because": "no capacity"}, "*Given up*: No capacity."),
-        ({"degraded_because": "one is late!"}, "*Not all is well*: One is late!"),
+        ({"failed_because": "no capacity"}, "*The opening failed*: No capacity."),
+        ({"degraded_because": "one is late!"}, "*Degraded*: One is late!"),
         ({"refused_because": "the pool is full"}, "Why: The pool is full."),
-        ({"verdict": Outcome.FAILED}, "*A GPU check FAILED*: do not trust results until it is replaced."),
-        ({"verdict": Outcome.NOT_PROVEN}, "The GPUs are *not proven*: a check could not be made."),
+        ({"verdict": Outcome.FAILED},
+         "*A GPU check FAILED*. Do not trust results until the lab has replaced the node."),
+        ({"verdict": Outcome.NOT_PROVEN}, "The GPUs are *not proven*: a check could not run."),
         ({"verdict": None}, None),
-        ({"replaced": ("i-1", "i-2")}, "Replaced, since a check failed: i-1, i-2."),
+        ({"replaced": ("i-1", "i-2")}, "Replaced after a failed check: i-1, i-2."),
         ({"degraded_because": "one is late", "verdict": Outcome.NOT_PROVEN},
-         "*Not all is well*: One is late.\nThe GPUs are *not proven*: a check could not be made."),
+         "*Degraded*: One is late.\nThe GPUs are *not proven*: a check could not run."),
         ({}, None),
     ],
 )  # fmt: skip

@@ -14,11 +14,11 @@ from tests.unit.views.test_receipt_views import BARE, RECEIPT
 WHOLE = receipt_view.of(RECEIPT, receipt_view.ReceiptExtras("g4dn.12xlarge"))
 LINES = [
     "Cost: *4.00 USD*, nodes: 2.",
-    "Of that 1.00 USD past its end or beside its nodes.",
+    "Of this, 1.00 USD ran after the end of the lease or beside its nodes.",
     "GPU-minutes: 933.",
     "GPUs were ready after 8 minutes.",
     "GPU checks passed: 1 of 2.",
-    "At 07:05 on 2026-11-21 (Asia/Seoul) only what other leases justify was left.",
+    "At 07:05 on 2026-11-21 (Asia/Seoul) only the nodes of other leases were left.",
 ]
 
 
@@ -36,8 +36,8 @@ def test_what_a_receipt_does_not_know_is_left_out() -> None:
     ]
     proven = replace(bare, overrun=Money.zero("USD"), proof_of_zero=ZeroView(EIGHT, 0, (), ()))
     assert receipt_lines(proven, LOOK).splitlines()[1:] == [
-        "Of that 0.00 USD past its end or beside its nodes.",
-        "Zero was proven at 20:00 (Asia/Seoul): nothing runs on.",
+        "Of this, 0.00 USD ran after the end of the lease or beside its nodes.",
+        "Zero was proven at 20:00 (Asia/Seoul): nothing is left running.",
     ]
 
 

@@ -200,8 +200,8 @@ def test_an_offer_says_how_many_nodes_until_when_and_carries_its_wish() -> None:
     made = offer_message(one, LOOK)
 
     assert made.text == (
-        "A place is free on pool gpu: nodes: 2. It is yours until 20:40 (Asia/Seoul) if you take it; "
-        "nothing is held for you meanwhile."
+        "Pool gpu has room for your request: nodes: 2. Press Open now by 20:40 (Asia/Seoul). "
+        "Nothing is held for you until then."
     )
     rows: list[Any] = [block["elements"] for block in made.blocks if block["type"] == "actions"]
     assert [(button["action_id"], button["style"], button["value"]) for button in rows[0]] == [

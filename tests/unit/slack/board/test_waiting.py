@@ -126,7 +126,7 @@ def test_a_full_pool_offers_nothing_and_a_place_that_comes_free_is_offered_once(
     lab.tell()
     lab.tell(("POOL#gpu", "STATE"))
     [offer] = [each for each in lab.slack.messages if each.channel == "U0MINJI"]
-    assert "until 21:10 (Asia/Seoul)" in offer.words
+    assert "by 21:10 (Asia/Seoul)" in offer.words
     assert offer.buttons == ["take"]
     lab.at(71)
     lab.tell(("POOL#gpu", "STATE"))
@@ -160,7 +160,7 @@ def test_where_the_app_may_send_no_direct_message_the_offer_is_whispered_where_t
     lab.tell()
     [(channel, user, said)] = lab.slack.whispers
     assert (channel, user) == (CHANNEL, "U0MINJI")
-    assert "A place is free" in said["text"]
+    assert "has room for your request" in said["text"]
     assert not lab.slack.messages
 
 

@@ -63,17 +63,17 @@ def test_whose_zone_is_not_known_reads_that_times_are_the_labs() -> None:
 
     assert VOICE.understood("open it") == UNDERSTOOD
     assert unknown.understood("open it") == (
-        f"{UNDERSTOOD} Slack did not say your time zone in time: times are the lab's."
+        f"{UNDERSTOOD} Slack did not say your time zone in time, so times are in the lab's time zone."
     )
     assert unknown.understood("") == ""
 
 
 def test_a_decision_that_takes_longer_says_where_it_is_told() -> None:
     assert follows("open it", VOICE, here=True, word="gpu") == plainly(
-        "The lab is deciding; the answer follows here.", UNDERSTOOD
+        "The lab is deciding. The answer comes here.", UNDERSTOOD
     )
     assert follows("", VOICE, here=False, word="gpu").text == (
-        "The lab is deciding; `gpu status` shows what became of it."
+        "The lab is deciding. `gpu status` shows the result."
     )
 
 
@@ -89,8 +89,8 @@ def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, a
     said = decided(decision, OPEN, replace(LEASE, opens=opens), "open it", VOICE)
 
     assert said.understood == UNDERSTOOD
-    assert ("open at 20:02, until" in said.text) is ahead
-    assert ("its message shows" in said.text) is not ahead
+    assert ("from 20:02 until" in said.text) is ahead
+    assert ("shows their progress" in said.text) is not ahead
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_opens_in_more_than_two_minutes_is_granted_ahead(opens: datetime, a
     [
         ("granted", OPEN, None, "Granted: until 21:00 (Asia/Seoul)."),
         ("granted", replace(OPEN, verb=Verb.EXTEND), LEASE, "Granted: until 21:00 (Asia/Seoul)."),
-        ("already-open", OPEN, LEASE, "Open already: until 21:00 (Asia/Seoul)."),
+        ("already-open", OPEN, LEASE, "Already open: until 21:00 (Asia/Seoul)."),
     ],
 )
 def test_every_other_outcome_is_told_with_its_reason(
@@ -117,7 +117,7 @@ def test_a_full_pool_comes_with_a_place_in_its_waiting_list() -> None:
 
     assert said.text.splitlines() == [
         "Refused: gpu is full.",
-        "It would be granted at 22:00 (Asia/Seoul), as things stand.",
+        "As things stand now, it would be granted at 22:00 (Asia/Seoul).",
     ]
     assert said.understood == UNDERSTOOD
     assert carried(said) == [

@@ -17,13 +17,13 @@ from tests.unit.slack.shown.test_answers import ASKED, HOUR, LEASE, OPEN, UNDERS
 @pytest.mark.parametrize(
     ("states", "free", "said"),
     [
-        ([LeaseState.OPEN], None, "gpu is open until 23:00 (Asia/Seoul) (minji): just use it."),
-        ([LeaseState.OPEN], 2, "gpu is open until 23:00 (Asia/Seoul) (minji), 2 GPUs free: just use it."),
-        ([LeaseState.OPEN], 0, "gpu is open until 23:00 (Asia/Seoul) (minji), and all its GPUs are in use."),
+        ([LeaseState.OPEN], None, "gpu is open until 23:00 (Asia/Seoul) (minji). You can use it now."),
+        ([LeaseState.OPEN], 2, "gpu is open until 23:00 (Asia/Seoul) (minji). 2 GPUs are free: you can use them now."),
+        ([LeaseState.OPEN], 0, "gpu is open until 23:00 (Asia/Seoul) (minji), but all its GPUs are in use."),
         ([LeaseState.OPENING, LeaseState.OPEN], None,
-         "gpu is open until 23:00 (Asia/Seoul) (minji): just use it."),
+         "gpu is open until 23:00 (Asia/Seoul) (minji). You can use it now."),
         ([LeaseState.OPENING, LeaseState.ADMITTED], 2,
-         "gpu is opening, until 23:00 (Asia/Seoul) (minji): use it as soon as its GPUs are proven."),
+         "gpu is opening and stays open until 23:00 (Asia/Seoul) (minji). You can use it once its GPUs are proven."),
     ],
 )  # fmt: skip
 def test_an_open_pool_is_to_be_used(states: Sequence[LeaseState], free: int | None, said: str) -> None:
@@ -39,7 +39,7 @@ def test_the_lease_that_ends_last_may_be_kept_longer_and_nodes_may_be_added() ->
     said = just_use_it([sooner, last, sooner], None, replace(ASKED, closes=EIGHT + HOUR), "open it", VOICE)
 
     assert (said.text, said.understood) == (
-        "gpu is open until 22:00 (Asia/Seoul) (evening): just use it.",
+        "gpu is open until 22:00 (Asia/Seoul) (evening). You can use it now.",
         UNDERSTOOD,
     )
     assert carried(said) == [
@@ -55,7 +55,7 @@ def test_to_a_pool_that_is_full_nothing_is_added() -> None:
     said = just_use_it([LEASE], 0, ASKED, "open it", VOICE, full_until=EIGHT + HOUR)
 
     assert said.text.splitlines()[1:] == [
-        "There is no room for what you ask now: it would be granted at 21:00 (Asia/Seoul), as things stand."
+        "There is no room for this now. As things stand now, it would be granted at 21:00 (Asia/Seoul)."
     ]
     assert [action for action, _ in carried(said)] == ["keep-until", "tell-me"]
     assert said.understood == UNDERSTOOD
@@ -64,7 +64,7 @@ def test_to_a_pool_that_is_full_nothing_is_added() -> None:
 # --- no, and are you sure --------------------------------------------------------------------------
 
 NO = Reason("slack.role.none", {"action": "open"})
-REASON = "Not allowed: you are in none of the lab's roles: everybody may see, and you may not open."
+REASON = "Not allowed: you have no role in this lab, so you may look but not open."
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_before_anothers_lease_is_closed_its_owner_is_named() -> None:
 
     assert said.text.splitlines() == [
         (
-            "evening-2026-11-20 on gpu is the lease of minji (U0MINJI), until 23:00 (Asia/Seoul). "
-            "Closing it ends the work of everybody there. Really close it?"
+            "Lease evening-2026-11-20 on gpu belongs to minji (U0MINJI) and ends at 23:00 (Asia/Seoul). "
+            "Closing it ends the work of everybody there. Close it?"
         ),
         "Or type `/gpu close evening-2026-11-20 yes`.",
     ]

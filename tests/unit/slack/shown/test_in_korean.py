@@ -15,9 +15,7 @@ def door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Knocks:
 
 
 def test_who_may_not_is_told_why_in_the_labs_language(door: Knocks) -> None:
-    assert door.type("open", STUDENT)["text"].startswith(
-        "허용되지 않습니다: 랩의 어느 역할에도 속해 있지 않습니다."
-    )
+    assert door.type("open", STUDENT)["text"].startswith("허용되지 않습니다: 이 랩에서 맡은 역할이 없습니다.")
     assert "역할 staff: 노드는 한 번에 1개까지" in door.type("open 2")["text"]
 
 

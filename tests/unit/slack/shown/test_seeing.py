@@ -58,5 +58,5 @@ def test_a_pool_that_still_opens_is_not_called_open(door: Knocks) -> None:
     said = door.type("open")["text"]
 
     assert said.startswith(
-        "gpu is opening, until 21:00 (Asia/Seoul) (evening): use it as soon as its GPUs are proven."
+        "gpu is opening and stays open until 21:00 (Asia/Seoul) (evening). You can use it once its GPUs are proven."
     )

@@ -141,4 +141,6 @@ def test_leases_that_are_not_over_are_said_up_to_twenty() -> None:
         "`evening-2026-11-20`: 2 on gpu, minji, 20:00 to 23:00 (Asia/Seoul), open"
     )
     assert len(seeing.leases([*over, *[one] * 21], VOICE).text.splitlines()) == 20
-    assert seeing.leases(over, VOICE).text == ("No lease: no node is justified, now or in the next 36 hours.")
+    assert seeing.leases(over, VOICE).text == (
+        "There is no lease now or in the next 36 hours, so there are no nodes."
+    )

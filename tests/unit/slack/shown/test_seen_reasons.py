@@ -12,7 +12,7 @@ from tests.unit.slack.board.test_message import EIGHT, MINUTE, OPEN
 from tests.unit.slack.shown.test_seen_lines import BUDGET, LAB, POOL, VOICE, usd
 
 PERIOD = "Month 2026-11: 30.00 USD spent, 20.00 USD held, 50.00 USD left of 100.00 USD."
-FORECAST = "With what is planned it comes to 55.00 USD by 21:00 (Asia/Seoul)."
+FORECAST = "With what is planned, it will be 55.00 USD by 21:00 (Asia/Seoul)."
 
 
 @pytest.mark.parametrize(("overrun", "unleased", "beside"), [(2, 1, 3), (2, 0, 2), (0, 1, 1)])
@@ -22,7 +22,7 @@ def test_money_beside_the_leases_is_said_where_there_is_any(overrun: int, unleas
     assert seeing.cost(replace(LAB, budget=spent), VOICE).text.splitlines() == [
         PERIOD,
         FORECAST,
-        f"Of that {beside}.00 USD ran without a lease or past its end.",
+        f"Of this, {beside}.00 USD ran without a lease or after the end of one.",
     ]
 
 
@@ -69,5 +69,5 @@ def test_why_tells_the_target_the_decision_and_the_last_six_steps() -> None:
 def test_why_says_where_nothing_happened() -> None:
     assert seeing.why("gpu", Explanation(EIGHT, NOTHING, None, ()), 7, VOICE).text.splitlines() == [
         "gpu should have 0 nodes: no lease is in force, so no node is justified.",
-        "Nothing happened to this pool in the 7 days until now.",
+        "Nothing happened to this pool in the last 7 days.",
     ]
