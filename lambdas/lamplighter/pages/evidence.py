@@ -1,4 +1,4 @@
-"""What was proven and found: verdicts by node, bus bandwidth against its floor, findings, and the proof of zero."""
+"""The evidence of a receipt: verdicts by node, bus bandwidth against its floor, findings, and the proof of zero."""
 
 from collections.abc import Sequence
 from decimal import Decimal

@@ -1,6 +1,6 @@
-"""The sheet every page is written on: head, style, header, footer; one file with nothing outside it.
+"""The frame of every page: head, style, header and footer, in one self-contained file.
 
-Its policy lets no script run and nothing be fetched, whatever a text may say.
+Its policy allows no script and no request, whatever a text on the page contains.
 """
 
 import base64

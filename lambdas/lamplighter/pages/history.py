@@ -1,4 +1,4 @@
-"""How it went: time to ready and bus bandwidth over the last proofs, and the leases that are over."""
+"""The history: time to ready and bus bandwidth over the last proofs, and the ended leases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

@@ -1,6 +1,6 @@
-"""Markup by functions: what is no `Html` is text, and is escaped; there is no other way in.
+"""Markup by functions: everything that is no `Html` is text and is escaped. There is no other way to add text.
 
-Owns escaping alone; what a page says and how it looks is its sections' and page.css's.
+Owns escaping alone. The sections have the content, and page.css has the layout.
 """
 
 import html

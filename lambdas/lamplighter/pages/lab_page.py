@@ -1,4 +1,4 @@
-"""The lab as a page: who has what now, money, the calendar ahead and behind, how it went, what stands."""
+"""The lab as a page: the pools now, findings, the budget, the calendar, and the history."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Who has what now: a card for each pool, with the warm-up of what is opening."""
+"""The pools now: a card for each, with the warm-up of a lease that is opening."""
 
 from lamplighter.domain.views.lab_view import LabView, PoolView
 from lamplighter.domain.views.lease_view import LeaseView

@@ -1,4 +1,4 @@
-"""The receipt as a page: what was open for whom, what it came to, what was proven, and that nothing is left."""
+"""The receipt as a page: what was open for whom, its cost, its checks, and the proof of zero."""
 
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import frame, moments, timeline

@@ -1,6 +1,6 @@
-"""Tables that stay tables: on a phone the style sheet lays a row out as a card, so every role is said aloud.
+"""Tables with explicit ARIA roles: on a phone the style sheet lays out a row as a card.
 
-A browser may take a table's meaning from how it is laid out; the explicit roles keep it for who listens.
+A browser may derive a table's meaning from its layout. The explicit roles keep that meaning for screen readers.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from lamplighter.pages.html import Child, Html, el
 def table(
     caption: str, columns: Sequence[str], bodies: Sequence[Child], *, quiet: bool = True, class_: str = ""
 ) -> Html:
-    """A table; its caption is for who cannot see the heading above it, unless it says more."""
+    """A table. Its caption is for screen readers only, unless it is not `quiet`."""
     heads = [el("th", column, scope="col", role="columnheader") for column in columns]
     return el(
         "table",

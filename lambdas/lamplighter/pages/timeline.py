@@ -1,4 +1,4 @@
-"""The receipt's drawings: the lease with its nodes, moments and what they came to; and its warm-up close up."""
+"""The receipt's drawings: the lease with its nodes, events and cost, and its warm-up stage by stage."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,6 +1,6 @@
-"""Who somebody is, as Slack knows it: kept a while by the worker and in the ledger, since people wait for answers.
+"""What Slack knows of a person, kept for a while by the worker and in the ledger, since people wait for answers.
 
-Never raises: whom Slack does not name in time is a person without groups and zone, and is marked so.
+It never raises. Where Slack does not answer in time, the person has no groups and no zone, and is marked as unknown.
 """
 
 import logging
@@ -14,15 +14,15 @@ from lamplighter.domain.slack.asked.person import Person
 from lamplighter.errors import LamplighterError
 
 GOOD_FOR = timedelta(minutes=10)
-"""A person who leaves a group loses its rights within that."""
+"""A person who leaves a group loses its permissions within this time."""
 STALE_GOOD_FOR = timedelta(hours=12)
-"""Where Slack does not answer: name and zone, never groups, are still taken from so long ago."""
+"""Where Slack does not answer, name and zone may be so old. Groups may not."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Memory(Protocol):
-    """What the ledger remembers of people."""
+    """What the ledger keeps of people."""
 
     def know(self, person: Person, at: datetime) -> None: ...
 
@@ -37,7 +37,7 @@ class SlackPeople:
         self._met: dict[str, tuple[Person, datetime, frozenset[str]]] = {}
 
     def person(self, user: str, name: str, groups: Collection[str], patience_seconds: float) -> Person:
-        """Who it is, and in which of these groups; within about so many seconds."""
+        """The person, and which of these groups they are in, within about so many seconds."""
         now, asked = clock.now(), frozenset(groups)
         met = self._met.get(user)
         if met is not None and now - met[1] < GOOD_FOR and asked <= met[2]:

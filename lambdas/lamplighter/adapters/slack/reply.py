@@ -1,7 +1,7 @@
-"""Answers at a response_url: only to Slack's own host, so that nobody makes us call elsewhere.
+"""Answers at a response_url: only to Slack's own host, so that no request makes the lab call another address.
 
-Five uses in half an hour is Slack's rule; who still has one is the ledger's. Another host, for a Slack that is
-played, comes from SLACK_REPLY_HOSTS; http is for loopback alone.
+Slack allows five answers in half an hour, and the ledger keeps which are left. SLACK_REPLY_HOSTS names the host of a
+simulated Slack. Plain http is allowed for loopback alone.
 """
 
 import http.client
@@ -21,7 +21,7 @@ DONE, SLOW_DOWN, SERVER_ERROR = 200, 429, 500
 
 
 class NoLonger(OutsideFailed):
-    """The address takes no answer any more: it is used up, too old, or was never Slack's."""
+    """The address takes no more answers: it is used up, too old, or never was Slack's."""
 
 
 def allowed(url: str | None) -> bool:
@@ -43,7 +43,7 @@ def allowed(url: str | None) -> bool:
 
 
 def send(url: str, said: Mapping[str, object]) -> None:
-    """Answer there; NoLonger where that is over for good, TryLater or OutsideFailed where it may still work."""
+    """Send an answer; NoLonger where the address is over, TryLater or OutsideFailed where it may still work."""
     if not allowed(url):
         raise NoLonger(reason("slack.reply.foreign"))
     parts = urlsplit(url)

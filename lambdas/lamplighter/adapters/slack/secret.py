@@ -1,6 +1,6 @@
-"""The Slack app's two secrets, from Secrets Manager: read once a worker, and again when one fits no more.
+"""The Slack app's two secrets, from Secrets Manager: each worker reads them once, and again when one stops working.
 
-So they are rotated without a deploy. They are never logged, and no error text holds them.
+So people can rotate them without a deploy. They are never logged, and no error text holds them.
 """
 
 import json
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
 AGAIN_AFTER = timedelta(minutes=1)
-"""Whoever sends wrong signatures makes us ask no more often than that."""
+"""Wrong signatures make the lab read the secrets no more often than that."""
 PATIENCE_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What the app was given by Slack; empty where nobody has put it in yet."""
+    """The app's secrets; empty where nobody has stored them yet."""
 
     signing_secret: str = field(default="", repr=False)
     bot_token: str = field(default="", repr=False)
@@ -50,7 +50,7 @@ class SlackSecret:
         return self._known if self._known is not None else self._read()
 
     def renewed(self) -> Secrets | None:
-        """Read again, since what is known fits no more; None where that was done within the last minute."""
+        """Reads the secrets again; None where that was done within the last minute."""
         if self._asked is not None and abs(self._now() - self._asked) < AGAIN_AFTER:
             return None
         return self._read()
@@ -67,7 +67,7 @@ class SlackSecret:
 
 @cache
 def shared(arn: str) -> SlackSecret:
-    """The secret of that ARN as this worker has it, whoever of its parts asks: it is fetched once for all."""
+    """The secret of an ARN, read once for all parts of this worker."""
     return SlackSecret(arn)
 
 
@@ -77,6 +77,6 @@ def _secrets(text: str) -> Secrets:
     except ValueError:
         said = None
     if not isinstance(said, dict):
-        # What it holds instead may be half a secret: it is not named, and no cause is chained.
+        # The text may be half a secret, so no error quotes it and no cause is chained.
         raise OutsideFailed(reason("slack.bad-secret")) from None
     return Secrets(str(said.get("signing_secret") or ""), str(said.get("bot_token") or ""))

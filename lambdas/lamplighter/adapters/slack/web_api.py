@@ -1,7 +1,7 @@
-"""Slack's Web API, as far as the lab speaks to it: messages, and who somebody is.
+"""The calls of Slack's Web API that the lab makes: messages, and reading people and groups.
 
-Errors are ours and name the call: TryLater where Slack asks us to slow down, Unanswered where nobody knows
-whether a message was posted, OutsideFailed where Slack refused. slack_sdk is imported on first use.
+Errors name the call: TryLater where Slack limits the rate, Unanswered where it is unknown whether a message was posted,
+OutsideFailed where Slack refused. slack_sdk is imported on first use.
 """
 
 import os
@@ -29,15 +29,15 @@ LOST = frozenset({"message_not_found", "cant_update_message", "edit_window_close
 
 
 class Unanswered(OutsideFailed):
-    """The call went out and no answer came: it may have been carried out, or not."""
+    """Slack did not answer the call. It may have been carried out, or not."""
 
 
 class Declined(OutsideFailed):
-    """Slack understood the call and refuses it: the same again is refused again."""
+    """Slack refused the call. It would refuse the same call again."""
 
 
 class MessageGone(Declined):
-    """The message to be updated is there no more."""
+    """The message that should be updated no longer exists."""
 
 
 class WebApi:
@@ -48,7 +48,7 @@ class WebApi:
         self._base_url = base_url or os.environ.get("SLACK_API_URL") or BASE_URL
 
     def post(self, channel: str, message: Message, thread: str | None = None) -> str:
-        """Post a new message, in a thread or not; gives its timestamp, which is its id in the channel."""
+        """Post a new message, in a thread or not; returns its timestamp, which is its id in the channel."""
         more = {"thread_ts": thread} if thread else {}
         reply = self._call(
             "chat.postMessage",
@@ -58,7 +58,7 @@ class WebApi:
         return str(reply.get("ts") or "")
 
     def update(self, channel: str, ts: str, message: Message) -> None:
-        """Show something else in a message that was posted; the same again is the same."""
+        """Replace the content of a posted message. It may be repeated."""
         said = message.to_json()
         # Left out, blocks would stay as they were.
         said.setdefault("blocks", [])
@@ -69,7 +69,7 @@ class WebApi:
         )
 
     def whisper(self, channel: str, user: str, message: Message) -> None:
-        """Say something to one person in a channel, who alone sees it."""
+        """Post a message in a channel that only one person sees."""
         self._call(
             "chat.postEphemeral",
             reason("slack.api.channel", channel=channel),
@@ -84,7 +84,7 @@ class WebApi:
         return found if isinstance(found, Mapping) else {}
 
     def members(self, group: str, patience_seconds: float = PATIENCE_SECONDS) -> frozenset[str]:
-        """Who is in a user group."""
+        """The members of a user group."""
         asked = {"usergroup": group}
         users = self._call(
             "usergroups.users.list", reason("slack.api.group", group=group), asked, patience_seconds
@@ -94,7 +94,7 @@ class WebApi:
     def _call(
         self, call: str, subject: Said, said: Mapping[str, object], patience_seconds: float = PATIENCE_SECONDS
     ) -> Mapping[str, Any]:
-        """One call; with a token that Slack takes no more, once again with a fresh one."""
+        """One call; where Slack no longer takes the token, once again with a fresh one."""
         with _outside(call, subject):
             try:
                 return self._asked(self._secret.get(), call, said, patience_seconds)
@@ -120,7 +120,7 @@ class WebApi:
 def _client(token: str, base_url: str, patience_seconds: float) -> "WebClient":
     from slack_sdk import WebClient  # noqa: PLC0415 -- on first use
 
-    # It tries nothing again by itself: a message that was posted and not answered would be posted twice.
+    # No automatic retries: a message that was posted without an answer would be posted twice.
     return WebClient(
         token=token,
         base_url=base_url,
@@ -131,7 +131,7 @@ def _client(token: str, base_url: str, patience_seconds: float) -> "WebClient":
 
 @contextmanager
 def _outside(call: str, subject: Said) -> Iterator[None]:
-    """Turn what slack_sdk raises into ours, naming call and object, never a token."""
+    """Turns the errors of slack_sdk into ours, which name the call and its object, and never a token."""
     try:
         yield
     except _refusals() as refused:
@@ -186,7 +186,7 @@ def _headers(refused: Exception) -> dict[str, str]:
 
 
 def _answer(refused: Exception, name: str) -> Any:  # noqa: ANN401
-    """Of the response that slack_sdk raises with; of one that it could not read, that is a plain mapping."""
+    """A field of the response in slack_sdk's error. An unreadable response is a plain mapping there."""
     response: Any = getattr(refused, "response", None)
     if isinstance(response, Mapping):
         return response.get({"status_code": "status", "data": "body"}.get(name, name))

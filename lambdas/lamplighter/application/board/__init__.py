@@ -1,1 +1,1 @@
-"""Slack's messages about leases, kept as the ledger is."""
+"""The messages in Slack about leases, kept in line with the ledger."""

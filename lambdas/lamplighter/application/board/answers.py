@@ -1,8 +1,8 @@
-"""Answers that are owed: what the lab decided on a command from Slack, to whoever gave it; and asks, for approval.
+"""Late answers to commands from Slack, and the messages of requests for approval.
 
-An answer goes to the response_url while that is good, else to its asker alone in the channel. It is taken from
-the ledger before it is sent, so that the Slack function and the board never both send it. Where Slack refuses it,
-it is owed again.
+An answer goes to the response_url while that is valid, else to its asker alone in the channel. The board takes it from
+the ledger before it sends it, so that the Slack function and the board never both send it. Where Slack refuses the
+answer, the board puts it back.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def answer(command_id: str, board: "Board") -> None:
-    """Tell whoever gave a command what was decided on it, if that is still owed."""
+    """Send the decision on a command to the person who gave it, unless they have it already."""
     owed = board.conversation.owed(command_id)
     if owed is None:
         return
@@ -67,12 +67,12 @@ def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object
     try:
         board.api.whisper(channel, user, message)
     except Declined as refused:
-        # The app is not in that channel: nobody can be told there, and the lab's own message says it too.
+        # The app is not in that channel, so it cannot post there. The lab's own message shows it too.
         logger().warning("%s", refused)
 
 
 def show_ask(ask_id: str, board: "Board") -> None:
-    """Post what somebody asks for, where whoever may approve it sees it; and what became of it, in place."""
+    """Post a request where its approvers see it, and update it with the decision."""
     ask = board.conversation.ask(ask_id)
     if ask is None or (board.channel is None and not ask.channel):
         return
@@ -86,7 +86,7 @@ def show_ask(ask_id: str, board: "Board") -> None:
 
 
 def _thread(ask: ApprovalRequest, board: "Board") -> str | None:
-    """The thread of the lease that it is about, or that runs on the pool; with none, the channel itself."""
+    """The thread of the lease that the request is about, or of a running lease of the pool; else None."""
     now, asked_for = board.now(), ask.command.get("lease")
     leases = [lease for lease in board.ledger.leases(ask.pool) if lease.in_force(now)]
     for lease in sorted(leases, key=lambda each: each.id != asked_for):
@@ -97,6 +97,6 @@ def _thread(ask: ApprovalRequest, board: "Board") -> str | None:
 
 
 def _tell(ask: ApprovalRequest, message: Message, board: "Board") -> None:
-    """The asker hears what became of it, and nobody else is pinged for it."""
+    """Tell the asker about the decision, and nobody else."""
     said = {"response_type": "ephemeral", **message.to_json()}
     _send_to(ask.url, ask.channel, ask.user, said, board)

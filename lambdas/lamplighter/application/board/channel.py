@@ -1,6 +1,6 @@
-"""What the board says in the channel where no lease has a message: of the pool, the calendar, the windows to come.
+"""The board's posts in the channel that belong to no lease: about a pool, the calendar, and windows to come.
 
-All of it is read anew whenever anything of a pool moves, so that no event has to be the right one.
+Everything is read again whenever an item of the pool changes, so that it does not matter which event came.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def look_after(pool: str, board: "Board") -> None:
-    """Say what is to have been said by now, of a pool and of what is planned on it."""
+    """Make the posts about a pool and its planned windows that are not made yet."""
     if board.channel is None or pool not in board.lab.pools:
         return
     style, leases = board.style(), board.ledger.leases(pool)
@@ -41,7 +41,7 @@ def _say(posts: Sequence[Post], pool: str, board: "Board") -> None:
 
 
 def _outlook(lease: Lease, board: "Board") -> None:
-    """What is foreseen of a window has a memory of its own: its lease's message is younger."""
+    """The posts about a window to come are remembered by themselves: its lease's message is younger."""
     thing = f"{channel.OF_POOL}{lease.id}"
     poster = board.poster(lease.pool, thing, board.channel or "", lease.closes + KEEP_CLOSED)
     found = channel.outlook(lease, poster.shown.said, _people([lease], lease.pool, board), board.style())
@@ -50,7 +50,7 @@ def _outlook(lease: Lease, board: "Board") -> None:
 
 
 def _closing(leases: Sequence[Lease]) -> list[Lease]:
-    """What is left of a leaked pool may be theirs."""
+    """The leases that are closing: the nodes of a leaked pool may belong to them."""
     return [lease for lease in leases if lease.state is LeaseState.CLOSING]
 
 

@@ -1,6 +1,6 @@
-"""What an event of the ledger's stream says: only which items moved. What they say now is read from the ledger.
+"""Which items an event of the ledger's stream names. Their present content is read from the ledger.
 
-So an event may come twice, late, or never: the next one about the same pool makes up for it.
+So an event may come twice, late, or never: the next event about the same pool covers it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,21 +11,21 @@ from lamplighter.domain.commands.command import WHOLE_LAB
 POOL, PROGRESS, LAB, SLACK = "POOL#", "PROGRESS#", "LAB", "SLACK"
 COMMAND, REPLY, ASK, WAIT = "COMMAND#", "REPLY#", "ASK#", "WAIT#"
 OWN = ("MESSAGE#", "PERSON#", "SEEN#")
-"""What the conversation itself writes: nobody has to be told of it."""
+"""Items that the conversation itself writes. They need no message."""
 
 
 @dataclass(slots=True)
 class ChangedItems:
-    """What to look at again, each with the sequence number of the first record about it, in that order."""
+    """What to read again, each with the sequence number of its first record, in that order."""
 
     pools: dict[str, str] = field(default_factory=dict)
     commands: dict[str, str] = field(default_factory=dict)
-    """Decided on, or an answer to them is owed."""
+    """Commands with a decision, or with an answer to send."""
     asks: dict[str, str] = field(default_factory=dict)
 
 
 def moved(event: Mapping[str, object]) -> ChangedItems:
-    """What one batch of the stream is about."""
+    """The items that one batch of the stream names."""
     found = ChangedItems()
     for pk, sk, number in _keys(event.get("Records")):
         if pk.startswith(POOL):

@@ -1,6 +1,6 @@
-"""The board's messages: every lease that runs, closes or is just over; what is told without one is channel.py's.
+"""The messages of leases that run, close or have just ended. channel.py has the posts that belong to no lease.
 
-All of a pool is looked at again whenever anything of it moves, so that no event has to be the right one.
+All leases of a pool are read again whenever an item of the pool changes, so that it does not matter which event came.
 """
 
 from collections.abc import Iterable
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 LATELY = timedelta(minutes=30)
-"""So long after its end a lease is still looked at: its receipt comes last."""
+"""A closed lease is read for so long: its receipt comes last."""
 JUST_OVER = timedelta(minutes=15)
-"""One that nobody saw running gets a message all the same, so that its receipt is told."""
+"""A lease that closed within this gets a message even if it had none, so that its receipt is posted."""
 TRAIL = timedelta(hours=1)
-"""What happened before a lease opened that is its own."""
+"""Entries from so long before its opening belong to a lease."""
 
 
 def look_after(pool: str, board: "Board") -> None:
-    """Bring every lease's message up to date, and say what is to be said beside it."""
+    """Bring every lease's message up to date, and make the posts beside it."""
     if board.channel is None or pool not in board.lab.pools:
         return
     for lease in _shown(board.ledger.leases(pool), board.now()):
@@ -52,7 +52,7 @@ def _several_looks(pool: str, lease_id: str, board: "Board") -> None:
 
 
 def _shown(leases: Iterable[Lease], now: datetime) -> list[Lease]:
-    """Those that are shown: granted, being closed, just over; and windows that were refused their time."""
+    """The leases with a message: granted, closing, just closed; and windows that were refused."""
     return [
         lease
         for lease in leases
@@ -64,7 +64,7 @@ def _shown(leases: Iterable[Lease], now: datetime) -> list[Lease]:
 
 
 def _lease(pool: str, lease_id: str, board: "Board", *, anyway: bool) -> None:
-    """One lease: its message first, since what is told of it goes to that message's thread."""
+    """One lease: its message first, since its posts go to the thread of that message."""
     now, style = board.now(), board.style()
     view = ViewReading(board.ledger, board.lab, now).lease(pool, lease_id)
     if view is None:

@@ -1,8 +1,8 @@
-"""How the board speaks: one message of a thing, updated where it shows something else; each post beside it once.
+"""How the board posts: one message for each topic, updated when it changes, and each post beside it once.
 
-A post is noted before it is made and after. Slack has no key that makes a post happen once, so a crash between
-the two leaves nobody knowing; it is then made once more, and not a third time: a leak told twice is better than
-one told never. An update may be repeated freely.
+The board notes a post before it makes it, and after. Slack has no key that makes a post happen once, so after a crash
+between the two the outcome is unknown. The post is then made once more, and not a third time: a leak that is posted
+twice is better than one that is never posted. An update may be repeated freely.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from lamplighter.errors import LamplighterError, TryLater
 from lamplighter.reasons.reason import reason
 
 POSTING_LASTS = timedelta(seconds=60)
-"""A function lives no longer: what was begun before that is over, one way or the other."""
+"""A function runs no longer: a post that began earlier has ended."""
 MOST_TRIES = 2
 MOST_REMEMBERED = 300
 LOOKS = 5
@@ -29,7 +29,7 @@ FIRST = "message"
 
 
 class MessageApi(Protocol):
-    """Slack's Web API, as far as the board needs it."""
+    """The calls of Slack's Web API that the board needs."""
 
     def post(self, channel: str, message: Message, thread: str | None = None) -> str: ...
 
@@ -39,7 +39,7 @@ class MessageApi(Protocol):
 
 
 class MessageMemory(Protocol):
-    """What is remembered of a message; Conflict where somebody else wrote in between."""
+    """What the ledger keeps of a message; Conflict where another run wrote in between."""
 
     def shown(self, pool: str, lease: str) -> Shown | None: ...
 
@@ -48,14 +48,14 @@ class MessageMemory(Protocol):
 
 @dataclass(slots=True)
 class MessagePoster:
-    """One thing's message and posts: a lease's, a pool's, an ask's."""
+    """The message and the posts of one topic: a lease, a pool, or a request."""
 
     api: MessageApi
     memory: MessageMemory
     shown: Shown
     now: datetime
     until: datetime
-    """When nothing of it has to be remembered any more."""
+    """When the ledger may forget it."""
 
     @classmethod
     def of(  # noqa: PLR0917
@@ -68,14 +68,14 @@ class MessagePoster:
         now: datetime,
         until: datetime,
     ) -> "MessagePoster":
-        """What was shown of it so far; of what is new nothing yet, and little of what was before it."""
+        """The topic as the ledger has it; a new topic skips entries that are older than TELLS_BACK."""
         fresh = Shown(pool, thing, channel, ts="", digest="", told=now - TELLS_BACK)
         return cls(api, memory, memory.shown(pool, thing) or fresh, now, until)
 
     def display(self, message: Message, *, anyway: bool = False, thread: str | None = None) -> None:
-        """Show the message: a first time, in a thread or not, or in place where it differs from what is there.
+        """Show the message: post it the first time, in a thread or not, then update it where it changed.
 
-        `anyway` after a conflict: whoever was faster may have shown what is older.
+        `anyway` after a conflict: the faster run may have shown an older state.
         """
         if self.shown.ts and self.shown.digest == message.digest and not anyway:
             return
@@ -83,20 +83,20 @@ class MessagePoster:
             try:
                 self.api.update(self.shown.channel, self.shown.ts, message)
             except MessageGone:
-                # Somebody deleted it; it is posted anew.
+                # A person deleted the message: post it again.
                 said = tuple(key for key in self.shown.said if key != FIRST)
                 self._keep(replace(self.shown, ts="", digest="", said=said))
             else:
                 self._keep(replace(self.shown, digest=message.digest))
                 return
         if FIRST in self.shown.said:
-            return  # nobody knows where it is, or whether
+            return  # whether it exists is unknown
         ts = self._post(FIRST, message, thread)
         if ts:
             self._keep(replace(self.shown, ts=ts, digest=message.digest))
 
     def says(self, post: Post) -> bool:
-        """Make a post that was not made yet: in the channel where it is for everybody, else in the thread."""
+        """Make a post that is not made yet: in the channel if it is for everybody, else in the thread."""
         loud = post.aloud if post.aloud_key not in self.shown.said else None
         if post.key in self.shown.said or not (loud or self.shown.ts):
             return False
@@ -107,7 +107,7 @@ class MessagePoster:
         return self._post(post.key, post.message, self.shown.ts) is not None
 
     def tells(self, key: str, tell: Callable[[], None]) -> None:
-        """Tell somebody elsewhere, once."""
+        """Tell a person elsewhere, once."""
 
         def told() -> str:
             tell()
@@ -120,13 +120,13 @@ class MessagePoster:
         return self._once(key, lambda: self.api.post(self.shown.channel, message, thread or None), also)
 
     def _once(self, key: str, do: Callable[[], str], also: str = "") -> str | None:
-        """Do it and remember that it was done; None where that was given up."""
+        """Do it and remember that; None where the attempts are used up."""
         if not self._begin(key):
             return None
         try:
             ts = do()
         except Unanswered:
-            # Nobody is at it any more, but whether it is there nobody knows: that try counts.
+            # The attempt is over and its outcome is unknown, so it counts.
             self._keep(replace(self.shown, posting_since=None))
             raise
         except LamplighterError:
@@ -136,7 +136,7 @@ class MessagePoster:
         return ts
 
     def _made(self, key: str, ts: str, also: str) -> None:
-        """Remember a post, whatever somebody else wrote meanwhile: an update in place waits for no post."""
+        """Remember a post, even if another run wrote meanwhile: an update waits for no post."""
         for _ in range(LOOKS):
             said = (*self.shown.said, *filter(None, (also, key)))[-MOST_REMEMBERED:]
             after = replace(self.shown, said=said, posting=None, posting_since=None, tries=0)
@@ -149,7 +149,7 @@ class MessagePoster:
         raise TryLater(reason("slack.not-noted", lease=self.shown.lease))
 
     def _begin(self, key: str) -> bool:
-        """Note that this run posts it now; False where that was tried enough, TryLater while another is at it."""
+        """Note that this run posts it now; False after too many attempts, TryLater while another run posts it."""
         at_it = self.shown.posting_since
         if self.shown.posting is not None and at_it is not None and self.now - at_it < POSTING_LASTS:
             raise TryLater(reason("slack.being-posted", post=self.shown.posting, lease=self.shown.lease))

@@ -1,4 +1,4 @@
-"""What the board works with: the lab, its ledger, Slack, and how things are said there."""
+"""The dependencies of the board: the lab, its ledger, and Slack."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 Page = Callable[[str, str], str | None]
-"""Where a receipt can be looked at, by pool and lease; None where nobody keeps pages."""
+"""The address of a receipt's page, by pool and lease; None where no pages are kept."""
 
 
 @dataclass
@@ -43,12 +43,12 @@ class Board:
 
     @cached_property
     def lab(self) -> "Lab":
-        """The lab, with what adopted pools leave out as it was read last."""
+        """The lab; what adopted pools leave out is as the planner read it last."""
         return as_kept(self.deployed, self.ledger)
 
     @property
     def channel(self) -> str | None:
-        """Where the lab speaks; None where it has no channel."""
+        """The lab's channel; None where it has none."""
         return self.lab.slack.channel if self.lab.slack else None
 
     def now(self) -> datetime:
@@ -56,7 +56,7 @@ class Board:
         return clock.now()
 
     def style(self, zone: str | None = None) -> SlackStyle:
-        """How things are shown at this moment: by the clock of a zone, where it is known, or the lab's own."""
+        """The style of messages now: by the clock of a zone that is known, else by the lab's."""
         command = self.lab.slack.command if self.lab.slack else "gpu"
         there = zones.zone(self.lab.time_zone)
         if zone:
@@ -65,7 +65,7 @@ class Board:
         return SlackStyle(Texts(self.lab.notify.language), there, self.now(), command)
 
     def poster(self, pool: str, thing: str, channel: str, until: datetime) -> MessagePoster:
-        """The message and the posts of one thing."""
+        """The message and the posts of one topic."""
         return MessagePoster.of(self.api, self.conversation, pool, thing, channel, self.now(), until)
 
 

@@ -1,6 +1,6 @@
-"""The board function: whatever moves in the ledger, Slack shows it.
+"""The board function: it shows changes of the ledger in Slack.
 
-Called with batches of the ledger's stream. One failure keeps nothing else from being shown. The handler names the
+Lambda calls it with batches of the ledger's stream. One failure stops nothing else. The handler names the
 records that failed, and Lambda sends the batch again from the first of them on. No workflow ever waits for it.
 """
 
@@ -18,17 +18,17 @@ from lamplighter.errors import LamplighterError
 
 
 class FailedRecord(NamedTuple):
-    """What could not be shown: the sequence number of the first record about it, and why."""
+    """A record whose item could not be shown: its sequence number, and the error."""
 
     record: str
     error: LamplighterError
 
 
 def show(event: Mapping[str, object], on: Board) -> list[FailedRecord]:
-    """Bring Slack up to date with what an event is about; gives what could not be shown, after all was tried."""
+    """Bring Slack up to date with an event; returns the records that failed, after all were tried."""
     found = moved(event)
     return [
-        # Whoever waits for an answer comes first.
+        # A person who waits for an answer comes first.
         *_each(board_answers.answer, found.commands, on),
         *_each(board_leases.look_after, found.pools, on),
         *_each(board_channel.look_after, found.pools, on),

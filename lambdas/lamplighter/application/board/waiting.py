@@ -1,7 +1,7 @@
-"""The waiting list of a pool, looked after whenever something of the pool moves: who has waited is offered a place.
+"""The waiting list of a pool: whenever an item of the pool changes, the next people get an offer.
 
-An offer is noted before it is made, so that nobody is offered one twice; one that Slack refuses is taken back, and made
-again by the next sweep.
+The board notes an offer before it sends it, so that nobody gets it twice. Where Slack refuses the message, the board
+takes the offer back, and the next sweep makes it again.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def look_after(pool: str, board: "Board") -> None:
-    """Offer places to those whose turn it is; let go of those whose time is over."""
+    """Make the offers whose turn it is, and drop the places whose time is over."""
     wishes = board.conversation.wishes(pool, board.now())
     if not wishes or pool not in board.lab.pools:
         return
@@ -34,7 +34,7 @@ def look_after(pool: str, board: "Board") -> None:
 
 
 def _offer(wish: WaitingPlace, board: "Board") -> None:
-    """To the asker alone, as a direct message that waits for them; where the app may send none, in the channel."""
+    """Send the offer to the asker alone: as a direct message, or in the channel where the app may send none."""
     message = waiting.offer_message(wish, board.style(wish.zone))
     try:
         try:
@@ -42,7 +42,7 @@ def _offer(wish: WaitingPlace, board: "Board") -> None:
         except Declined:
             board.api.whisper(wish.channel, wish.user, message)
     except Unanswered:
-        raise  # they may have it: ten minutes decide
+        raise  # the person may have it: the offer expires by itself
     except LamplighterError:
         board.conversation.wish(replace(wish, offered=None))
         raise
@@ -63,7 +63,7 @@ def _grants(pool: str, board: "Board") -> Callable[[WaitingPlace, int], bool]:
             source="slack",
             issued=now,
             expires=now + OFFER_GOOD_FOR,
-            # Together with what others are offered: one node is not offered to two.
+            # Counted with the other offers, so that two people are not offered one node.
             nodes=wish.nodes + beside,
             lasting=wish.lasting,
             add=True,

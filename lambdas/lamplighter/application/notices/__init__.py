@@ -1,1 +1,1 @@
-"""What people are told of a run."""
+"""The notices about a run."""

@@ -1,4 +1,4 @@
-"""What is said of experiments: to everybody on the cluster before the change, and what it showed afterwards."""
+"""Notices about experiments: before the change to everybody on the cluster, and afterwards with the result."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def of_change(run: Mapping[str, object], notice_services: "NoticeServices") -> "Announcement | None":
-    """Before the change; nothing where the run is over already, or nobody else feels it."""
+    """Before the change; None where the run is over, or the change affects nobody else."""
     kept = run_of(run, notice_services.ledger)
     if kept is None or kept.phase in UNDONE or not kept.experiment.changes_cluster:
         return None

@@ -1,4 +1,4 @@
-"""The lab, its ledger and where it speaks: what the steps of the notices work with."""
+"""The dependencies of the steps that send notices."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class NoticeServices:
-    """The lab, its ledger and where it speaks."""
+    """The lab, its ledger, its topic and the cluster function."""
 
     lab: "Lab"
     ledger: Ledger
     notices: Notices
     ask_cluster: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
-    """Asks the cluster function for one step; whoever is not answered goes on without."""
+    """Asks the cluster function for one step. A caller without an answer goes on without it."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -33,7 +33,7 @@ class NoticeServices:
 
     @property
     def texts(self) -> Texts:
-        """The language that the lab speaks."""
+        """The lab's language."""
         return Texts(self.lab.notify.language)
 
     def now(self) -> datetime:

@@ -1,7 +1,7 @@
-"""The notices function: Announce says what came of a run, Warn that a lease ends soon.
+"""The steps of the notices function: Announce sends the outcome of a run, and Warn that a lease ends soon.
 
-Notes in the ledger that GPUs are proven, and what the checks said. A notice that cannot be sent fails
-nothing: the ledger has it, and step Tell says it again behind the workflow's back.
+They also note in the ledger that GPUs are proven, and the verdicts of the checks. A notice that cannot be sent fails no
+workflow: the ledger has it, and step Tell sends it later.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def announce(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
-    """Step Announce: say what came of the run, once; nothing when it was said or is no longer true."""
+    """Step Announce: send the outcome of the run once; nothing when it was sent or no longer holds."""
     command = command_of(run)
     pool = command.pool if command.pool == WHOLE_LAB else pool_of(run, notice_services.lab)
     match command.verb:
@@ -67,7 +67,7 @@ def announce(run: Mapping[str, object], notice_services: NoticeServices) -> dict
 
 
 def announce_replacement(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
-    """Step AnnounceReplacement: say which nodes go and why, before they do; what was found is kept and written down."""
+    """Step AnnounceReplacement: say which nodes are replaced and why, before that; keep the verdicts."""
     pool, admit = pool_of(run, notice_services.lab), result(run, "Admit")
     lease = _lease(pool, admit, notice_services)
     if lease is None or not lease.in_force(notice_services.now()):
@@ -80,7 +80,7 @@ def announce_replacement(run: Mapping[str, object], notice_services: NoticeServi
 
 
 def _diagnosis(run: Mapping[str, object]) -> Mapping[str, object]:
-    """What was found since the last notice; an earlier round's findings are told already, and may be over."""
+    """The findings since the last notice. Earlier ones are told already, and may be over."""
     found = result(run, "Diagnose")
     told = result(run, "Announce").get("diagnosed")
     return {} if found.get("at") is None or found["at"] == told else found
@@ -91,7 +91,7 @@ def _strings(listed: object) -> set[str]:
 
 
 def announce_change(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
-    """Step AnnounceChange: say what an experiment is about to break, and until when."""
+    """Step AnnounceChange: say what an experiment will break, and until when."""
     from lamplighter.application.notices import experiments as notices_experiments  # noqa: PLC0415 -- seldom
 
     said = notices_experiments.of_change(run, notice_services)
@@ -107,7 +107,7 @@ def _of_experiment(run: Mapping[str, object], notice_services: NoticeServices) -
 
 
 def warn(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
-    """Step Warn: a lease ends soon. Says nothing when it was moved or is over."""
+    """Step Warn: say that a lease ends soon; nothing when its end moved or it is over."""
     pool, command = pool_of(run, notice_services.lab), command_of(run)
     lease = notice_services.ledger.lease(pool, command.lease) if command.lease else None
     if lease is None or not lease.in_force(notice_services.now()) or lease.closes != command.closes:
@@ -123,7 +123,7 @@ def warn(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str
 
 
 def tell(run: Mapping[str, object], _voice: NoticeServices) -> dict[str, object]:
-    """Step Tell: say again what a topic did not take; fails until it does, and ends in the dead letters."""
+    """Step Tell: send again what a topic did not take. It fails until the topic takes it, then it is a dead letter."""
     unsent = run.get("letter")
     if not isinstance(unsent, Mapping):
         raise BadInput(reason("notice.nothing-to-send"))
@@ -133,7 +133,7 @@ def tell(run: Mapping[str, object], _voice: NoticeServices) -> dict[str, object]
 
 
 def _furthest(lease: Lease, notice_services: NoticeServices) -> datetime | None:
-    """How far the lease may be extended; None where nobody knows, for want of a price."""
+    """How far the lease may be extended; None where no price is known."""
     from lamplighter.domain.leases import extension  # noqa: PLC0415 -- only to warn
 
     try:
@@ -144,7 +144,7 @@ def _furthest(lease: Lease, notice_services: NoticeServices) -> datetime | None:
 
 
 def _at_stake(run: Mapping[str, object], notice_services: NoticeServices) -> Mapping[str, object]:
-    """What goes with the lease; a warning is said in any case."""
+    """What ends with the lease; empty where the cluster does not answer, since the warning is sent in any case."""
     try:
         return notice_services.ask_cluster({"step": "AtStake", "run": run})
     except LamplighterError as error:
@@ -171,9 +171,9 @@ def _opening(pool: str, run: Mapping[str, object], notice_services: NoticeServic
 
 
 def _with_rows(pool: str, run: Mapping[str, object], notice_services: NoticeServices) -> Mapping[str, object]:
-    """The run with what Validate said of each node: it stands in the ledger, a state has no room for it."""
+    """The run with the verdict on each node from the ledger, since the workflow's state has no room for them."""
     validate, lease = result(run, "Validate"), result(run, "Admit").get("lease")
-    # A run that an earlier release began carries its rows.
+    # A run of an earlier release carries its rows.
     if "at" not in validate or "verdicts" in validate:
         return run
     whose = str(lease["id"]) if isinstance(lease, Mapping) else pool
@@ -184,7 +184,7 @@ def _with_rows(pool: str, run: Mapping[str, object], notice_services: NoticeServ
 
 
 def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services: NoticeServices) -> None:
-    """What this ladder found: the last word on the lease, and the history of the pool and its nodes."""
+    """Keep the verdicts of this ladder, for the lease and for the history of the pool and its nodes."""
     from lamplighter.domain.checks.gpu_proof import Proof  # noqa: PLC0415 -- a refusal needs none
 
     rows = validate.get("verdicts")
@@ -215,7 +215,7 @@ def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services
 
 
 def _write_down(pool: str, run: Mapping[str, object], notice_services: NoticeServices) -> None:
-    """What the steps before found, for `why` and for whoever reads the day."""
+    """Write the findings of the steps before into the audit trail."""
     lease = _lease(pool, result(run, "Admit"), notice_services)
     if lease is not None:
         results = {step: result(run, step) for step in ("ApplyGpuSettings", "AwaitGpus", "Validate")}
@@ -233,7 +233,7 @@ def _closing(pool: str, command: Command, notice_services: NoticeServices) -> An
 
 
 def _lease(pool: str, found: Mapping[str, object], notice_services: NoticeServices) -> Lease | None:
-    """The lease of an earlier step's result, as the ledger has it now."""
+    """The lease that an earlier step's result names, as the ledger has it now."""
     lease = found.get("lease")
     return notice_services.ledger.lease(pool, str(lease["id"])) if isinstance(lease, Mapping) else None
 

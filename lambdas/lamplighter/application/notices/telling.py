@@ -1,6 +1,6 @@
-"""How functions speak: on a topic, and where it does not take a notice, through the notices function a little later.
+"""How functions send notices: on a topic, or later through the notices function where the topic does not take it.
 
-Lambda tries an event three times within minutes, then it is a dead letter, and the dead letters are alarmed.
+Lambda tries an event three times within minutes. Then it is a dead letter, and an alarm watches the dead letters.
 """
 
 from collections.abc import Mapping
@@ -9,16 +9,16 @@ from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.environment import ENVIRONMENT
 
 PATIENCE_SECONDS = 4
-"""For handing a notice over: a workflow may be waiting."""
+"""The time for handing a notice over: a workflow may be waiting."""
 
 
 def notices() -> Notices:
-    """For what happens."""
+    """The topic for what happens."""
     return Notices(ENVIRONMENT.notices_topic, again=_again)
 
 
 def pages() -> Notices:
-    """For what needs a person."""
+    """The topic for what needs a person."""
     return Notices(ENVIRONMENT.pages_topic, again=_again)
 
 

@@ -1,7 +1,7 @@
-"""The function `pages`: told which items of the ledger moved, it draws the pages that show them.
+"""The function `pages`: it draws the pages of the items that changed in the ledger.
 
-What an event says is only where to look: all is read from the ledger again, and a page that would not be
-another is not written. So events may come twice, late, or never.
+An event only names items. Everything is read from the ledger again, and an unchanged page is not written. So events may
+come twice, late, or never.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ POOL, RECEIPT = "POOL#", "RECEIPT#"
 
 
 ALSO = 2
-"""So many of a pool's newest receipts are looked at whatever moved: the trail of one may still grow."""
+"""So many of a pool's newest receipts are always drawn: their audit trail may still grow."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _draw(page_services: PageServices, keys: list[tuple[str, str]] | None) -> It
 
 
 def _keep_lab(page_services: PageServices, words: wording.Wording) -> bool:
-    """That time has passed is no change: by the hour it is."""
+    """Write the lab's page where it changed. The clock alone counts as a change only by the hour."""
     view = read_lab(page_services.ledger, page_services.lab, page_services.now())
     by_the_hour = replace(view, now=view.now.replace(minute=0, second=0, microsecond=0))
     return page_services.store.keep(LAB, lab_page.page(view, words), lab_page.page(by_the_hour, words))

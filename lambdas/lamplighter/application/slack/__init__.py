@@ -1,1 +1,1 @@
-"""A signed request of Slack: who asks, what is meant, what is answered."""
+"""Signed requests from Slack: who asks, what they mean, and the answer."""

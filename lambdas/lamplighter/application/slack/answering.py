@@ -1,7 +1,6 @@
-"""What a signed request gets: who asks, what is meant, whether it was here before; then the answer.
+"""The answer to a signed request: who asks, what they mean, and whether the request came before.
 
-Words and buttons take one path from here. What changes something is in changes.py and asks.py,
-what only shows something in shows.py.
+Words and buttons take one path from here. changes.py and asks.py change something, and shows.py only shows something.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +26,7 @@ from lamplighter.reasons.reason import paragraph, reason
 from lamplighter.values import zones
 
 WHO_SECONDS = 0.8
-"""For asking Slack who somebody is; beyond that they are somebody without groups, at the lab's time."""
+"""The time for asking Slack about a person. After it they count as a person without groups, at the lab's time."""
 
 _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer]] = {
     Word.OPEN: slack_changes.open_,
@@ -55,7 +54,7 @@ _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer]] = {
 def answer(
     request: Request, key: str, made: datetime, deadline: Deadline, slack_services: SlackServices
 ) -> Mapping[str, object]:
-    """The message for whoever asked, as Slack takes it; a pressed button is answered at its response_url too."""
+    """The message for the asker, as Slack takes it. A pressed button is also answered at its response_url."""
     if isinstance(request, SslCheck):
         return {"response_type": "ephemeral", "text": ""}
     speech = _speech(slack_services, None)
@@ -106,7 +105,7 @@ def _context(
 
 
 def _speech(slack_services: SlackServices, person: Person | None) -> Speech:
-    """The lab's language, by the asker's own clock where Slack says what it is."""
+    """The lab's language, and the asker's own clock where Slack gives their zone."""
     theirs = person.zone if person is not None else None
     known = theirs if theirs in zones.names() else None
     times = Times(zones.zone(known or slack_services.lab.time_zone), slack_services.now())
@@ -123,7 +122,7 @@ def _meant(context: RequestContext) -> Understood:
 
 
 def _failed(error: LamplighterError, slack_services: SlackServices, speech: Speech) -> Mapping[str, object]:
-    """One clear line; what was asked for cannot be meant, or is refused, or something outside is down."""
+    """One line about a request that is refused or not understood, or that a call outside failed."""
     if isinstance(error, Refused):
         return answers.plainly(speech.sentence(error.said)).to_json()
     if isinstance(error, BadInput):
@@ -145,7 +144,7 @@ def _too_slow(slack_services: SlackServices, speech: Speech) -> Mapping[str, obj
 def _reply(
     press: Press, said: Mapping[str, object], deadline: Deadline, slack_services: SlackServices
 ) -> None:
-    """Slack shows nothing of an answer to a pressed button: it is sent to where answers go."""
+    """Sends the answer to a pressed button to its response_url, since Slack shows no other answer to it."""
     if not reply.allowed(press.response_url) or press.response_url is None:
         return
     try:

@@ -1,7 +1,7 @@
-"""What people ask of each other in Slack: to be let in, and a yes or a no to that.
+"""Requests for approval in Slack, and the decisions on them.
 
-Filed here; the board shows it to those whom it is about. A yes gives the command that was asked for, with the
-asker as its owner and whoever said yes as its giver, so that the receipt names both.
+The request is kept here, and the board shows it to the approvers. An approval gives the command with the asker as its
+owner and the approver as its giver, so that the receipt names both.
 """
 
 from dataclasses import replace
@@ -25,12 +25,12 @@ from lamplighter.reasons.reason import Reason, Said, reason
 
 
 def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
-    """File what somebody may not do themselves; who may by now, just does it."""
+    """Keep a request for what a person may not do themselves. Where they may by now, it is done at once."""
     lease: Lease | None = None
     if wants.asks is Word.EXTEND:
         command, lease = slack_changes.extending(context, wants)
         why = slack_changes.why_not_extend(context, command, lease)
-        # Until the instant that was read out, whatever becomes of the lease before somebody says yes.
+        # The end is the instant that the request shows, whatever happens to the lease before the approval.
         filed_as = replace(command, closes=extended(command, lease), lasting=None)
     else:
         command = slack_changes.opening(context, wants)
@@ -62,7 +62,7 @@ def ask(context: RequestContext, wants: Understood) -> SlackAnswer:
 
 
 def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
-    """Say yes or no to what somebody asked for, if the roles let this one do it."""
+    """Approve or decline a request, if the roles allow it."""
     say, ledger = context.speech.texts.say, context.slack_services.ledger
     asked = ledger.ask(wants.ask) if wants.ask else None
     if asked is None or asked.until <= context.slack_services.now():
@@ -71,7 +71,7 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
     lease = ledger.lease(base.pool, base.lease) if base.verb is Verb.EXTEND and base.lease else None
     if base.verb is Verb.EXTEND and lease is None:
         raise Refused(reason("slack.lease-over"))
-    # What is judged is what would be given: at this moment, by whoever says so now.
+    # The roles judge the command as it would be given now, by this approver.
     approved = _approved(context, base, asked)
     said = say("slack.ask.for", owner=asked.owner, what=asked.understood)
     if asked.state == "approved" and ledger.command(base.pool, approved.id) is not None:
@@ -83,7 +83,7 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
     context.deadline.check()
     after = ledger.settle_ask(asked, state, context.person.written, context.key)
     theirs = after.state == state and after.request == context.key
-    # A yes that was noted and then not given, for whatever kept it, is given by whoever says yes next.
+    # An approval that was noted but whose command was not given is given by the next approval.
     unheard = wants.word is Word.APPROVE and ledger.command(base.pool, approved.id) is None
     if after.state == "approved" and (theirs or unheard):
         return slack_changes.give(context, approved, lease, said)
@@ -93,9 +93,9 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer:
 
 
 def _why_not(context: RequestContext, base: Command, lease: Lease | None, word: Word) -> Reason | None:
-    """Whether whoever says yes might do it themselves: nobody lets in more than they may have.
+    """Why this person may not decide: nobody approves more than they may have themselves.
 
-    A no takes the role, however much of it is used up.
+    Declining needs the role only, however much of its allowance is used.
     """
     if word is Word.DECLINE:
         asks = Wanted(Word.OPEN if lease is None else Word.EXTEND, base.pool, lease=lease)
@@ -106,7 +106,7 @@ def _why_not(context: RequestContext, base: Command, lease: Lease | None, word: 
 
 
 def _approved(context: RequestContext, base: Command, asked: ApprovalRequest) -> Command:
-    """The command as it would be given now: one for each ask, whoever presses how often."""
+    """The command as it would be given now: one for each request, however often a button is pressed."""
     by = context.person.written
     return replace(
         base,

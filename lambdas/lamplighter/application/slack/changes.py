@@ -1,6 +1,6 @@
-"""What people change from Slack: open, extend, close, keep, and the calendar, each allowed, ordered and answered.
+"""Changes from Slack: open, extend, close, keep, and the calendar. Each is allowed, ordered and answered.
 
-The rules are in domain/slack/asked/roles.py; the order is the same that the command line gives, and the lab decides.
+The rules are in domain/slack/asked/roles.py. The command is the same as the command line's, and the lab decides.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ from lamplighter.reasons.reason import Reason
 
 DECISION_SECONDS = 1.8
 LAST_SECONDS = 0.35
-"""For saying that the answer follows."""
+"""The time to answer that the decision follows."""
 POLL_SECONDS = 0.1
 
 
 def open_(context: RequestContext, wants: Understood) -> SlackAnswer:
-    """Ask for a lease; on a pool that is open already only where nodes are wanted beside those."""
+    """Ask for a lease. On a pool that is open already, only where the person wants more nodes."""
     command = opening(context, wants)
     running = [
         lease for lease in context.leases(command.pool) if lease.in_force(context.slack_services.now())
@@ -60,12 +60,12 @@ def opening(context: RequestContext, wants: Understood) -> Command:
 
 
 def why_not_open(context: RequestContext, command: Command) -> Reason | None:
-    """Why the roles do not allow it; the nodes that they have, and that they let others have, count together."""
+    """Why the roles do not allow it. The person's nodes and those that they approved for others count together."""
     return roles.refusal(context.person, _opened(context, command), context.slack_services.roles)
 
 
 def free(context: RequestContext, running: Sequence[Lease]) -> int | None:
-    """GPUs that no pod held when the guard looked; None where it has not since the pool opened."""
+    """GPUs that no pod held at the guard's last reading; None before its first reading of the open pool."""
     seen = context.slack_services.ledger.pool(running[0].pool).seen_gpus
     if seen is None or seen.at < min(lease.opens for lease in running):
         return None
@@ -82,7 +82,7 @@ def extend(context: RequestContext, wants: Understood) -> SlackAnswer:
 
 
 def extending(context: RequestContext, wants: Understood) -> tuple[Command, Lease]:
-    """The command that the words ask for; no length named is the usual one."""
+    """The command that the words ask for; without a length it is the usual one."""
     lease = _lease(context, wants.what, "extend")
     command = orders.extending(context.order(Verb.EXTEND, lease.pool), lease, wants.said)
     if command.closes is None and command.lasting is None:
@@ -91,12 +91,12 @@ def extending(context: RequestContext, wants: Understood) -> tuple[Command, Leas
 
 
 def why_not_extend(context: RequestContext, command: Command, lease: Lease) -> Reason | None:
-    """Why the roles do not allow it; its whole length counts, and what they have beside it by then."""
+    """Why the roles do not allow it. The lease's whole length counts, and the person's other nodes at that time."""
     return roles.refusal(context.person, _extended(context, command, lease), context.slack_services.roles)
 
 
 def close(context: RequestContext, wants: Understood) -> SlackAnswer:
-    """End a lease before its time; another's only after its owner was named."""
+    """End a lease early; another person's lease only after the answer named its owner."""
     lease = _lease(context, wants.what, "close", closing=True)
     command = orders.closing(context.order(Verb.CLOSE, lease.pool), lease)
     said = _said(context, command, lease)
@@ -105,14 +105,14 @@ def close(context: RequestContext, wants: Understood) -> SlackAnswer:
     )
     if why is not None:
         return answers.may_not(why, command, said, context.speech)
-    # A yes counts for the lease that it names: whoever names none may have another in mind.
+    # A confirmation counts for the lease that it names: without a name the person may mean another one.
     if not roles.owns(context.person, lease) and not (wants.confirmed and wants.what == lease.id):
         return answers.sure(lease, context.slack_services.word, said, context.speech)
     return give(context, command, lease)
 
 
 def keep(context: RequestContext, wants: Understood) -> SlackAnswer:
-    """Keep a lease that is to be closed because nobody uses its GPUs."""
+    """Keep a lease that the guard would close because nobody uses its GPUs."""
     lease = _lease(context, wants.what, "keep")
     command = context.order(Verb.KEEP, lease.pool)
     command = replace(command, lease=lease.id, because=wants.said.because)
@@ -150,7 +150,7 @@ def of_the_calendar(context: RequestContext, wants: Understood) -> SlackAnswer:
 def give(
     context: RequestContext, command: Command, lease: Lease | None, said: str | None = None
 ) -> SlackAnswer:
-    """Start the command's workflow and answer with the decision on it, or that it follows."""
+    """Start the command's workflow, and answer with the decision or that the decision follows."""
     slack_services, said = context.slack_services, said or _said(context, command, lease)
     decision = slack_services.ledger.command(command.pool, command.id)
     if decision is None:
@@ -167,7 +167,7 @@ def give(
 
 
 def _allowance(context: RequestContext, command: Command, lease: Lease | None) -> Allowance | None:
-    """What the lab holds the command against as it decides: what was given meanwhile counts as well."""
+    """The allowance that the lab checks when it decides, so that grants made meanwhile count as well."""
     if command.verb is Verb.OPEN:
         wanted = _opened(context, command)
     elif command.verb is Verb.EXTEND and lease is not None:
@@ -187,13 +187,13 @@ def _extended(context: RequestContext, command: Command, lease: Lease) -> Wanted
     until = extended(command, lease)
     others = (other for other in context.leases(lease.pool) if other.id != lease.id)
     theirs = answered_for(others, context.person.written, lease.owner, lease.closes, until)
-    # Whoever has more nodes than they may open, since somebody let them, may go on with those.
+    # A person may keep more nodes than their role allows, where somebody approved them.
     nodes = theirs + lease.nodes if theirs else None
     return Wanted(Word.EXTEND, lease.pool, nodes, until - lease.begins, lease)
 
 
 def _decision(context: RequestContext, command: Command) -> Decision | None:
-    """The decision, if it comes while Slack waits."""
+    """The decision, if it comes while Slack waits; else None."""
     over = monotonic() + min(DECISION_SECONDS, context.deadline.left() - LAST_SECONDS)
     while monotonic() < over:
         decision = context.slack_services.ledger.command(command.pool, command.id)
@@ -204,7 +204,7 @@ def _decision(context: RequestContext, command: Command) -> Decision | None:
 
 
 def _owe(context: RequestContext, command: Command, said: str) -> Decision | None:
-    """Leave the answer to the board. Gives the decision if it came meanwhile: then this function answers."""
+    """Leave the answer to the board. Returns the decision if it came meanwhile: then this function answers."""
     ledger, request = context.slack_services.ledger, context.request
     context.deadline.check()
     ledger.owe(
@@ -231,7 +231,7 @@ def _follows(context: RequestContext, said: str) -> SlackAnswer:
 
 
 def _lease(context: RequestContext, what: str | None, verb: str, *, closing: bool = False) -> Lease:
-    """The lease that is meant; their own, where they have one that runs and named no other."""
+    """The lease that the words mean: the person's own running lease, where they name no other."""
     pools, leases, now = context.slack_services.lab.pools, context.all_leases(), context.slack_services.now()
     if what is None or what in pools:
         own = [

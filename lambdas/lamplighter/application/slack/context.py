@@ -1,4 +1,4 @@
-"""What a request from Slack works with: the lab and its ledger, the person, and the time left to answer."""
+"""The dependencies of a request from Slack: the lab and its ledger, the person, and the time left to answer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Starts(Protocol):
 
 @dataclass
 class SlackServices:
-    """What requests from Slack need of one lab."""
+    """The dependencies of requests from Slack to one lab."""
 
     deployed: "Lab"
     ledger: Ledger
@@ -49,7 +49,7 @@ class SlackServices:
 
     @cached_property
     def lab(self) -> "Lab":
-        """The lab, with what adopted pools leave out as it was read last."""
+        """The lab; what adopted pools leave out is as the planner read it last."""
         return as_kept(self.deployed, self.ledger)
 
     @property
@@ -70,28 +70,28 @@ class SlackServices:
         return clock.now()
 
     def start(self, command: Command) -> None:
-        """Start the command's workflow; started before, it is the same start."""
+        """Start the command's workflow; a second start of the same command changes nothing."""
         workflow = self.arns[orders.workflow(command.verb)]
         self.workflows.start(Start(workflow, command.id, command))
 
 
 @dataclass
 class RequestContext:
-    """One signed request of somebody."""
+    """One signed request of a person."""
 
     slack_services: SlackServices
     request: SlashCommand | Press
     key: str
     """Names this very request."""
     made: datetime
-    """When it was made, by its stamp: what words like `until` count from."""
+    """When it was made, by its stamp. Words such as `until` count from it."""
     person: Person
     speech: Speech
     deadline: Deadline
     _leases: dict[str, list[Lease]] = field(default_factory=dict)
 
     def order(self, verb: Verb, pool: str) -> Command:
-        """A command of whoever asks; the same request gives the same one."""
+        """A command of the asker; the same request gives the same command."""
         return orders.order(
             verb,
             pool,
@@ -102,13 +102,13 @@ class RequestContext:
         )
 
     def leases(self, pool: str) -> list[Lease]:
-        """Every lease that is kept of a pool."""
+        """All leases of a pool in the ledger."""
         if pool not in self._leases:
             self._leases[pool] = self.slack_services.ledger.leases(pool)
         return self._leases[pool]
 
     def all_leases(self) -> list[Lease]:
-        """Every lease that is kept."""
+        """All leases in the ledger."""
         return [lease for pool in self.slack_services.lab.pools for lease in self.leases(pool)]
 
 

@@ -1,7 +1,7 @@
-"""The waiting list, as people in Slack meet it: a place in line, and taking what is offered.
+"""The waiting list in Slack: a place in line, and taking what is offered.
 
-The board makes the offers (board/waiting.py). A place in line holds nothing; what is offered is one command,
-however often its button is pressed.
+The board makes the offers (board/waiting.py). A place holds nothing. An offer is one command, however often its button
+is pressed.
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 
 def tell_me(context: RequestContext, wants: Understood) -> SlackAnswer:
-    """Put somebody on the waiting list of a full pool, once; it holds nothing."""
+    """Put a person on the waiting list of a full pool, once."""
     pool = meant.pool_meant(wants.said.pool, list(context.slack_services.lab.pools))
     unnamed = replace(wants.said, closes=None, opens=None)
     command = slack_changes.opening(context, replace(wants, said=unnamed, add=True))
@@ -48,7 +48,7 @@ def tell_me(context: RequestContext, wants: Understood) -> SlackAnswer:
 
 
 def take(context: RequestContext, wants: Understood) -> SlackAnswer:
-    """Open what was offered, while it is good; later it opens nothing."""
+    """Open what was offered while the offer is valid; after that open nothing."""
     command = slack_changes.opening(context, replace(wants, add=True))
     command, ledger = replace(command, id=_taking(wants.ask)), context.slack_services.ledger
     if ledger.command(command.pool, command.id) is None:
@@ -82,11 +82,11 @@ def _wish(context: RequestContext, command: Command, earliest: datetime | None) 
 
 
 def _still_theirs(context: RequestContext, wish: WaitingPlace) -> bool:
-    """Whether a place is offered that they have not tried to take: somebody else may have been quicker."""
+    """Whether a person has an offer that they did not try to take: another person may have been faster."""
     tried = context.slack_services.ledger.command(wish.pool, _taking(wish.id))
     return tried is None and wish.on_offer(context.slack_services.now())
 
 
 def _taking(wish: str | None) -> str:
-    """The one command that takes what a wish is offered."""
+    """The one command that takes an offer."""
     return f"slack-open-{wish}"

@@ -1,6 +1,6 @@
-"""What the Slack function logs: never a body, a header, a secret or an address to answer at.
+"""What the Slack function logs: never a body, a header, a secret or a response_url.
 
-The logger is loaded with the first line: a cold answer that says nothing there does not wait for it.
+The logger is loaded with the first line, so that a cold answer without one does not wait for it.
 """
 
 import json
@@ -12,7 +12,7 @@ from lamplighter.errors import LamplighterError
 
 
 def answered(word: str, by: str, request: str) -> None:
-    """That somebody's request to change something was answered, by their Slack id and the request's key."""
+    """Logs an answered request that changes something, with the Slack id and the request's key."""
     from lamplighter.application.logs import logger  # noqa: PLC0415 -- with the first line
 
     logger().info("answered", extra={"word": word, "by": by, "request": request})
@@ -36,16 +36,16 @@ def answered_in(seconds: float, lab: str) -> None:
 
 
 def failed(error: BaseException) -> None:
-    """Our own errors with their sentence; of others the kind and the place, since their text may quote anything."""
+    """Logs our own errors with their text; of others only type and place, since their text may quote anything."""
     from lamplighter.application.logs import logger  # noqa: PLC0415 -- with the first line
 
     if isinstance(error, LamplighterError):
-        logger().warning("Slack's door: %s: %s", type(error).__name__, error)
+        logger().warning("a request from Slack: %s: %s", type(error).__name__, error)
         return
     places = [
         f"{frame.name} ({frame.filename.rsplit('/', 1)[-1]}:{frame.lineno})" for frame in _frames(error)
     ]
-    logger().error("Slack's door: %s in %s", type(error).__name__, ", ".join(places))
+    logger().error("a request from Slack: %s in %s", type(error).__name__, ", ".join(places))
 
 
 def _frames(error: BaseException) -> list[traceback.FrameSummary]:

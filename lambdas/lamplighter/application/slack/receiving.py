@@ -1,8 +1,8 @@
 """Requests from Slack: the signature is checked first, and a signed request is answered within 3 seconds.
 
-Owns the codes: 413 over 16 KiB before anything is computed, 401 unsigned, stale or from the future, 400 what is
-not UTF-8, 404 and 405 another path or method; signed, always 200. Nothing of an unsigned request is logged. What words
-and buttons do is answering.py's.
+Owns the codes: 413 over 16 KiB before anything is computed; 401 for an unsigned, stale or future request; 400 where
+the body is not UTF-8; 404 and 405 for another path or method; always 200 for a signed request. Nothing of an unsigned
+request is logged. answering.py answers words and buttons.
 """
 
 import base64
@@ -31,7 +31,7 @@ from lamplighter.values.clock_time import clock_time
 LARGEST = 16 * 1024
 IN_BASE64 = (LARGEST + 2) // 3 * 4
 SECONDS = 2.2
-"""Of Slack's 3: a cold start and the way there and back take the rest."""
+"""Of Slack's 3 seconds. A cold start and the network take the rest."""
 OK, BAD, UNAUTHORIZED, NOT_FOUND, NOT_ALLOWED, TOO_LARGE = 200, 400, 401, 404, 405, 413
 _CANNOT_TELL = reason("slack.cannot-tell")
 _NOT_NOW = reason("slack.not-now")
@@ -54,7 +54,7 @@ class SignedRequest:
 
     request: Request
     key: str
-    """Names this very request: seen again, it has the same."""
+    """Names the request: the same request has the same key again."""
     made: datetime
     """When it was made, by its stamp."""
 
@@ -64,7 +64,7 @@ Answers = Callable[[SignedRequest, Deadline], Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A request of which nobody knows yet whether Slack signed it."""
+    """A request whose signature is not verified yet."""
 
     stamp: str
     body: bytes
@@ -73,7 +73,7 @@ class Envelope:
 
 
 class Rejected(Exception):
-    """The request gets an HTTP code and nothing else."""
+    """The request gets an HTTP code; only with 200 a sentence."""
 
     def __init__(self, code: int, said: Said = "") -> None:
         super().__init__(code)
@@ -94,7 +94,7 @@ class RequestHandler:
     def answer_event(self, event: Mapping[str, object], seconds: float = SECONDS) -> Reply:
         """The HTTP answer to an event of API Gateway (payload format 2.0), within about so many seconds.
 
-        Whatever takes longer is left behind and may begin nothing more.
+        Work that takes longer is abandoned and begins nothing more.
         """
         deadline = Deadline(seconds, lambda: self._words(_CANNOT_TELL))
         try:
@@ -110,7 +110,7 @@ class RequestHandler:
         return _said(OK, deadline.last_word())
 
     def _looked_at(self, event: Mapping[str, object]) -> Envelope:
-        """The request, if it may be Slack's: each rule in the contract's order, none of which costs anything."""
+        """The request, if it may be Slack's: cheap rules only, in the order of the contract."""
         _is_ours(event)
         body = _body(event)
         if len(body) > LARGEST:
@@ -186,7 +186,7 @@ def _is_ours(event: Mapping[str, object]) -> None:
 
 
 def _body(event: Mapping[str, object]) -> bytes:
-    """The raw bytes that were sent; too many are not even decoded."""
+    """The raw bytes of the request; a body that is too large is not decoded."""
     said = event.get("body") or ""
     if not isinstance(said, str):
         raise Rejected(BAD)
@@ -216,7 +216,7 @@ def _said(code: int, body: Mapping[str, object]) -> Reply:
 
 
 def _log_failure(error: BaseException) -> None:
-    """What went wrong on our side: our own sentence, or only the kind and the place of anything else."""
+    """Logs an error on our side."""
     from lamplighter.application.slack.log import failed  # noqa: PLC0415 -- seldom
 
     failed(error)

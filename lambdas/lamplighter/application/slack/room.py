@@ -1,4 +1,4 @@
-"""Whether a pool that is open has room for more, as far as anybody knows before it is asked for."""
+"""Whether an open pool has room for a command, as far as it is known before the lab decides."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -11,7 +11,7 @@ from lamplighter.domain.slack.asked.understood import ends
 
 
 def full_until(context: RequestContext, command: Command) -> datetime | None:
-    """When a pool that has no such nodes left now would grant them; None where it has, or never would."""
+    """When a full pool would grant the command; None where it has room now, or never would."""
     begins, nodes = command.opens or command.issued, command.nodes or 1
     there = [
         lease for lease in context.leases(command.pool) if lease.granted or lease.state is LeaseState.PLANNED

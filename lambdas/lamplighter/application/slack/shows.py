@@ -1,4 +1,4 @@
-"""What everybody may see from Slack: read from the ledger, and shown as the terminal and the pages show it."""
+"""What everybody may see in Slack, read from the ledger: the same as in the terminal and on the pages."""
 
 from datetime import timedelta
 
@@ -33,7 +33,7 @@ def windows(context: RequestContext, _wants: Understood) -> SlackAnswer:
 
 
 def leases(context: RequestContext, _wants: Understood) -> SlackAnswer:
-    """Who has nodes or will have."""
+    """Who has nodes, or will have some."""
     from lamplighter.domain.slack import seeing  # noqa: PLC0415
 
     return seeing.leases(context.all_leases(), context.speech)

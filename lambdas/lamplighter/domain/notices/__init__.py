@@ -1,1 +1,1 @@
-"""What the lab says aloud, by kind, in words."""
+"""The notices of a lab, by kind, as codes and values."""

@@ -110,7 +110,7 @@ def advice_of(entry: Entry) -> Said:
 
 
 def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]:
-    """The findings of the last diagnosis that still hold: of a lease in force, and not proven over since."""
+    """The findings of the last diagnosis that still hold: of a lease in force, and not disproved since."""
     in_force = set(leases)
     last: tuple[Entry, ...] = ()
     for entry in sorted(trail, key=lambda entry: entry.at):

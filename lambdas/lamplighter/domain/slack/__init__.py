@@ -1,1 +1,1 @@
-"""What Slack shows and what it asks, as values: texts, blocks, threads, offers."""
+"""Slack's side of a lab, as values: requests, answers, messages, threads and offers."""

@@ -1,7 +1,7 @@
-"""Answers to requests from Slack: one short message for the person, with the buttons they may press next.
+"""Answers to requests from Slack: one short message for the person, with the buttons they can press next.
 
-Every answer to a change shows how it was understood. What the lab looks like is said in seeing.py, the lab's
-own messages in message.py.
+Every answer to a change shows how the lab understood it. seeing.py shows the lab's state, and message.py the messages
+in the channel.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ from lamplighter.domain.slack.times import Times
 from lamplighter.reasons.reason import Reason, Said, as_sentence, draw, reason
 
 KEPT_LONGER = (timedelta(minutes=30), timedelta(hours=1), timedelta(hours=2))
-"""What [Keep until…] offers beyond the present end."""
+"""The later ends that [Keep until…] offers, from the present end."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlackAnswer:
-    """One message for the asker alone, unless it says so."""
+    """One message for the asker alone."""
 
     text: Marked
     understood: str = ""
@@ -50,15 +50,15 @@ class SlackAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """In which language and by whose clock it is said."""
+    """The language and the clock that one person reads."""
 
     texts: Texts
     times: Times
     zone_known: bool = True
-    """False where Slack did not say theirs: the clock is the lab's, and the answer says so."""
+    """False where Slack did not give their zone. The clock is the lab's then, and the answer says so."""
 
     def understood(self, sentence: str) -> str:
-        """The line that shows how it was understood."""
+        """The line that shows how the lab understood a request."""
         if not sentence:
             return ""
         said = self.texts.say("slack.understood", what=sentence)
@@ -75,19 +75,19 @@ class Speech:
     def button(
         self, action: ButtonAction, key: str, carried: Carried, style: blocks.Style | None = None
     ) -> Mapping[str, object]:
-        """A button of ours."""
+        """A button of the lab."""
         return Button(action, self.texts.say(key), carried.written(), style).to_json()
 
 
 def plainly(text: str, understood: str = "") -> SlackAnswer:
-    """A sentence as it stands."""
+    """A sentence, escaped."""
     return SlackAnswer(plain(text), understood)
 
 
 def decided(
     decision: Decision, command: Command, lease: Lease | None, understood: str, speech: Speech
 ) -> SlackAnswer:
-    """What the lab decided; a pool that is full comes with [Tell me]."""
+    """The lab's decision; for a pool that is full with [Tell me]."""
     said = speech.understood(understood)
     if decision.outcome == "granted" and lease is not None and command.verb is Verb.OPEN:
         later = lease.opens > decision.at + timedelta(minutes=2)
@@ -119,7 +119,7 @@ def outcome(decision: Decision, speech: Speech) -> str:
 
 
 def follows(understood: str, speech: Speech, *, here: bool, word: str) -> SlackAnswer:
-    """It was handed on, and the decision takes longer than Slack waits."""
+    """The decision takes longer than Slack waits, so the answer follows."""
     key = "slack.follows" if here else "slack.follows-elsewhere"
     return plainly(speech.texts.say(key, word=word), speech.understood(understood))
 
@@ -133,9 +133,10 @@ def just_use_it(
     *,
     full_until: datetime | None = None,
 ) -> SlackAnswer:
-    """The pool is open already: nothing is added unless somebody says so. `free` GPUs, where that is known.
+    """The pool is open already, so the lab adds no nodes unless the person asks for that.
 
-    To a pool that is full until some instant nothing can be added: they may be told when there is room.
+    `free` counts the free GPUs, where that is known. `full_until` is set for a pool that has no room: then the answer
+    offers [Tell me].
     """
     last, said = max(running, key=lambda lease: lease.closes), speech.understood(understood)
     opening = all(lease.state is not LeaseState.OPEN for lease in running)
@@ -166,7 +167,7 @@ def just_use_it(
 
 
 def may_not(why: Reason, command: Command | None, understood: str, speech: Speech) -> SlackAnswer:
-    """A no by the lab's roles; with [Ask] where somebody who may can say yes."""
+    """A refusal by the lab's roles; with [Ask] where an approver can allow it."""
     text = plain(speech.drawn(reason("slack.may-not", reason=why)))
     if command is None or command.verb not in (Verb.OPEN, Verb.EXTEND):
         return SlackAnswer(text, speech.understood(understood))
@@ -185,7 +186,7 @@ def may_not(why: Reason, command: Command | None, understood: str, speech: Speec
 
 
 def sure(lease: Lease, word: str, understood: str, speech: Speech) -> SlackAnswer:
-    """Before another's lease is closed its owner is named; yes is pressed, or typed after `word`."""
+    """Before somebody closes another person's lease, the answer names the owner and asks for a confirmation."""
     text = speech.texts.say(
         "slack.sure",
         owner=lease.owner,
@@ -200,7 +201,7 @@ def sure(lease: Lease, word: str, understood: str, speech: Speech) -> SlackAnswe
 
 
 def help_text(command: str, user: str, nearest: str, speech: Speech) -> SlackAnswer:
-    """Every word with an example, and the asker's own id; `nearest` is what goes before it."""
+    """Every command with an example, and the asker's own id; `nearest` stands before them."""
     lines: Sequence[str] = (
         *([plain(nearest)] if nearest else []),
         plain(speech.texts.say("slack.help.head")),
@@ -232,11 +233,11 @@ HELP: Sequence[tuple[str, str]] = (
     ("keep", "keep"),
     ("pause", "pause until mon 08:00"),
 )
-"""What help shows: the key of its explanation, and an example that can be typed."""
+"""The commands of help: the key of the explanation, and an example to type."""
 
 
 def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[str, object]:
-    """A place in the waiting list for what a command asks for."""
+    """The button that puts a command's request on the waiting list."""
     lasting = command.lasting or ends(command) - (command.opens or command.issued)
     wish = Carried(
         pool=command.pool,

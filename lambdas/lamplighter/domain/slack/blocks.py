@@ -1,7 +1,7 @@
-"""Block Kit, small and typed: the few kinds of block that the lab speaks in, never over Slack's limits.
+"""The few kinds of Block Kit block that the lab uses, typed, and never over Slack's limits.
 
-Owns escaping and cutting, so that nobody else has to think of either; what is said is message.py's and its
-neighbours'. Limits: https://docs.slack.dev/reference/block-kit (read 2026-11-20).
+Owns escaping and cutting, so that no other file has to. The texts come from message.py and its neighbours.
+Limits: https://docs.slack.dev/reference/block-kit (read 2026-11-20).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NewType, TypeAlias
 
 Marked = NewType("Marked", str)
-"""Text in Slack's markup: what people or programs wrote has gone through `plain`."""
+"""Text in Slack's markup, in which the words of people and programs are escaped by `plain`."""
 Block: TypeAlias = Mapping[str, object]
 Style = Literal["primary", "danger"]
 
@@ -32,12 +32,12 @@ FENCE = "```"
 
 
 def plain(text: str) -> Marked:
-    """What somebody wrote, so that Slack shows it as it stands: no mention, no link, no block of code without end."""
+    """Somebody's words, escaped: Slack shows them as they are, without a mention, a link or an open code block."""
     return _escaped(text.replace(FENCE, "'''"))
 
 
 def written(text: str) -> Marked:
-    """What the lab's owner wrote for everybody to read: blocks of code in it are meant, where each one ends."""
+    """Words of the lab's owner for everybody. Code blocks in them stay, as long as each one is closed."""
     return plain(text) if text.count(FENCE) % 2 else _escaped(text)
 
 
@@ -55,14 +55,14 @@ def code(text: str) -> Marked:
 
 
 def link(address: str, text: str) -> Marked:
-    """A link, or the bare text where the address is too long for one."""
+    """A link, or the text alone where the address is too long."""
     if len(address) > URL_LONG:
         return plain(text)
     return Marked(f"<{plain(address).replace('|', '%7C')}|{plain(text).replace('|', '/')}>")
 
 
 def mention(member: str) -> Marked:
-    """The one way to ping: a person or a user group by id, and only what looks like one."""
+    """A mention of a person or a user group by id, which notifies them; any other text is escaped."""
     if not (member.isalnum() and member.isascii() and member.isupper()):
         return plain(member)
     return Marked(
@@ -71,7 +71,7 @@ def mention(member: str) -> Marked:
 
 
 def joined(parts: Sequence[str], between: str = "\n") -> Marked:
-    """Marked texts after one another; empty ones are left out."""
+    """Marked texts one after the other, without the empty ones."""
     return Marked(between.join(part for part in parts if part))
 
 
@@ -90,7 +90,7 @@ def cut(text: Marked, long: int) -> Marked:
 
 @dataclass(frozen=True, slots=True)
 class Confirm:
-    """What Slack asks before it sends a click on."""
+    """The dialog that Slack shows before it sends a click."""
 
     title: str
     text: str
@@ -108,12 +108,12 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button: its action is a verb, its value says on what."""
+    """A button: its action is a verb, and its value names the object."""
 
     action: str
     text: str
     value: str
-    """Compact JSON, as buttons.py writes it; half of it would mean nothing, so one that is too long is a fault."""
+    """Compact JSON from buttons.py. It cannot be cut, so a value that is too long is an error."""
     style: Style | None = None
     confirm: Confirm | None = None
     url: str | None = None
@@ -147,7 +147,7 @@ def section(text: Marked) -> Block:
 
 
 def context(*texts: Marked) -> Block:
-    """Small print; beyond ten pieces the rest is in the tenth."""
+    """Small print; from the tenth text on, the rest is joined into one."""
     pieces = [text for text in texts if text] or [Marked(CUT)]
     if len(pieces) > MOST_IN_CONTEXT:
         rest = joined(pieces[MOST_IN_CONTEXT - 1 :], " · ")
@@ -156,7 +156,7 @@ def context(*texts: Marked) -> Block:
 
 
 def actions(*buttons: Button) -> list[Block]:
-    """Rows of buttons; as many rows as it takes, and none without a button."""
+    """Rows of buttons; none where there is no button."""
     return [
         {
             "type": "actions",
@@ -171,19 +171,19 @@ def divider() -> Block:
 
 
 def whole(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks of one message; of too many the last of those that fit says so."""
+    """The blocks of one message; where there are too many, the last one that fits shows `…`."""
     if len(blocks) <= MOST_BLOCKS:
         return list(blocks)
     return [*blocks[: MOST_BLOCKS - 1], context(Marked(CUT))]
 
 
 def fallback(text: Marked) -> Marked:
-    """What notifications and screen readers say of a message."""
+    """The text for notifications and screen readers."""
     return cut(text, FALLBACK_LONG)
 
 
 def _marked(text: Marked) -> dict[str, object]:
-    # verbatim: Slack makes no mention and no channel out of words by itself.
+    # verbatim: Slack turns no words into mentions or channels by itself.
     return {"type": "mrkdwn", "text": cut(text, SECTION_LONG) or CUT, "verbatim": True}
 
 

@@ -1,8 +1,7 @@
-"""What is told in the channel whether a lease has a message or not: of a pool, of the calendar, of a window to come.
+"""Posts in the channel that belong to no lease's message: about a pool, the calendar, and windows to come.
 
-Pings that a pool is leaked, that a window's time went by, and that a window will be refused. What people and the
-lab change about the calendar is one plain message each: it is about another time than the lease that runs, so
-nobody would look for it in that lease's thread.
+Three of them mention people: a leaked pool, a window that did not open, and a window that will be refused. A change of
+the calendar is a message of its own without a mention: it is about another time than the running lease.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,23 +18,23 @@ from lamplighter.lab import notice_kinds
 from lamplighter.values.instant import written
 
 OF_POOL = "*"
-"""Beside the leases' messages: what is told of a whole pool."""
+"""Stands for a lease in posts about a whole pool."""
 MISSED = "missed"
-"""A planned window that went by without opening, whatever the reason: it has no lease to be shown with."""
+"""A planned window that did not open. It has no lease whose message could show it."""
 NOTICES = {"skipped": "skip", "unskipped": "unskip", "paused": "pause", "resumed": "resume"}
-"""Which notice says, by SNS and in the same words, what the trail says was changed about the calendar."""
+"""The kind of notice for each kind of calendar change in the audit trail."""
 LEFT_OUT = "not-opening"
-"""What the lab itself leaves out."""
+"""A window that the lab itself leaves out."""
 FORESEEN = "foreseen"
 OUTLOOK = "outlook-"
 TELLS_BACK = timedelta(minutes=15)
-"""What happened longer ago is told nobody any more: as old as an event may get."""
+"""Older entries are not posted. An event may be as old as this."""
 
 
 def pool_posts(
     pool: PoolState, trail: Iterable[Entry], people: Sequence[str], style: SlackStyle
 ) -> list[Post]:
-    """What is to have been said of a pool by now: that it is leaked, or that a window's time went by."""
+    """The posts about a pool until now: that it is leaked, or that a window did not open."""
     found = [
         in_channel(
             key_of(entry), joined([bold(style.drawn(entry.what)), style.told(entry.why)]), people, entry.at
@@ -45,13 +44,13 @@ def pool_posts(
     ]
     if pool.leaked_since is not None:
         said = style.say("ping.leaked", pool=plain(pool.name), reason=style.told(pool.leaked_because or ""))
-        # No instant with it: it stands until it is over, however late somebody can be told.
+        # It has no instant: it holds until the pool is at zero, so it is posted however late.
         found.append(in_channel(f"leaked-{written(pool.leaked_since)}", said, people))
     return found
 
 
 def calendar_posts(trail: Iterable[Entry], style: SlackStyle) -> list[Post]:
-    """What was changed about the calendar: a pause stands in the trail of every pool, and is one thing all the same."""
+    """The changes of the calendar. A pause is in the trail of every pool, but it is one post."""
     changed = [(notice, entry) for entry in trail if (notice := _notice(entry)) in notice_kinds.IN_CHANNEL]
     return [
         in_channel(
@@ -62,15 +61,15 @@ def calendar_posts(trail: Iterable[Entry], style: SlackStyle) -> list[Post]:
 
 
 def is_news(entry: Entry) -> bool:
-    """Whether it is told in the channel, and not in a lease's message."""
+    """Whether an entry is posted in the channel and not with a lease's message."""
     return entry.kind in {MISSED, FORESEEN} or _notice(entry) in notice_kinds.IN_CHANNEL
 
 
 def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], style: SlackStyle) -> Post | None:
-    """That a planned window will be refused, or opens after all: each time that it turns.
+    """A planned window will be refused, or opens after all: a post each time that this changes.
 
-    `said` are the keys of what was said of it so far: they alternate, so how many there are says what people
-    believe now. It follows from how things stand, so it is told however late, but not once its time has come.
+    `said` are the keys of its posts so far. They alternate, so their number tells what people believe now. The post is
+    made however late, but not after the window's start.
     """
     if lease.window is None or lease.state is not LeaseState.PLANNED or lease.opens <= style.now:
         return None
@@ -90,7 +89,7 @@ def outlook(lease: Lease, said: Iterable[str], people: Sequence[str], style: Sla
 
 
 def _notice(entry: Entry) -> str:
-    # What a person skips says in its reason which window that is; what the lab leaves out names it beside.
+    # A person's skip names the window in its reason. Where the lab leaves one out, the details name it.
     return LEFT_OUT if entry.kind == "skipped" and entry.details else NOTICES.get(entry.kind, "")
 
 

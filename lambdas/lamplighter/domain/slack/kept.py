@@ -1,6 +1,6 @@
-"""What the lab remembers of its conversation in Slack: what awaits an answer, what was asked, who waits.
+"""What the lab keeps of its conversation in Slack: open answers, requests for approval, and the waiting list.
 
-Values only; the ledger keeps them (adapters/aws/ledger/slack/slack.py), the Slack function and the board write them.
+Values only: the ledger keeps them (adapters/aws/ledger/slack/slack.py), the Slack function and the board write them.
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ ASK_GOOD_FOR = timedelta(hours=12)
 WISH_GOOD_FOR = timedelta(hours=24)
 OFFER_GOOD_FOR = timedelta(minutes=10)
 SEEN_KEPT = timedelta(minutes=15)
-"""Longer than a signature is good for."""
+"""Longer than a signature is valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer that is still owed: where to, for which command, and how the request was understood."""
+    """An answer that has yet to be sent: to which address, for which command, and how the request was understood."""
 
     command: str
     pool: str
@@ -31,12 +31,12 @@ class Reply:
     ordered: Mapping[str, object] | None = None
     """`Command.to_json` of what was ordered, so that the answer can say what else could be done."""
     zone: str | None = None
-    """Where the asker is; None: the lab's."""
+    """The asker's time zone; None for the lab's."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """Somebody asks for what they may not do: the command as it would be given, and what became of it."""
+    """A person asks for what their role does not allow: the command, and the decision of an approver."""
 
     id: str
     pool: str
@@ -46,27 +46,27 @@ class ApprovalRequest:
     """The asker as an owner is written."""
     channel: str
     understood: str
-    """What is asked for, in words, in the asker's zone."""
+    """The request in words, by the asker's clock."""
     command: Mapping[str, object]
-    """`Command.to_json`; its id and `by` are the approver's to say."""
+    """`Command.to_json`. The approval sets its id and `by`."""
     at: datetime
     until: datetime
     zone: str
     state: str = "asked"
     """asked, approved or declined."""
     by: str | None = None
-    """Who approved or declined it, as an owner is written."""
+    """The member who approved or declined it, as an owner is written."""
     request: str | None = None
-    """The key of the request that did."""
+    """The key of the request with that decision."""
     url: str | None = None
-    """Where the asker hears of it, while that is good."""
+    """The response_url of the asker, for as long as it is valid."""
     channel_ts: str | None = None
     """The board's message with [Approve] and [Decline]."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingPlace:
-    """A place in the waiting list of a full pool; it holds nothing."""
+    """A place in the waiting list of a full pool. It holds no nodes and no money."""
 
     pool: str
     at: datetime
@@ -79,35 +79,35 @@ class WaitingPlace:
     zone: str
     because: str | None = None
     earliest: datetime | None = None
-    """When it would be granted, as it looked when the wish was made."""
+    """When it would be granted, as known at the time of the request."""
     offered: datetime | None = None
     """When the board offered a place."""
     heard: datetime | None = None
-    """When the lab heard of it: Slack dates what people ask by whole seconds."""
+    """When the lab got the request. Slack's own time has whole seconds only."""
 
     @property
     def turn(self) -> tuple[datetime, datetime, str]:
-        """Places are in this order: of asking, and within one second of being heard."""
+        """Sorts places by the time of the request, and within one second by its arrival."""
         return self.at, self.heard or self.at, self.user
 
     @property
     def id(self) -> str:
-        """Names it, and the one command that takes what it is offered."""
+        """Names the place, and the one command that takes its offer."""
         return f"{self.user}-{int(self.at.timestamp())}"
 
     @property
     def offered_until(self) -> datetime | None:
-        """Until when they may take the place that was offered; None while none was."""
+        """The end of the offer; None while there is none."""
         return None if self.offered is None else self.offered + OFFER_GOOD_FOR
 
     def on_offer(self, at: datetime) -> bool:
-        """Whether a place is theirs to take at that instant."""
+        """Whether the offer is valid at an instant."""
         return self.offered_until is not None and at < self.offered_until
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The one message of a lease: where it is, what it shows, and how far its thread has been told."""
+    """The one message of a lease: its address in Slack, what it shows, and which posts were made beside it."""
 
     pool: str
     lease: str
@@ -115,12 +115,12 @@ class Shown:
     ts: str
     digest: str
     told: datetime | None = None
-    """What happened before that is told nobody any more: the message is younger."""
+    """Earlier events are not posted: the message is younger."""
     version: int = 0
     said: tuple[str, ...] = ()
-    """The keys of what was posted beside it."""
+    """The keys of the posts that were made."""
     posting: str | None = None
-    """The key of what is being posted, written before it is."""
+    """The key of the post that is being made, written before it is made."""
     posting_since: datetime | None = None
     tries: int = 0
-    """How often that was begun without anybody knowing what came of it."""
+    """How many attempts of that post have an unknown outcome."""

@@ -1,7 +1,7 @@
-"""The one message of a lease in the lab's channel, at every stage: it is updated in place until the receipt.
+"""The one message of a lease in the lab's channel. The board updates it in place, from the opening to the receipt.
 
-Made from the view that the terminal and the pages show as well. Its digest says whether Slack has to hear of
-it: what a clock alone moves (the cost so far) counts every five minutes only.
+It is made from the view that the terminal and the pages show as well. Its digest tells whether Slack needs an update:
+the cost so far changes with the clock alone, so it counts only every five minutes.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class Message:
     text: Marked
     blocks: Sequence[Block] = ()
     digest: str = ""
-    """Of all that is worth an update; a link that is signed anew each time is not."""
+    """A digest of the parts that are worth an update. A link that is signed anew each time is none."""
 
     def to_json(self) -> dict[str, object]:
         """What chat.postMessage, chat.update and a response_url take."""
@@ -59,12 +59,12 @@ class MessageExtras:
     seen: SeenGpus | None = None
     receipt: ReceiptView | None = None
     page: str | None = None
-    """Where the receipt can be looked at."""
+    """The address of the receipt's page."""
 
 
 @dataclass(slots=True)
 class _Draft:
-    """Blocks in their order, and what of them the digest is made of."""
+    """Blocks in their order, and the parts that the digest is made of."""
 
     blocks: list[Block] = field(default_factory=list)
     counted: list[object] = field(default_factory=list)
@@ -79,7 +79,7 @@ class _Draft:
 
 
 def message(view: LeaseView, beside: MessageExtras, style: SlackStyle) -> Message:
-    """The message of a lease as it stands now."""
+    """The message of a lease in its present state."""
     title = style.texts.say("lease.on-pool", lease=called(view, style), pool=view.pool)
     stands = standing(view, style)
     draft = _Draft()
@@ -110,7 +110,7 @@ def called(view: LeaseView, style: SlackStyle) -> str:
 
 
 def standing(view: LeaseView, style: SlackStyle) -> Marked:
-    """How it stands, in one sentence."""
+    """The lease's state, in one sentence."""
     key = view.standing.value
     if view.standing is LeaseStanding.OPENING and (
         view.gpus_expected is None or view.gpus_expected <= style.now
@@ -128,9 +128,9 @@ def standing(view: LeaseView, style: SlackStyle) -> Marked:
 
 
 def _progress(view: LeaseView, style: SlackStyle) -> Marked:
-    """The bar and the stages; those that are not as they should be say why.
+    """The progress bar and the stages, with a reason for each stage that is late, short or failed.
 
-    While it warms up: also the boot of its nodes, and how long that and what is under way usually take.
+    During the warm-up also the boot of the nodes and the operator's stages, each beside its usual time.
     """
     warming = view.ready is None
     full = round(view.bar * BAR_LONG)
@@ -157,7 +157,7 @@ def _times(stage: StageView, style: SlackStyle) -> str:
 
 
 def _trouble(view: LeaseView, style: SlackStyle) -> Marked:
-    """What people have to know of it beside how it stands."""
+    """What is wrong with the lease, a line each."""
     found: list[Marked] = []
     for key, reason in (
         ("trouble.leaked", view.leaked_because),
@@ -177,7 +177,7 @@ def _trouble(view: LeaseView, style: SlackStyle) -> Marked:
 
 
 def _use(beside: MessageExtras, style: SlackStyle) -> list[Block]:
-    """How it is used: the lab's own words, and a pod to start from."""
+    """How to use the pool: the lab's own words, and a pod to start from."""
     found = [blocks.section(blocks.written(beside.how_to_use))] if beside.how_to_use else []
     if beside.snippet:
         found.append(blocks.section(joined([style.say("use.pod"), blocks.code(beside.snippet)])))
@@ -185,7 +185,7 @@ def _use(beside: MessageExtras, style: SlackStyle) -> list[Block]:
 
 
 def _small_print(view: LeaseView, beside: MessageExtras, style: SlackStyle) -> tuple[list[Marked], object]:
-    """Whose it is, what it costs, which GPUs are free; and what counts of it for the digest."""
+    """The owner, the cost and the free GPUs; and the parts that count for the digest."""
     by = named(view.by)
     still = [style.say("for", owner=plain(named(view.owner)))]
     if by and by != named(view.owner) and view.source != "window":
@@ -223,7 +223,7 @@ def receipt_lines(receipt: ReceiptView, style: SlackStyle) -> Marked:
 
 
 def page_link(beside: MessageExtras, style: SlackStyle) -> list[Block]:
-    """Where the receipt can be looked at, by itself: a signed link is long, and none is better than half of one."""
+    """The link to the receipt's page, in a block of its own: a signed link is long, and it cannot be cut."""
     if beside.page is None:
         return []
     link = blocks.link(beside.page, style.say("receipt.link"))
@@ -231,7 +231,7 @@ def page_link(beside: MessageExtras, style: SlackStyle) -> list[Block]:
 
 
 def buttons(view: LeaseView, style: SlackStyle) -> list[Button]:
-    """What can be done with it from here; each takes the path of the typed word."""
+    """The buttons of a lease. Each takes the same path as the typed command."""
     why = Button(ButtonAction.WHY, style.say("button.why"), Carried(pool=view.pool, lease=view.id).written())
     if not view.in_force:
         return [why]

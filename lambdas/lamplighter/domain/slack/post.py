@@ -1,7 +1,7 @@
-"""One thing to say beside the messages, once: in a thread, or as a new message in the channel.
+"""One post beside a lease's message, made once: in its thread, or as a new message in the channel.
 
-Every post has a key, so that whoever posts can remember what was said. Who is in a position to read a ping is
-mentioned, by id; what is said when is thread.py's and channel.py's.
+Every post has a key, by which the board remembers that it was made. thread.py and channel.py decide which posts there
+are.
 """
 
 import hashlib
@@ -24,17 +24,17 @@ MOST_MENTIONED = 8
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One thing to say, once."""
+    """One post, made once."""
 
     key: str
     message: Message
-    """In the thread, where it pings nobody."""
+    """The message for the thread. It mentions nobody."""
     aloud: Message | None = None
-    """A new message in the channel, in place of the one in the thread; it pings whom it mentions."""
+    """A new message in the channel in place of the one in the thread. It mentions people, which notifies them."""
     aloud_key: str = ""
-    """What it is about: of several posts about one thing only the first is a message in the channel."""
+    """The topic of the post: only the first post of a topic is a message in the channel."""
     at: datetime | None = None
-    """When it happened; None for what follows from how things stand."""
+    """When it happened; None for a present state."""
 
 
 def plainly(said: Marked) -> Message:
@@ -48,12 +48,12 @@ def pinging(said: Marked, people: Sequence[str]) -> Message:
 
 
 def in_channel(key: str, said: Marked, people: Sequence[str] = (), at: datetime | None = None) -> Post:
-    """A post that is a message in the channel; without people it pings nobody."""
+    """A post that is a message in the channel; without people it mentions nobody."""
     return Post(key, plainly(said), pinging(said, people), f"ping-{key}", at)
 
 
 def mentioned(owners: Iterable[str | None], slack: Slack | None, pool: str) -> list[str]:
-    """Who is pinged: the people themselves where they are in Slack, else the roles that may do something."""
+    """Who is mentioned: the owners that are in Slack, else the members of roles that may open or close."""
     people = [known for owner in owners if (known := id_in(owner))]
     if not people and slack is not None:
         people = [
@@ -66,7 +66,7 @@ def mentioned(owners: Iterable[str | None], slack: Slack | None, pool: str) -> l
 
 
 def key_of(entry: Entry) -> str:
-    """The same thing said again at another instant is another thing; what it is follows from its reason."""
+    """A key from the instant and the reason: the same reason at another instant is another post."""
     return short(f"{written(entry.at)} {entry.kind} {line_of(entry.what)} {line_of(entry.why)}")
 
 
@@ -76,5 +76,5 @@ def line_of(said: Said) -> str:
 
 
 def short(text: str) -> str:
-    """A key made of any words."""
+    """A short key made of any text."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]

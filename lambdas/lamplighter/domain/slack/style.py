@@ -1,6 +1,6 @@
-"""What every message of the board is written with: the language, the lab's clock, and how names are shown.
+"""How the board writes every message: the language, the clock, and how names are shown.
 
-Names of people are shown without a mention here: a mention pings, and who is pinged is thread.py's to say.
+Names of people are shown without a mention, since a mention notifies them. thread.py decides who is mentioned.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class SlackStyle:
     """The lab's slash command."""
 
     def say(self, key: str, /, **values: object) -> Marked:
-        """A text of the catalogue; values that somebody wrote are plain already."""
+        """A text of the catalogue. The caller escapes the words of people in its values."""
         return Marked(self.texts.say(f"slack.{key}", **values))
 
     def clock(self, at: datetime) -> str:
@@ -43,7 +43,7 @@ class SlackStyle:
 
 
 def named(owner: str | None) -> str:
-    """Somebody by name, without the id that mentions them."""
+    """A person's name, without the Slack id."""
     known = id_in(owner)
     return (owner or "").removesuffix(f"({known})").strip() if known else owner or ""
 

@@ -1,7 +1,7 @@
-"""What is told beside a lease's message: in its thread, or, for three things only, as a new message that pings.
+"""The posts beside a lease's message: in its thread, or, in three cases only, as a new message that mentions people.
 
-The three: a planned window refused, a late or degraded opening, an end while GPUs are in use. The fourth, a leaked
-pool, and what is told where no lease has a message, is channel.py's.
+The three cases: a planned window is refused, an opening is late or degraded, and a lease ends while GPUs are in use.
+channel.py has the fourth, a leaked pool, and the posts that belong to no lease's message.
 """
 
 from collections.abc import Sequence
@@ -23,26 +23,26 @@ from lamplighter.lab import notice_kinds
 from lamplighter.values.instant import written
 
 SEEN_FRESH = timedelta(minutes=15)
-"""What the guard saw of GPUs counts as now: three sweeps."""
+"""The guard's reading of the GPUs counts as present for three sweeps."""
 BELONGS = frozenset({"announced", "warned", "breach"})
-"""Entries of the trail that may be told; the others explain, or show in the message itself."""
+"""The kinds of trail entries that are posted. The message itself shows the others, or they only explain."""
 IN_PLACE = frozenset({"open", "planned", "already-open"})
-"""Notices that the message shows as they are."""
+"""Notices that the message itself shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadFacts:
-    """What the posts of a lease are made of, beside its view."""
+    """What the posts of a lease are made from, beside its view."""
 
     trail: Sequence[Entry] = ()
-    """What happened to its pool since it was granted, oldest first."""
+    """The audit trail of its pool since the grant, oldest first."""
     pool: PoolState | None = None
     mentioned: Sequence[str] = ()
-    """Slack ids of those who are pinged."""
+    """The Slack ids of the people to mention."""
 
 
 def posts(view: LeaseView, told: ThreadFacts, beside: MessageExtras, style: SlackStyle) -> list[Post]:
-    """Everything that is to have been said of a lease by now, oldest first."""
+    """All posts of a lease until now, oldest first."""
     found = [post for entry in told.trail if (post := _of_entry(entry, view, told, style)) is not None]
     found += _late(view, told, style)
     found += _refused(view, told, style)
@@ -70,23 +70,23 @@ def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, style: SlackStyl
     in_use = _in_use(told.pool, style)
     row = blocks.actions(*buttons(view, style)[:1]) if kind == "warned" and view.in_force else []
     quiet = Post(key_of(entry), Message(said, [blocks.section(said), *row]), at=entry.at)
-    # That a window is refused or a pool leaked is said of how things stand, not of what was announced.
+    # A refused window and a leaked pool have posts of their own, made from the present state.
     if kind in {"refused", "leaked"} or not notice_kinds.pings(kind, in_use=in_use):
         return quiet
-    # One ping for one end, however often it is warned of; and one for each thing that is wrong.
+    # One mention for one end, however many warnings there are, and one for each thing that is wrong.
     about = f"end-{written(view.closes)}" if kind in {"warned", "ends-early"} else f"ping-{quiet.key}"
     return replace(quiet, aloud=pinging(said, told.mentioned), aloud_key=about)
 
 
 def _is_about(entry: Entry, view: LeaseView) -> bool:
-    """Its own, or of everybody on the pool while it ran."""
+    """Whether an entry is about the lease, or about the whole pool while the lease ran."""
     if entry.lease is None:
         return "notice" in entry.details and view.opens <= entry.at < (view.closed or view.closes)
     return entry.lease == view.id
 
 
 def _finding(found: FindingView, style: SlackStyle) -> Post:
-    """A cause, once however often it is found."""
+    """A cause: one post, however often a diagnosis finds it."""
     said = style.say(
         "thread.finding",
         cause=plain(found.cause),
@@ -97,7 +97,7 @@ def _finding(found: FindingView, style: SlackStyle) -> Post:
 
 
 def _late(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post]:
-    """That GPUs are not there when they were promised, and which stage takes its time."""
+    """The GPUs are not ready at the expected time: which stage is late, and why."""
     late = [stage for stage in view.stages if stage.state is StageState.LATE]
     promised = view.gpus_expected is None or view.gpus_expected <= style.now
     if view.standing is not LeaseStanding.OPENING or not late or not promised:
@@ -110,7 +110,7 @@ def _late(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post]:
 
 
 def _refused(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post]:
-    """That a planned window does not open."""
+    """A planned window does not open."""
     if view.window is None or view.standing is not LeaseStanding.REFUSED:
         return []
     said = style.say(
@@ -123,6 +123,6 @@ def _refused(view: LeaseView, told: ThreadFacts, style: SlackStyle) -> list[Post
 
 
 def _in_use(pool: PoolState | None, style: SlackStyle) -> bool:
-    """Whether pods held GPUs when the guard looked last."""
+    """Whether pods held GPUs at the guard's last reading."""
     seen = pool.seen_gpus if pool else None
     return seen is not None and seen.in_use > 0 and style.now - seen.at <= SEEN_FRESH

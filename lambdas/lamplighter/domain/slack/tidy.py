@@ -1,6 +1,6 @@
-"""Makes typed text plain: smart quotes, odd spaces, capitals and other ways to write a time become our words.
+"""Normalises typed text: smart quotes, odd spaces, capitals and other forms of times become the words of the grammar.
 
-Reasons stay as they were typed. What the words then mean is understand.py's and words.py's.
+Reasons stay as they were typed. understand.py and words.py give the words their meaning.
 """
 
 import re
@@ -48,13 +48,13 @@ _TIMES = (
     (re.compile(rf"\bto\s+(?=(?:{_DAY}\s+)?\d{{1,2}}:)", re.IGNORECASE), "until "),
     (re.compile(rf"(?<!at )(?<!until )\b({_DAY}\s+\d{{1,2}}:\d\d)\b", re.IGNORECASE), r"at \1"),
 )
-"""Days before their times, and a beginning and an end as our grammar calls them."""
+"""Puts days before their times, and writes a start and an end as the grammar does."""
 _COUNTED = dict(
     zip(("one", "two", "three", "four", "five", "six", "seven", "eight"), "12345678", strict=True)
 )
 _OF_NODES = frozenset({"node", "nodes", "machine", "machines"})
 _NOTHING = frozenset({"please", "now", "the", "a", "by", "more", "longer", "on", "pool", "window", "lab"})
-"""Words that say nothing here, unless something in the lab is called so, or they are all that is said."""
+"""Words without a meaning here, unless the lab has something of that name, or there is no other word."""
 _LOWERED = frozenset({"at", "for", "until", "because"})
 
 
@@ -83,7 +83,7 @@ def words(text: str, names: Iterable[str]) -> list[str]:
 
 
 def _split(plain: str) -> tuple[str, str]:
-    """What is asked for, and the reason that was given."""
+    """The request, and the reason behind `because`."""
     found = re.search(r"(?:^|\s)because(?:\s|$)", plain, re.IGNORECASE)
     if found is None:
         return plain, ""
@@ -91,7 +91,7 @@ def _split(plain: str) -> tuple[str, str]:
 
 
 def _spoken(head: str) -> str:
-    """Quotes gone, and times as our grammar writes them."""
+    """The request without quotes, with times as the grammar writes them."""
     plain = _QUOTES.sub("", head)
     for pattern, ours in _SAID_SO:
         plain = pattern.sub(ours, plain)

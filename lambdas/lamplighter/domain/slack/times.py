@@ -1,6 +1,6 @@
-"""How times are said to somebody in Slack: by the clock where they are, the date only where it is another.
+"""How Slack shows times to a person: by their own clock, with the date only where it is not today's.
 
-Digits alone, so that it reads the same in every language.
+They are digits alone, so they read the same in every language.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from lamplighter.reasons.reason import Said, draw
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """One person's clock at one moment."""
+    """One person's clock at an instant."""
 
     zone: ZoneInfo
     now: datetime

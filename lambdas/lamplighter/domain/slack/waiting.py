@@ -1,7 +1,7 @@
-"""The waiting list of a full pool: who is offered a place now, who has waited or thought for too long.
+"""The waiting list of a full pool: who gets an offer now, and whose place or offer has expired.
 
-A place in the list holds nothing: whoever types `open` meanwhile may get the nodes. Places are offered in the
-order of asking, one offer is good for ten minutes, and a wish lapses after a day.
+A place holds nothing: a person who types `open` meanwhile may get the nodes. Offers go out in the order of the
+requests. An offer is valid for ten minutes, and a place for a day.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,25 +17,25 @@ from lamplighter.domain.slack.message import Message
 from lamplighter.domain.slack.style import SlackStyle
 
 Grants = Callable[[WaitingPlace, int], bool]
-"""Whether a wish would be granted now, beside so many nodes that are offered to others."""
+"""Whether a request would be granted now, beside so many nodes that are offered to others."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingRound:
-    """What becomes of a pool's waiting list at an instant."""
+    """The changes of a pool's waiting list at an instant."""
 
     offer: tuple[WaitingPlace, ...] = ()
-    """Who is offered a place now, in the order of asking."""
+    """The people who get an offer now, in the order of their requests."""
     drop: tuple[WaitingPlace, ...] = ()
-    """Who leaves the list: their time is over, or they have what they wanted."""
+    """The people who leave the list: their time is over, or they have their lease."""
 
 
 def look_after(
     wishes: Sequence[WaitingPlace], leases: Sequence[Lease], grants: Grants, now: datetime
 ) -> WaitingRound:
-    """Whom to offer a place, and whom to let go.
+    """Who gets an offer, and who leaves the list.
 
-    The first who cannot be served ends the round: nobody behind them is served before them.
+    The first person for whom there is no room ends the round: nobody behind them goes first.
     """
     dropped = tuple(wish for wish in wishes if _over(wish, leases, now))
     standing = sorted((wish for wish in wishes if wish not in dropped), key=lambda each: each.turn)
@@ -53,7 +53,7 @@ def look_after(
 
 
 def offer_message(wish: WaitingPlace, style: SlackStyle) -> Message:
-    """The offer, as its asker alone reads it; it carries which wish it answers."""
+    """The offer, for its asker alone. Its button names the place in the list."""
     until = plain(style.clock(wish.offered_until or style.now))
     said = style.say("waiting.offer", pool=plain(wish.pool), nodes=wish.nodes, until=until)
     take = Carried(pool=wish.pool, nodes=wish.nodes, lasting=wish.lasting, because=wish.because, ask=wish.id)

@@ -1,4 +1,4 @@
-"""What is shown of a lab: one model, that the terminal, Slack and the pages draw, so that all say the same.
+"""What a lab shows: one model for the terminal, Slack and the pages, so that all show the same.
 
-Pure and frozen; reading what it is made of is adapters/aws/view_reading.py's, words and layout are each surface's.
+Pure and frozen. adapters/aws/view_reading.py reads the values, and each surface has its own words and layout.
 """

@@ -1,6 +1,6 @@
-"""The whole lab as it is shown: its pools now, its windows to come and past, money, proofs, findings.
+"""The whole lab as it is shown: its pools now, its windows to come and past, money, proofs and findings.
 
-Made from values that were read; what it is drawn with is each surface's own.
+Made from values that were read. Each surface draws it in its own way.
 """
 
 from dataclasses import dataclass

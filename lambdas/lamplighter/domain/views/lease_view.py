@@ -1,6 +1,6 @@
-"""One lease as it is shown: how it stands, its warm-up stage by stage, what was proven, found and spent.
+"""One lease as it is shown: its state, its warm-up stage by stage, its checks, findings and cost.
 
-Made from values that were read; what it is drawn with is each surface's own.
+Made from values that were read. Each surface draws it in its own way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ Document = Mapping[str, object]
 
 
 class LeaseStanding(StrEnum):
-    """How a lease stands, in one word."""
+    """The state of a lease, in one word."""
 
     PLANNED = "planned"
     OPENING = "opening"

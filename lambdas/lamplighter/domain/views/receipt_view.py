@@ -1,6 +1,6 @@
-"""One receipt as it is shown: its times as bars on one line, the verdicts, bandwidth, cost, proof and trail.
+"""One receipt as it is shown: its times as bars, the verdicts, bandwidth, cost, proof and audit trail.
 
-Made from the receipt that was kept and what else is still known of the lease; older ones know less.
+Made from the kept receipt and from what the ledger still knows of the lease. Older receipts know less.
 """
 
 from collections.abc import Mapping, Sequence

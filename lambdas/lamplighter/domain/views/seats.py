@@ -1,4 +1,4 @@
-"""How many may work at once: GPUs by slices by shares, as nodes showed them, or as they are expected to."""
+"""How many pods may hold a GPU at once: GPUs by slices by shares, as the nodes show them or as expected."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Seats:
     count: int
     offer: Offer
     seen: bool
-    """Whether the nodes showed so many; else it is what the settings and the instance type make."""
+    """Whether the nodes show so many; else the number follows from the settings and the instance type."""
 
     def __str__(self) -> str:
         shared = f" ({self.offer.called})" if self.offer.seats(1) > 1 else ""

@@ -19,7 +19,7 @@ __all__ = ["NORMAL", "Stage", "StageState", "StageView", "bar", "boot_stages", "
 
 
 class StageState(StrEnum):
-    """How a stage stands."""
+    """The state of a stage."""
 
     DONE = "done"
     GOING = "going"
@@ -38,7 +38,7 @@ WEIGHT: Mapping[WarmUpStage, int] = {
     Stage.GPUS: 40,
     Stage.CHECKS: 25,
 }
-"""How much of the bar is a stage's: about the part of a warm-up that it takes."""
+"""The part of the bar for each stage: about its share of a warm-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class StageView:
     at: datetime | None = None
     """When its count last changed; of a stage that is done, when it was."""
     said: Said = ""
-    """Why it is late, short or failed, as a sentence would go on; empty where there is nothing to say."""
+    """Why it is late, short or failed; empty where it is not."""
     usual: Usual | None = None
     """How long it usually takes."""
 
@@ -133,7 +133,7 @@ def stages(
 def boot_stages(
     lease: Lease, progress: Progress, now: datetime, measured: UsualTimes | None = None
 ) -> tuple[StageView, ...]:
-    """What fresh nodes go through, as far as they have begun it; none where the nodes were there before."""
+    """The boot stages of fresh nodes that have begun; none where the nodes ran before."""
     return tuple(
         replace(_view(lease, stage, progress[stage], now, NORMAL[stage]), usual=usual(stage, measured or {}))
         for stage in BootStage
@@ -150,7 +150,7 @@ def _view(
     lease: Lease, stage: WarmUpStage, noted: Noted | None, now: datetime, normal: timedelta
 ) -> StageView:
     if noted is None:
-        # A lease that is open has them behind it, whoever noted them.
+        # An open lease has these stages behind it, even if nobody noted them.
         behind = lease.ready is not None
         return StageView(stage, StageState.DONE if behind else StageState.WAITING)
     said: Said

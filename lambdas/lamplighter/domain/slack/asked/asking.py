@@ -1,6 +1,6 @@
-"""What somebody asks for who may not do it themselves: a message with [Approve] and [Decline], and its end.
+"""The message of a request for approval, with [Approve] and [Decline], and the message about its decision.
 
-Who may approve is roles.py's; the approved command takes the path of any other.
+roles.py decides who may approve. The approved command takes the same path as any other.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from lamplighter.domain.slack.style import SlackStyle, named
 
 
 def ask_message(ask: ApprovalRequest, style: SlackStyle) -> Message:
-    """The message about an ask, as it stands now."""
+    """The message of a request in its present state."""
     said = style.say("ask.asked", owner=plain(named(ask.owner)), what=plain(ask.understood))
     shown: list[Block] = [blocks.section(said)]
     if ask.state != "asked":
@@ -39,7 +39,7 @@ def ask_message(ask: ApprovalRequest, style: SlackStyle) -> Message:
 
 
 def settled(ask: ApprovalRequest, style: SlackStyle) -> Message:
-    """What the asker hears once somebody has decided."""
+    """The message to the asker about the decision."""
     after = style.say(f"ask.{ask.state}", by=plain(named(ask.by)))
     said = joined([plain(ask.understood), after])
     return Message(said, [blocks.section(said)])

@@ -1,7 +1,7 @@
-"""The buttons under our messages: what each is called in a request, and what it carries.
+"""The buttons under the lab's messages: the action of each, and the value that it carries.
 
-A pressed button takes the same path as typed words. Its value is compact JSON with one-letter keys, since
-Slack allows it 2,000 characters.
+A pressed button takes the same path as a typed command. Its value is compact JSON with one-letter keys, since Slack
+allows 2,000 characters.
 """
 
 import json
@@ -28,7 +28,7 @@ class ButtonAction(StrEnum):
     KEEP_UNTIL = "keep-until"
     CLOSE = "close"
     CONFIRM = "confirm"
-    """Close another's lease, after its owner was named."""
+    """Close another person's lease, after the answer named its owner."""
     KEEP = "keep"
     WHY = "why"
     ASK = "ask"
@@ -36,12 +36,12 @@ class ButtonAction(StrEnum):
     DECLINE = "decline"
     TELL_ME = "tell-me"
     TAKE = "take"
-    """Open what the waiting list offers."""
+    """Take what the waiting list offers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What a button is about; each says only what it needs."""
+    """What a button is about. Each button sets only the fields that it needs."""
 
     pool: str | None = None
     lease: str | None = None
@@ -53,12 +53,12 @@ class Carried:
     verb: str | None = None
     """Of `ask`: what is asked for, open, add or extend."""
     ask: str | None = None
-    """Of `approve` and `decline`; of `take` the wish."""
+    """Of `approve` and `decline` the request; of `take` the place in the waiting list."""
     confirmed: bool = False
     """Of `close`: the button's own dialog has named the owner."""
 
     def written(self) -> str:
-        """The button's value; of a reason that is too long for it, as much as fits."""
+        """The button's value. A reason that is too long is cut."""
         value, because = self._with(self.because), self.because or ""
         if len(value) <= LONGEST_VALUE:
             return value
@@ -85,7 +85,7 @@ class Carried:
 
 
 def read(value: str) -> Carried:
-    """What a button's value says; BadInput where it is none of ours."""
+    """Reads a button's value; BadInput where the lab did not write it."""
     try:
         said = json.loads(value or "{}")
     except ValueError:

@@ -1,7 +1,6 @@
 """A person in Slack: who they are, which groups they are in, and what time it is where they are.
 
-Authority goes by the id alone: a name is for people to read. Asking Slack about somebody is the Web API
-adapter's.
+Permissions follow the id alone: a name is only for people to read. The Web API adapter asks Slack about a person.
 """
 
 import re
@@ -16,20 +15,20 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who typed or pressed; `zone` is None where Slack did not say."""
+    """The person who typed a command or pressed a button."""
 
     id: str
     name: str = ""
     groups: frozenset[str] = frozenset()
-    """The user groups (S…) that they are in, of those that were asked about."""
+    """Their user groups (S…), of the groups that the lab asked about."""
     zone: str | None = None
-    """Their IANA time zone."""
+    """Their IANA time zone; None where Slack did not give it."""
     known: bool = True
     """False where Slack did not answer in time: their groups are not known then."""
 
     @property
     def written(self) -> str:
-        """How owner and by are written: `minji (U0123456789)`."""
+        """The person as an owner of a lease: `minji (U0123456789)`."""
         name = _ODD.sub(" ", self.name).strip()[:LONGEST_NAME].strip()
         return f"{name or 'somebody'} ({self.id})"
 
@@ -46,17 +45,17 @@ class People(Protocol):
 
 
 def id_in(written: str | None) -> str | None:
-    """The Slack id in an owner that was written by `Person.written`; None for an owner from elsewhere."""
+    """The Slack id in an owner that `Person.written` made; None for any other owner."""
     found = _WRITTEN.search(written or "")
     return found[1] if found else None
 
 
 def who(written: str) -> str:
-    """A person by what does not change: in Slack their id, elsewhere their name."""
+    """What identifies an owner: in Slack their id, elsewhere their name."""
     return id_in(written) or written
 
 
 def mention(written: str) -> str:
-    """An owner as a message names them: by their id, where they have one. It pings whoever reads a new message."""
+    """An owner in a message: a mention where they have a Slack id, which notifies them."""
     known = id_in(written)
     return f"<@{known}>" if known else written

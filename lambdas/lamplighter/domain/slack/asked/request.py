@@ -1,8 +1,8 @@
 """What Slack sends, as values: a slash command as a form, a pressed button as a payload in a form.
 
 Sources: https://docs.slack.dev/interactivity/implementing-slash-commands and
-https://docs.slack.dev/reference/interaction-payloads/block_actions-payload. Only shapes are looked at here; what
-words and buttons mean is understand.py's.
+https://docs.slack.dev/reference/interaction-payloads/block_actions-payload. Only shapes are read here.
+understand.py reads what words and buttons mean.
 """
 
 import json
@@ -21,7 +21,7 @@ _NO_COMMAND = reason("slack.no-command")
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """Words that somebody typed after the slash command."""
+    """The words that a person typed after the slash command."""
 
     team: str
     user: str
@@ -34,7 +34,7 @@ class SlashCommand:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A button that somebody pressed, or a choice they made, under one of our messages."""
+    """A button that a person pressed, or an option that they chose, under one of the lab's messages."""
 
     team: str
     user: str
@@ -50,17 +50,14 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class SslCheck:
-    """Slack looks whether the address is there; nobody asked for anything."""
+    """Slack checks that the address exists. No person asked for anything."""
 
 
 Request = SlashCommand | Press | SslCheck
 
 
 def read(body: str) -> Request:
-    """What a signed body asks; BadInput where it is nothing that Slack would send.
-
-    UnicodeDecodeError where what it encodes is not UTF-8.
-    """
+    """Reads a signed body; BadInput where Slack would not send it, UnicodeDecodeError where it is not UTF-8."""
     try:
         form = dict(parse_qsl(body, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS))
     except UnicodeDecodeError:

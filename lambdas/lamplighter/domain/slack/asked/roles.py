@@ -1,7 +1,7 @@
-"""Who may do what from Slack: `slack.roles` of the lab, top to bottom, each no with its reason.
+"""Who may do what from Slack, by `slack.roles` of the lab; each refusal has its reason.
 
-Everybody sees; nobody opens unless a role says so; an owner may extend and close their own. Whose a lease is
-goes by the Slack id in its owner.
+Everybody may look. Nobody may open without a role. An owner may extend and close their own leases. The Slack id in a
+lease's owner tells whose lease it is.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ _ACTIONS: Mapping[Word, str] = {
     Word.PAUSE: "pause",
     Word.RESUME: "pause",
 }
-"""What a role must allow for each word that changes something."""
+"""What a role must allow for each command that changes something."""
 OF_AN_OWNER = frozenset({Word.EXTEND, Word.KEEP, Word.CLOSE})
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody wants to do: on which pool, with how many nodes of theirs in all, and for how long in all."""
+    """What a person wants to do: on which pool, with how many of their nodes in all, and for how long in all."""
 
     word: Word
     pool: str | None = None
@@ -45,17 +45,17 @@ class Wanted:
 
 
 def owns(person: Person, lease: Lease | None) -> bool:
-    """Whether a lease is theirs."""
+    """Whether a lease belongs to a person."""
     return lease is not None and id_in(lease.owner) == person.id
 
 
 def groups_named(roles: Mapping[str, "Role"]) -> frozenset[str]:
-    """The user groups that the lab's roles name: those that Slack is asked about."""
+    """The user groups in the lab's roles. The lab asks Slack about these."""
     return frozenset(member for role in roles.values() for member in role.members if member.startswith("S"))
 
 
 def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Reason | None:
-    """Why they may not; None where they may."""
+    """Why a person may not do it; None where they may."""
     action, named = _ACTIONS[wanted.word], _named(person, wanted, roles)
     held = {name: role for name, role in roles.items() if _in(person, role)}
     if named is None:
@@ -69,9 +69,9 @@ def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Reas
 
 
 def allowance(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Allowance | None:
-    """What the widest of the roles that let them have it lets them have in all.
+    """What the widest of the allowing roles lets a person have in all.
 
-    None where it takes no role; nothing where no role lets them.
+    None where no role is needed; an allowance of 0 nodes where no role allows it.
     """
     action = _named(person, wanted, roles)
     if action is None:
@@ -89,14 +89,14 @@ def allowance(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Al
 
 
 def _named(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> str | None:
-    """What a role must allow for it; None where it is theirs and takes no role."""
+    """What a role must allow; None where the lease is theirs, so that no role is needed."""
     action = _ACTIONS[wanted.word]
     held = [role for role in roles.values() if _in(person, role)]
     if wanted.word not in OF_AN_OWNER or not owns(person, wanted.lease):
         return action
     if wanted.word is not Word.EXTEND or not any("open" in role.may for role in held):
         return None
-    # Whoever may open is bound by the same length when they extend their own.
+    # A member who may open has the same longest length when they extend their own lease.
     return action if any(action in role.may for role in held) else "open"
 
 
@@ -105,7 +105,7 @@ def _in(person: Person, role: "Role") -> bool:
 
 
 def _why_not(name: str, role: "Role", action: str, wanted: Wanted) -> tuple[int, Reason] | None:  # noqa: PLR0911 -- a line each rule
-    """The first rule of a role that is in the way, and how far it got; None where none is."""
+    """The first rule of a role that forbids it, with the rule's position; None where the role allows it."""
     if action not in role.may:
         if not role.may:
             return 0, reason("slack.role.only-sees", role=name, action=action)

@@ -1,7 +1,7 @@
 """Whether a request is Slack's and fresh: the v0 signature over timestamp and raw body, and its age.
 
-Source: https://docs.slack.dev/authentication/verifying-requests-from-slack. Where the secret comes from is the
-adapter's, what an unsigned request is answered is application/slack/receiving.py's.
+Source: https://docs.slack.dev/authentication/verifying-requests-from-slack. The adapter reads
+the secret, and application/slack/receiving.py answers an unsigned request.
 """
 
 import hashlib
@@ -11,13 +11,13 @@ from datetime import UTC, datetime, timedelta
 
 OLDEST = timedelta(minutes=5)
 SKEW = timedelta(seconds=1)
-"""Slack writes whole seconds, rounded down: a stamp that lies ahead by more is from the future."""
+"""Slack writes whole seconds, rounded down. A later stamp is from the future."""
 _STAMP = re.compile(r"[0-9]{1,11}", re.ASCII)
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}", re.ASCII)
 
 
 def fresh(stamp: str, now: datetime) -> datetime | None:
-    """When the request was made, by its stamp; None for one that is unreadable, too old or from the future."""
+    """When the request was made, by its stamp; None where that is unreadable, too old or in the future."""
     if not _STAMP.fullmatch(stamp):
         return None
     made = datetime.fromtimestamp(int(stamp), UTC)
@@ -25,7 +25,7 @@ def fresh(stamp: str, now: datetime) -> datetime | None:
 
 
 def well_formed(given: str) -> bool:
-    """Whether this may be a signature at all: nothing is asked about one that cannot."""
+    """Whether a text has the form of a signature. Nothing is computed for one that has not."""
     return _SIGNATURE.fullmatch(given) is not None
 
 
@@ -35,12 +35,12 @@ def signed(secret: str, stamp: str, body: bytes) -> str:
 
 
 def fits(secret: str, stamp: str, body: bytes, given: str) -> bool:
-    """Whether the signature is Slack's, found out in a time that tells nothing; an empty secret fits nothing."""
+    """Whether the signature is Slack's, compared in constant time; an empty secret fits nothing."""
     return bool(secret) and hmac.compare_digest(signed(secret, stamp, body).encode(), given.encode())
 
 
 def key_of(stamp: str, body: bytes) -> str:
-    """16 hex digits that name this very request: seen again, it has them again."""
+    """16 hex digits that name a request. The same request always has the same ones."""
     return hashlib.sha256(_base(stamp, body)).hexdigest()[:16]
 
 

@@ -1,7 +1,7 @@
-"""What words typed in Slack mean, and what pressed buttons do: one value for both.
+"""The meaning of words that are typed in Slack, and of pressed buttons: one value for both.
 
-Forgiving about how it is written, never about what is meant: a word that is not known is answered with the
-nearest one, not guessed. `tidy.py` makes the text plain, words.py owns the grammar.
+It accepts many spellings, but it never guesses: an unknown word is answered with the nearest known one. `tidy.py`
+normalises the text, and words.py owns the grammar.
 """
 
 import difflib
@@ -29,7 +29,7 @@ from lamplighter.reasons.reason import reason
 
 
 class Word(StrEnum):
-    """What people may say after the slash command."""
+    """The commands after the slash command."""
 
     STATUS = "status"
     OPEN = "open"
@@ -54,9 +54,9 @@ class Word(StrEnum):
 
 ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE})
 SEEING = frozenset({Word.STATUS, Word.WINDOWS, Word.LEASES, Word.COST, Word.WHY, Word.HELP})
-"""Changes nothing: everybody may."""
+"""Commands that change nothing. Everybody may use them."""
 ELSEWHERE = frozenset({"experiment", "arm", "ack", "adopt", "simulate", "check", "diagnose", "doctor"})
-"""Verbs of the command line that need a person who looks at the lab."""
+"""Verbs that only the command line has."""
 _ALSO = {
     "": Word.STATUS,
     "state": Word.STATUS,
@@ -76,28 +76,28 @@ _ALSO = {
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What somebody wants, as far as their words go."""
+    """What a person wants, as far as their words tell."""
 
     word: Word
     said: OpenWords = field(default_factory=OpenWords)
-    """Pool, nodes, times and reason, where they were said."""
+    """Pool, nodes, times and reason, where the words name them."""
     what: str | None = None
     """The pool or the lease that is meant."""
     window: str | None = None
     date: str | None = None
     add: bool = False
-    """Nodes are wanted beside those that are open."""
+    """The person wants more nodes beside those that are open."""
     confirmed: bool = False
-    """It is known that the lease is another's."""
+    """The person knows that the lease belongs to somebody else."""
     asks: Word | None = None
-    """Of `ask`: what for."""
+    """Of `ask`: the command that needs approval."""
     ask: str | None = None
-    """Of `approve` and `decline`; of `take` the wish."""
+    """Of `approve` and `decline` the request; of `take` the place in the waiting list."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordContext:
-    """What words may be about: the names in the lab, and what time it is for whoever asks."""
+    """What words may refer to: the names in the lab, and the asker's time and zone."""
 
     pools: Sequence[str]
     windows: Sequence[str]
@@ -106,7 +106,7 @@ class WordContext:
 
 
 class NotUnderstood(BadInput):
-    """A word that is none of ours; `nearest` is the one that it looks like."""
+    """A word that is not a command; `nearest` is the most similar command."""
 
     def __init__(self, word: str, nearest: Word | None) -> None:
         self.word, self.nearest = word[:80], nearest
@@ -118,7 +118,7 @@ class NotUnderstood(BadInput):
 
 
 def typed(text: str, context: WordContext) -> Understood:
-    """What the words mean; NotUnderstood for an unknown first word, BadInput for one later on."""
+    """The meaning of typed words; NotUnderstood for an unknown first word, BadInput for a later one."""
     words = tidy.words(text, (*context.pools, *context.windows))
     first, rest = (words[0].lower(), words[1:]) if words else ("", [])
     if first in ELSEWHERE:
@@ -135,7 +135,7 @@ def typed(text: str, context: WordContext) -> Understood:
 
 
 def pressed(action: str, carried: Carried) -> Understood:
-    """What a button does; BadInput for one that is none of ours."""
+    """The meaning of a pressed button; BadInput for an unknown one."""
     said = OpenWords(
         pool=carried.pool,
         nodes=carried.nodes,
@@ -172,7 +172,7 @@ def _open(rest: list[str], context: WordContext) -> Understood:
 
 
 def _with_for(rest: list[str], context: WordContext) -> list[str]:
-    """`2 90m` means `2 for 90m`: no number of nodes reads like a length."""
+    """`2 90m` means `2 for 90m`: a number of nodes never looks like a length."""
     ends = next((at for at, word in enumerate(rest) if word in CLAUSES), len(rest))
     lengths = [word for word in rest[:ends] if is_duration(word) and word not in context.pools]
     if len(lengths) != 1:
@@ -206,7 +206,7 @@ def _resume(rest: list[str], _place: WordContext) -> Understood:
 
 
 def _how_long(rest: list[str], context: WordContext) -> tuple[str | None, OpenWords]:
-    """As `extend_words`; nothing said at all is the usual length."""
+    """As `extend_words`; without words it is the usual length."""
     if not rest:
         return None, OpenWords()
     if len(rest) == 1 and rest[0] in context.pools:

@@ -1,4 +1,4 @@
-"""How a command was understood, as a sentence in the asker's zone: every answer to a change shows it."""
+"""How the lab understood a command, as a sentence by the asker's clock. Every answer to a change shows it."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from lamplighter.domain.slack.times import Times
 
 
 def sentence(command: Command, lease: Lease | None, times: Times, texts: Texts) -> str:
-    """What a command asks for, without its reason; `lease` is the one that it is about, where it is about one."""
+    """What a command asks for, without its reason; `lease` is the lease that it is about, if any."""
     return texts.say(
         f"slack.understood.{_kind(command)}",
         nodes=command.nodes or 1,
@@ -47,11 +47,11 @@ def _until(command: Command, lease: Lease | None) -> datetime:
 
 
 def extended(command: Command, lease: Lease) -> datetime:
-    """When a lease would end, extended so."""
+    """The end of a lease after an extension."""
     return command.closes or lease.closes + (command.lasting or timedelta())
 
 
 def ends(command: Command) -> datetime:
-    """When what an open command asks for would end; for a pause, when it would."""
+    """The end that an open command or a pause asks for."""
     begins = command.opens or command.issued
     return command.closes or begins + (command.lasting or timedelta())

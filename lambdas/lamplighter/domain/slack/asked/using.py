@@ -1,4 +1,4 @@
-"""How an open pool is used: the lab's own words, and a pod that gets a GPU there when it is applied as it stands.
+"""How people use an open pool: a pod that gets a GPU there when they apply it unchanged.
 
 The taints and the node group are the pool's, the resource is what its GPUs are offered as.
 """
