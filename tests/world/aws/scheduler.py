@@ -5,13 +5,12 @@ A target that fails is tried again until the event is too old; then it is a dead
 
 import json
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from local.aws.events.schedule_expression import parse
 from tests.world.aws.agenda import Agenda
 from tests.world.outside import NotInTheWorld, refused
 
@@ -96,8 +95,6 @@ class Scheduler:
         if strange or len(asked["Name"]) > 64:
             raise NotInTheWorld(f"the world does not know such a schedule: {expression} {strange}")
         at = self._due(asked)
-        if at <= self._agenda.now:
-            raise refused("ValidationException", f"{expression} is in the past", "CreateSchedule")
         self.version += 1
         entry = Entry(asked, at, self._agenda.now)
         self.entries[asked["Name"]] = entry
@@ -105,20 +102,15 @@ class Scheduler:
         self._agenda.at(at + timedelta(seconds=late), lambda: self._fire(entry))
 
     def _due(self, asked: Json) -> datetime:
-        """The instant of an at(), the next one of a cron() of every day; a time in a spring gap is left out."""
-        expression, zone = asked["ScheduleExpression"], ZoneInfo(asked["ScheduleExpressionTimezone"])
-        if expression.startswith("at("):
-            return datetime.fromisoformat(expression[3:-1]).replace(tzinfo=zone).astimezone(UTC)
-        daily = re.fullmatch(r"cron\((\d+) (\d+) \* \* \? \*\)", expression)
-        if daily is None:
-            raise NotInTheWorld(f"the world does not know such a schedule: {expression}")
-        wall = time(int(daily[2]), int(daily[1]))
-        day = self._agenda.now.astimezone(zone).date()
-        while True:
-            at = datetime.combine(day, wall, zone).astimezone(UTC)
-            if at > self._agenda.now and at.astimezone(zone).time() == wall:
-                return at
-            day += timedelta(days=1)
+        """When the schedule is due next."""
+        expression = parse(asked["ScheduleExpression"], asked["ScheduleExpressionTimezone"])
+        now = self._agenda.now.timestamp()
+        due = expression.next_after(now, now)
+        if due is None:
+            raise refused(
+                "ValidationException", f"{asked['ScheduleExpression']} is in the past", "CreateSchedule"
+            )
+        return datetime.fromtimestamp(due, UTC)
 
     def _fire(self, entry: Entry) -> None:
         name = entry.asked["Name"]
