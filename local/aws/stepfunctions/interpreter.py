@@ -1,6 +1,6 @@
 """Runs the Amazon States Language (JSONPath) in virtual time: one state after the other, with Retry and Catch.
 
-Parallel and Map run each branch as a strand of its own. What a task calls is tasks.py's business.
+Parallel and Map run each branch as a fiber of its own. What a task calls is tasks.py's business.
 """
 
 import random
@@ -16,7 +16,7 @@ from local.aws.stepfunctions.execution import Execution, Scope, instant
 from local.aws.stepfunctions.paths import expression, fill, put, read
 from local.aws.stepfunctions.retries import caught, retry_delay
 from local.aws.stepfunctions.tasks import Tasks
-from local.beside import BackgroundTask
+from local.background_task import BackgroundTask
 
 Json = Any
 

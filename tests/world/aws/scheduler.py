@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from local.aws.events.schedule_expression import parse
-from tests.world.aws.agenda import Agenda
+from tests.world.aws.event_queue import EventQueue
 from tests.world.outside import NotInTheWorld, refused
 
 Json = dict[str, Any]
@@ -45,8 +45,8 @@ class Entry:
 class Scheduler:
     """`deliver` takes a target, its input and whom to tell what went wrong (None: nothing)."""
 
-    def __init__(self, agenda: Agenda, chance: random.Random) -> None:
-        self._agenda = agenda
+    def __init__(self, event_queue: EventQueue, chance: random.Random) -> None:
+        self._event_queue = event_queue
         # Of its own: how often our code puts a schedule changes nothing else that is left to chance.
         self._lateness = chance.getrandbits(64)
         self.entries: dict[str, Entry] = {}
@@ -96,15 +96,15 @@ class Scheduler:
             raise NotInTheWorld(f"the world does not know such a schedule: {expression} {strange}")
         at = self._due(asked)
         self.version += 1
-        entry = Entry(asked, at, self._agenda.now)
+        entry = Entry(asked, at, self._event_queue.now)
         self.entries[asked["Name"]] = entry
         late = random.Random(f"{self._lateness} {asked['Name']} {expression}").uniform(0.0, LATE)
-        self._agenda.at(at + timedelta(seconds=late), lambda: self._fire(entry))
+        self._event_queue.at(at + timedelta(seconds=late), lambda: self._fire(entry))
 
     def _due(self, asked: Json) -> datetime:
         """When the schedule is due next."""
         expression = parse(asked["ScheduleExpression"], asked["ScheduleExpressionTimezone"])
-        now = self._agenda.now.timestamp()
+        now = self._event_queue.now.timestamp()
         due = expression.next_after(now, now)
         if due is None:
             raise refused(
@@ -126,10 +126,10 @@ class Scheduler:
         target = entry.asked["Target"]
 
         def done(error: str | None) -> None:
-            age = self._agenda.now - entry.at
+            age = self._event_queue.now - entry.at
             longest = timedelta(seconds=target["RetryPolicy"]["MaximumEventAgeInSeconds"])
             if error is not None and age + timedelta(seconds=wait) < longest:
-                self._agenda.after(wait, lambda: self._try(entry, min(wait * 2, LONGEST_RETRY)))
+                self._event_queue.after(wait, lambda: self._try(entry, min(wait * 2, LONGEST_RETRY)))
                 return
             if error is not None:
                 self.dead_letters.append(f"{entry.asked['Name']}: {error}")

@@ -16,7 +16,7 @@ from local.aws.stepfunctions.execution import instant
 from local.aws.stepfunctions.limits import Limits
 from local.aws.stepfunctions.paths import expression, fill, put
 from local.aws.stepfunctions.retries import caught, retry_delay
-from tests.world.aws.agenda import Agenda
+from tests.world.aws.event_queue import EventQueue
 from tests.world.outside import NotInTheWorld, refused
 
 Json = Any
@@ -54,8 +54,8 @@ class Execution:
 class StepFunctions:
     """`invoke` runs a function by its ARN and tells what came of it."""
 
-    def __init__(self, agenda: Agenda, definitions: dict[str, Json]) -> None:
-        self._agenda, self._definitions = agenda, definitions
+    def __init__(self, event_queue: EventQueue, definitions: dict[str, Json]) -> None:
+        self._event_queue, self._definitions = event_queue, definitions
         # Of its own: the jitter of retries changes nothing else that is left to chance.
         self._chance = random.Random(0)
         self.executions: dict[tuple[str, str], Execution] = {}
@@ -72,14 +72,14 @@ class StepFunctions:
         known = self.executions.get((workflow, name))
         if known is not None:
             if known.input == input and known.status == "RUNNING":
-                return {"executionArn": name, "startDate": self._agenda.now}
+                return {"executionArn": name, "startDate": self._event_queue.now}
             raise refused("ExecutionAlreadyExists", f"Execution Already Exists: '{name}'", "StartExecution")
-        execution = Execution(workflow, name, input, self._agenda.now)
+        execution = Execution(workflow, name, input, self._event_queue.now)
         self.executions[workflow, name] = execution
         self.running += 1
         run = self._states(execution, json.loads(input))
-        self._agenda.after(0.1, lambda: self._go_on(execution, run))
-        return {"executionArn": name, "startDate": self._agenda.now}
+        self._event_queue.after(0.1, lambda: self._go_on(execution, run))
+        return {"executionArn": name, "startDate": self._event_queue.now}
 
     def describe_execution(self, *, executionArn: str) -> Json:
         """It is eventually consistent: a run that has just begun is not there at the first look."""
@@ -87,7 +87,7 @@ class StepFunctions:
         found = self.executions.get((workflow, name))
         if found is not None:
             found.looks += 1
-        if found is None or (found.looks == 1 and self._agenda.now - found.begun < SEEN_AFTER):
+        if found is None or (found.looks == 1 and self._event_queue.now - found.begun < SEEN_AFTER):
             raise refused("ExecutionDoesNotExist", executionArn, "DescribeExecution")
         return {"status": found.status, "name": name}
 
@@ -119,7 +119,7 @@ class StepFunctions:
             execution.status, execution.error = "FAILED", str(failed)
         else:
             if isinstance(asked, float):
-                self._agenda.after(asked, lambda: self._go_on(execution, run))
+                self._event_queue.after(asked, lambda: self._go_on(execution, run))
             else:
                 self._task(execution, run, *asked)
             return
@@ -136,12 +136,12 @@ class StepFunctions:
                 name=given.get("Name", name),
                 input=json.dumps(given["Input"]),
             )
-            self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
+            self._event_queue.after(0.1, lambda: self._go_on(execution, run, {}))
             return
         if resource == INVOKE:
             assert given["InvocationType"] == "Event"
             self.invoke_async(given["FunctionName"], given["Payload"])
-            self._agenda.after(0.1, lambda: self._go_on(execution, run, {}))
+            self._event_queue.after(0.1, lambda: self._go_on(execution, run, {}))
             return
         if not resource.startswith("arn:aws:lambda:"):
             raise NotInTheWorld(f"the world does not know the task {resource}")
@@ -157,7 +157,7 @@ class StepFunctions:
             execution.steps.append(name)
             execution.transitions += 1
             execution.count(2)
-            context["State"] = {"Name": name, "EnteredTime": instant(self._agenda.now)}
+            context["State"] = {"Name": name, "EnteredTime": instant(self._event_queue.now)}
             data, name = yield from self._persistently(name, state, data, context, execution)
 
     def _persistently(
