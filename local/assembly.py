@@ -18,7 +18,7 @@ from pathlib import Path
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
-from local.aws.functions.assets import cache_folder
+from local.cache_folder import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: What an assembly is made of, besides the lab.

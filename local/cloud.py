@@ -30,8 +30,8 @@ from local.background_thread import BackgroundThread
 from local.clock import VirtualClock
 from local.clock_page import ClockPage
 from local.endpoints import Endpoints
-from local.faults.page import FaultsPage
 from local.faults.switching import FaultSwitching
+from local.faults_page import FaultsPage
 from local.fleet.fleet import Fleet
 from local.kubernetes.add_ons import AddOnPods
 from local.kubernetes.aws_identities import AwsIdentities
