@@ -27,7 +27,7 @@ from lamplighter.values.clock_time import clock_time
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
-from local.demo.looking import DayReading
+from local.demo.day_reading import DayReading
 from local.demo.observations import NodeReader, Outside, Pool, Sample
 from local.demo.script import Act, Answers, LabAccess
 from local.demo.view import DayEvent, Now, View
