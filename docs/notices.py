@@ -14,8 +14,8 @@ Generated from the table of kinds by `make docs`. How to send them somewhere:
 
 Every message of the topics `<lab>-notices` and `<lab>-pages` carries the attributes `kind`, one of these, and `pool`,
 the pool's name or `*` for the whole lab. Its subject is an English line of ASCII characters, since SNS takes no other;
-in a lab with another `notify.language` the text begins with the subject in that language. Reasons and findings inside
-a text are English sentences in every language: they are the ones that the ledger keeps and `lamplighter why` shows.
+in a lab with another `notify.language` the text begins with the subject in that language. The ledger keeps reasons and
+findings as codes with values, so they are in the lab's language as well.
 
 *New in Slack* says when the channel gets a new message: one that *pings* mentions people, a *plain* one nobody;
 everything else changes the window's message in place or is told in its thread. *Unasked* marks what a route of

@@ -107,7 +107,7 @@ class Notify(Part):
 
     language: Language = Field(
         DEFAULT,
-        description="The language of notices, Slack and pages; reasons and findings in them stay English.",
+        description="The language of notices, Slack and pages.",
         json_schema_extra=unit("language code"),
     )
 

@@ -1,4 +1,4 @@
-"""Notices: in the lab's language, told apart by kind, and never in a workflow's way."""
+"""Notices are in the lab's language, have a kind, and never fail a workflow."""
 
 import json
 from collections.abc import Mapping

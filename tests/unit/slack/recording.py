@@ -1,4 +1,4 @@
-"""A Slack in memory that keeps what it was told and judges every message by Slack's own limits; and a lab beside it.
+"""A Slack in memory that keeps every message and judges it by Slack's own limits; and a lab beside it.
 
 The lab's ledger is DynamoDB in memory; whatever moves in it becomes an event of its stream, which a test
 delivers once, twice, late, or never.

@@ -1,4 +1,4 @@
-"""Somebody knocks at Slack's door: requests as Slack sends and signs them, and a lab behind it that decides.
+"""Requests as Slack sends and signs them, to a request handler with a lab behind it that decides.
 
 The ledger is DynamoDB in memory; a workflow that is started decides at once, later, or never.
 """

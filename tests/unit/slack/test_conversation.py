@@ -1,4 +1,4 @@
-"""Conversations at Slack's door: what is understood, allowed, ordered, answered, and what may be pressed next."""
+"""Conversations in Slack: what the lab understands, allows, orders and answers, and which buttons it offers."""
 
 from collections.abc import Mapping
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The codes of Slack's door, in the contract's order; and that a signed request is answered whatever happens."""
+"""The HTTP codes for Slack's requests, in the contract's order; a signed request is always answered."""
 
 import base64
 import threading

@@ -1,4 +1,4 @@
-"""Slack's Web API and response_urls as they answer over HTTP: refusals, patience, silence; and no token in any word."""
+"""Slack's Web API and response_urls over HTTP: refusals, rate limits, silence; and no token in any error."""
 
 import json
 import threading

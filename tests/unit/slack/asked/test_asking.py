@@ -1,4 +1,4 @@
-"""Answers that are owed reach whoever asked, once; what is asked for can be approved, and shows who did."""
+"""Late answers reach the asker, once; a request can be approved, and its message shows who approved it."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Another's lease is closed only by somebody who was told whose it is, or who named that very lease."""
+"""A person closes another person's lease only after the answer named its owner, or by naming that lease."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Signing secret and bot token are one secret, and a worker of the door fetches it once for both."""
+"""Signing secret and bot token are one secret, and each worker fetches it once for both."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What each button does, and what is typed at the edges of the grammar."""
+"""The meaning of each button, and of words at the edges of the grammar."""
 
 import pytest
 

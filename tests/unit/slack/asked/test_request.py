@@ -1,4 +1,4 @@
-"""What Slack sends becomes a value, field by field; what it would never send is refused with a hint."""
+"""Slack's requests become values, field by field; a request that Slack would never send is refused with a hint."""
 
 import json
 from typing import Any

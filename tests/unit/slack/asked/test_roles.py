@@ -1,4 +1,4 @@
-"""Who may do what: everybody sees, nobody opens unless a role says so, an owner may extend and close their own."""
+"""Who may do what: everybody may look, nobody opens without a role, an owner extends and closes their own leases."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

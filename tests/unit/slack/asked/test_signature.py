@@ -1,4 +1,4 @@
-"""What makes a request Slack's: its published example, and everything that is nearly right."""
+"""The signature of a request: Slack's published example is accepted, and every near miss is refused."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta

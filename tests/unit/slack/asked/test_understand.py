@@ -1,4 +1,4 @@
-"""What people type in Slack is read as they mean it; what cannot be meant is asked back, never guessed."""
+"""Words typed in Slack are read as people mean them; an unclear command is answered with a question, never guessed."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""What the lab says in Slack of a whole evening: one message in place, the rest in its thread, and few pings."""
+"""A whole evening in Slack: one message that is updated, its thread, and few mentions."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Slack fails, functions die, events come twice, late or never: nothing is lost, and little is said twice."""
+"""Slack fails, functions stop, events come twice, late or never: nothing is lost, and few posts are made twice."""
 
 from pathlib import Path
 

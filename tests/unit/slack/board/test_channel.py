@@ -1,4 +1,4 @@
-"""What the channel hears where no lease has a message: the calendar is changed, a window will not open."""
+"""Posts in the channel that belong to no lease: the calendar changes, a window will not open."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

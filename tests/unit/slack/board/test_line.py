@@ -1,4 +1,4 @@
-"""Standing in line for a full pool, and taking what is offered: once, in time, and by whom it was offered to."""
+"""The waiting list of a full pool: an offer is taken once, in time, and only by the person who got it."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is told beside a lease's message, whole: in its thread, or aloud with a ping, once for one thing."""
+"""The posts beside a lease's message: in its thread, or in the channel with a mention, once for each topic."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The waiting list: the order of asking is kept, nothing is held, offers and wishes lapse."""
+"""The waiting list keeps the order of requests, holds nothing, and its offers and places expire."""
 
 from dataclasses import replace
 from datetime import timedelta

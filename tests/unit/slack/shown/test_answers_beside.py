@@ -1,4 +1,4 @@
-"""What the door answers where a pool is open already, where somebody may not, and before another's lease is closed."""
+"""Answers where a pool is already open, where a role refuses, and before another person's lease is closed."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A lab that speaks Korean says no, and asks back, in Korean."""
+"""A lab whose language is Korean refuses, and asks back, in Korean."""
 
 from pathlib import Path
 
