@@ -11,9 +11,11 @@ from cli import deployment, printing
 from cli.look_after import known_names
 from cli.options import AsJson, LabName
 from lamplighter.adapters.calendars.kept import kept_courses
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.why import Explanation, explain
 from lamplighter.domain.calendar.timetable import Timetable
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 from lamplighter.values.counted import counted
 
@@ -84,7 +86,7 @@ def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation
     reason = explanation.target.reason_by(clock)
     said = [f"{clock(explanation.at)}: {name} should have {counted(explanation.nodes, 'node')}: {reason}."]
     said += [f"By the calendar {unmet.reason_by(clock)}." for unmet in explanation.unmet]
-    for line in filter(None, [*said, explanation.decided_by(clock)]):
+    for line in filter(None, [*said, draw(explanation.last_decision, ENGLISH, clock)]):
         printing.say(line)
     for entry in explanation.findings:
         found = entry.details

@@ -24,6 +24,7 @@ from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 ACCEPTED = 202
 _CODES: Mapping[type[LamplighterError], int] = {
@@ -48,15 +49,18 @@ class CommandServices:
         caller, path = _let_in(event)
         command = asked.read(_body(event), path, caller, clock.now())
         if command.pool != WHOLE_LAB and command.pool not in self.lab.pools:
-            raise BadInput(
-                f"pool: the lab has no pool '{command.pool[:80]}', it has {', '.join(self.lab.pools)}"
-            )
+            pools = ", ".join(self.lab.pools)
+            raise BadInput(reason("command.pool-not-in-lab", pool=command.pool[:80], pools=pools))
         run = None
         if command.verb is Verb.RESTORE:
             named = command.experiment
             run = self.ledger.experiment(named) if named else self.ledger.experiment_under_way()
             if run is None:
-                raise BadInput(f"experiment: no run '{(named or '')[:80]}' is there to restore")
+                raise BadInput(
+                    reason("command.no-such-run", run=named[:80])
+                    if named
+                    else reason("command.no-run-under-way")
+                )
             command = asked.restoring(command, run)
         lease = self.ledger.lease(command.pool, command.lease) if command.lease else None
         return asked.about(command, lease, run)
@@ -103,14 +107,11 @@ def _let_in(event: Mapping[str, object]) -> tuple[Caller, str]:
     context = _mapping(event.get("requestContext"))
     arn = _mapping(_mapping(context.get("authorizer")).get("iam")).get("userArn")
     if not isinstance(arn, str) or not arn.startswith("arn:"):
-        raise Refused(
-            "AWS has not said who calls, so nothing was done: sign the request with your credentials"
-        )
+        raise Refused(reason("command.caller-unknown"))
     method, _, path = str(context.get("routeKey")).partition(" /")
     if method != "POST" or path not in asked.PATHS:
-        raise BadInput(
-            f"path: there is no {str(context.get('routeKey'))[:80]}; there are {', '.join(asked.PATHS)}"
-        )
+        route = str(context.get("routeKey"))[:80]
+        raise BadInput(reason("command.no-such-path", path=route, paths=", ".join(asked.PATHS)))
     return Caller(arn), path
 
 
@@ -118,11 +119,11 @@ def _body(event: Mapping[str, object]) -> object:
     said = event.get("body")
     text = said if isinstance(said, str) else ""
     if len(text) > asked.MOST_BYTES:
-        raise BadInput(f"body: is longer than {asked.MOST_BYTES // 1024} KiB")
+        raise BadInput(reason("command.body-too-long", kib=asked.MOST_BYTES // 1024))
     try:
         return json.loads(base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text)
     except (binascii.Error, ValueError, RecursionError) as error:
-        raise BadInput("body: is no JSON document in UTF-8") from error
+        raise BadInput(reason("command.body-no-json")) from error
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.domain.commands.command import Command
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -16,9 +17,9 @@ def step_of(event: Mapping[str, object], steps: Mapping[str, Step]) -> tuple[Ste
     """The step that an event names and the run it is for; BadInput when there is no such step."""
     step, run = event.get("step"), event.get("run")
     if not isinstance(step, str) or step not in steps:
-        raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(steps)}")
+        raise BadInput(reason("command.no-step", step=str(step), steps=", ".join(steps)))
     if not isinstance(run, Mapping):
-        raise BadInput(f"run: step {step} needs the run it is for")
+        raise BadInput(reason("command.step-without-run", step=step))
     return steps[step], run
 
 
@@ -28,7 +29,7 @@ def pool_of(run: Mapping[str, object], lab: "Lab") -> str:
     pool = command.get("pool") if isinstance(command, Mapping) else None
     if pool not in lab.pools:
         raise BadInput(
-            f"command.pool: the lab {lab.name} has no pool {pool!r}, it has {', '.join(lab.pools)}"
+            reason("command.run-without-pool", lab=lab.name, pool=str(pool), pools=", ".join(lab.pools))
         )
     return str(pool)
 
@@ -52,5 +53,5 @@ def command_of(run: Mapping[str, object]) -> Command:
     """The command that started a run; BadInput when there is none."""
     found = run.get("command")
     if not isinstance(found, Mapping):
-        raise BadInput("command: a run needs the command that started it")
+        raise BadInput(reason("command.run-without-command"))
     return Command.from_json(found)

@@ -28,6 +28,7 @@ from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.schedules.schedule import close_command, open_command
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.drawn import sentence
 from tests.unit.lab_on_moto import EIGHT, ROLE, LabOnMoto
@@ -329,7 +330,9 @@ def test_an_extension_leaves_planned_windows_their_money(lab: LabOnMoto) -> None
     refused = step(lab, "Extend", {**lab.command("extend", lease=lease.id), "for_seconds": 60})
 
     assert refused["outcome"] == "refused"
-    assert "asked to extend pool gpu: refused" in {entry.what for entry in ledger(lab).audit("gpu", EIGHT)}
+    assert reason("audit.extend-refused", pool="gpu") in {
+        entry.what for entry in ledger(lab).audit("gpu", EIGHT)
+    }
     assert "4.95 USD planned for windows, until" in sentence(refused["reason"])
 
 

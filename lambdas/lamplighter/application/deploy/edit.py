@@ -10,6 +10,7 @@ from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.environment import lab
 from lamplighter.domain.pool.node_group_edit import NodeGroupSides, Side, two_deploys
 from lamplighter.errors import Refused
+from lamplighter.reasons.reason import reason
 
 
 def checked(groups: str, before: str | None, known: str) -> str:
@@ -25,14 +26,9 @@ def checked(groups: str, before: str | None, known: str) -> str:
     old, new = read(before), read(groups)
     found = two_deploys(old, new)
     if found is not None:
-        advice = (
-            f"deploy {_listed(found.first)} first and leave {_listed(found.then)} as before, then deploy the rest"
-            if found.then
-            else f"{_listed(found.first)} would do both, deploy an earlier one first"
-        )
-        raise Refused(
-            f"EKS does not replace the nodes of a group and change its other settings in one update: {advice}"
-        )
+        if found.then:
+            raise Refused(reason("deploy.two-deploys", first=found.first, then=found.then))
+        raise Refused(reason("deploy.one-group-twice", groups=found.first))
     if known.endswith(f"-after-{now}"):
         return f"edit-{now}-after-nothing"
     for pool in lab().pools:
@@ -52,8 +48,3 @@ def read(groups: str) -> dict[str, NodeGroupSides]:
 
 def _digest(groups: str) -> str:
     return hashlib.sha256(groups.encode()).hexdigest()[:16]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    *some, last = names
-    return f"{', '.join(some)} and {last}" if some else last

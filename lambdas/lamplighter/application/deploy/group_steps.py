@@ -6,6 +6,7 @@ from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, before, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 
 def desired_size(event: Event) -> CloudFormationResponse:
@@ -99,8 +100,5 @@ def group(event: Event) -> CloudFormationResponse:
         tagged = AutoScaling().group_of(cluster, nodegroup)
         group = tagged.name if tagged else None
     if group is None:
-        raise BadInput(
-            f"pool {pool}: node group {nodegroup} is not in cluster {cluster}, so its curfew has nothing to "
-            "bring to zero; deploy when it is there, or leave the curfew out"
-        )
+        raise BadInput(reason("deploy.no-node-group", pool=pool, group=nodegroup, cluster=cluster))
     return CloudFormationResponse(name, data={"AutoScalingGroupName": group})

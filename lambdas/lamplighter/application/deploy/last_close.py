@@ -12,7 +12,7 @@ from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import BadInput
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Reason, Sentences, reason
 from lamplighter.values import instant
 
 BECAUSE = reason("lease.lab-destroyed")
@@ -57,34 +57,32 @@ def _holds(lease: Lease) -> bool:
     return lease.granted or lease.state is LeaseState.CLOSING
 
 
-def unproven(run: Mapping[str, object]) -> str | None:
+def unproven(run: Mapping[str, object]) -> Reason | None:
     """Why the destroy must fail, or None: every pool is at zero now, and CloseLab proved it since it was asked."""
     asked = run.get("asked")
     if not isinstance(asked, str):
-        raise BadInput("run.asked: Respond needs the instant at which the destroy began")
+        raise BadInput(reason("deploy.no-instant-of-destroy"))
     capacity = deployed()
     since = instant.read(asked)
-    reasons = [
-        f"pool {pool}: {reason}"
+    pools = tuple(
+        reason("deploy.of-pool", pool=pool, reason=still_there)
         for pool in capacity.lab.pools
-        if (reason := _still_there(capacity, pool, since)) is not None
-    ]
-    if not reasons:
-        return None
-    return f"{'; '.join(reasons)}. The controller stays, so that it goes on closing; destroy it again later"
+        if (still_there := _still_there(capacity, pool, since)) is not None
+    )
+    return reason("deploy.not-at-zero", pools=Sentences(pools)) if pools else None
 
 
-def _still_there(capacity: Capacity, pool: str, since: datetime) -> str | None:
+def _still_there(capacity: Capacity, pool: str, since: datetime) -> Reason | None:
     seen = capacity.see(pool)
     if seen.existing:
-        return f"{', '.join(instance.id for instance in seen.existing)} still in EC2"
+        return reason("deploy.instances-left", instances=tuple(instance.id for instance in seen.existing))
     if seen.group is not None and (seen.group.desired or seen.group.members):
-        return f"its group still wants {seen.group.desired} nodes"
+        return reason("deploy.group-not-empty", nodes=seen.group.desired)
     if any(_holds(lease) for lease in capacity.ledger.leases(pool)):
-        return "a lease is not settled yet"
+        return reason("deploy.lease-not-settled")
     proofs = [
         entry
         for entry in capacity.ledger.audit(pool, since)
         if entry.kind == "zero-proven" and entry.nodes == 0
     ]
-    return None if proofs else "zero was not proven in Kubernetes"
+    return None if proofs else reason("deploy.zero-not-proven")

@@ -17,8 +17,7 @@ from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import LamplighterError, OutsideFailed, Refused
-from lamplighter.values.counted import counted
-from lamplighter.values.instant import clock_time
+from lamplighter.reasons.reason import Value, reason
 
 _logger = logging.getLogger(__name__)
 
@@ -81,10 +80,15 @@ def _refuse_if_held(leases: list[Lease], write: Write) -> None:
     holding = [lease for lease in leases if _holds(lease) or (write is Write.TAKE_AWAY and lease.granted)]
     if holding:
         last = max(holding, key=lambda lease: lease.closes)
-        raise Refused(
-            f"this deploy would {write.value} pool {last.pool} while {last.called()} ({last.id}) is on it until "
-            f"{clock_time(last.closes)}: deploy after that, or close the lease first"
-        )
+        held: dict[str, Value] = {
+            "pool": last.pool,
+            "lease": last.called(),
+            "id": last.id,
+            "until": last.closes,
+        }
+        if write is Write.TAKE_AWAY:
+            raise Refused(reason("deploy.pool-held.removed", **held))
+        raise Refused(reason("deploy.pool-held.changed", **held))
 
 
 def refuse_change(pool: str) -> None:
@@ -104,9 +108,15 @@ def refuse_fewer(pool: str, most: int) -> None:
         if have > most:
             last = max(there, key=lambda lease: lease.closes)
             raise Refused(
-                f"this deploy would leave pool {pool} {counted(most, 'node')}, and its leases have {have}, the last "
-                f"until {clock_time(last.closes)} ({last.called()}, {last.id}): deploy after that, or close leases "
-                f"first"
+                reason(
+                    "deploy.too-few-nodes",
+                    pool=pool,
+                    most=most,
+                    nodes=have,
+                    lease=last.called(),
+                    id=last.id,
+                    until=last.closes,
+                )
             )
 
 

@@ -17,6 +17,7 @@ from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.domain.pool.evidence import NodeGroup
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import Said, Sentences, reason
 
 # What replaces nodes, as CloudFormation sees it.
 REPLACING = ("LaunchTemplateVersion", "KubernetesVersion")
@@ -71,22 +72,26 @@ def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -
     found = nodegroups.read(name)
     if found is None or (found.maximum == most and token is None):
         return
-    update, why = "", "it is not begun"
+    update: str = ""
+    why: Said = reason("deploy.update-not-begun")
     for _ in range(LOOKS):
         try:
             # Asked anew each time: what keeps EKS busy may be just what brings the group to zero.
             update = update or _bound(nodegroups, found, most, token)
         except TryLater as busy:
-            why = str(busy)
+            why = busy.said
         else:
             now = nodegroups.update(name, update)
-            why = "; ".join(now.errors) or f"it is {now.status}"
+            why = (
+                Sentences(tuple(now.errors)) if now.errors else reason("deploy.update-is", status=now.status)
+            )
             if not now.in_progress:
                 break
         clock.sleep(LOOK_SECONDS)
     if not update or now.failed or now.in_progress:
+        call, subject = "eks:UpdateNodegroupConfig", f"{nodegroups.cluster}/{name}"
         raise OutsideFailed(
-            f"eks:UpdateNodegroupConfig on {nodegroups.cluster}/{name}, maximum {most}: {why}"
+            reason("deploy.update-failed", call=call, subject=subject, most=most, reason=why), call, subject
         )
 
 

@@ -9,6 +9,8 @@ from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Sentences, reason
 
 _logger = logging.getLogger(__name__)
 
@@ -81,7 +83,7 @@ def plan(event: Event) -> CloudFormationResponse:
     planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
     unknown = planned.get("unknown")
     if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
-        raise BadInput("; ".join(map(str, unknown)))
+        raise BadInput(Sentences(tuple(read(problem) for problem in unknown)))
     return CloudFormationResponse(name)
 
 
@@ -96,8 +98,13 @@ def _all_groups_are_reached() -> None:
         found = NodeGroups(lab().cluster_name).read(settings.existing)
         if found is not None and found.group and not lab().reaches(pool, found.group):
             raise BadInput(
-                f"pools.{pool}.auto_scaling_group: is {settings.auto_scaling_group or 'left out'}, and the Auto "
-                f"Scaling group behind node group {settings.existing} is {found.group}: write that"
+                reason(
+                    "deploy.other-scaling-group",
+                    pool=pool,
+                    given=settings.auto_scaling_group or reason("deploy.left-out"),
+                    group=settings.existing,
+                    scaling_group=found.group,
+                )
             )
 
 

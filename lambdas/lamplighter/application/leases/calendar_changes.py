@@ -14,6 +14,7 @@ from lamplighter.domain.calendar import pausing, skipping
 from lamplighter.domain.calendar.changes import Clock, clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import zones
 
 
@@ -35,7 +36,7 @@ def skip(command: Command, lease_services: LeaseServices) -> Decision:
     if answer.skip is None or answer.opening is None:
         return _kept(command, decision, lease_services)
     pool, lease = answer.opening.pool, answer.opening.lease
-    what = f"skipped {answer.skip.window} on {answer.skip.date}"
+    what = reason("audit.skipped", window=answer.skip.window, date=answer.skip.date)
     why = Entry(now, pool, "skipped", command.by, what, answer.reason, lease)
     ledger.skip(answer.skip, (pool, lease), command.pool, decision, why)
     return decision
@@ -53,7 +54,7 @@ def unskip(command: Command, lease_services: LeaseServices) -> Decision:
     if answer.skip is None or answer.opening is None:
         return _kept(command, decision, lease_services)
     lease = answer.opening.lease
-    what = f"put back {answer.skip.window} on {answer.skip.date}"
+    what = reason("audit.put-back", window=answer.skip.window, date=answer.skip.date)
     why = Entry(now, answer.opening.pool, "unskipped", command.by, what, answer.reason, lease)
     ledger.unskip(answer.skip, command.pool, decision, why)
     return decision
@@ -72,7 +73,7 @@ def pause(command: Command, lease_services: LeaseServices) -> Decision:
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.pause is None:
         return _kept(command, decision, lease_services)
-    why = _of_all_pools(command, decision, "paused", "paused the lab", lease_services)
+    why = _of_all_pools(command, decision, "paused", reason("audit.paused"), lease_services)
     lease_services.ledger.pause(answer.pause, command.pool, decision, why)
     return decision
 
@@ -90,7 +91,7 @@ def resume(command: Command, lease_services: LeaseServices) -> Decision:
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if not answer.ended:
         return _kept(command, decision, lease_services)
-    why = _of_all_pools(command, decision, "resumed", "resumed the lab", lease_services)
+    why = _of_all_pools(command, decision, "resumed", reason("audit.resumed"), lease_services)
     lease_services.ledger.resume(answer.ended, command.pool, decision, why)
     return decision
 
@@ -99,15 +100,14 @@ def _kept(command: Command, decision: Decision, lease_services: LeaseServices) -
     """An answer that changes nothing; a no is for the trail as well."""
     why = None
     if decision.outcome == "refused":
-        why = Entry(
-            decision.at, command.pool, "refused", command.by, f"asked to {command.verb}", decision.reason
-        )
+        what = reason("audit.asked", verb=command.verb.value)
+        why = Entry(decision.at, command.pool, "refused", command.by, what, decision.reason)
     lease_services.ledger.decide(command.pool, decision, why)
     return decision
 
 
 def _of_all_pools(
-    command: Command, decision: Decision, kind: str, what: str, lease_services: LeaseServices
+    command: Command, decision: Decision, kind: str, what: Reason, lease_services: LeaseServices
 ) -> Sequence[Entry]:
     """`why POOL` reads the trail of one pool: each says what was decided for all."""
     at: datetime = decision.at

@@ -39,7 +39,7 @@ def change(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
 def _decide(command: Command, lease_services: LeaseServices) -> Decision:
     does = _changes().get(command.verb)
     if does is None:
-        raise BadInput(f"verb: '{command.verb}' is no change")
+        raise BadInput(reason("command.no-change", verb=command.verb.value))
     if command.pool != WHOLE_LAB and command.pool not in lease_services.capacity.lab.pools:
         return refusal(command, reason("lease.no-pool", pool=command.pool), lease_services)
     too_old = command.too_old(lease_services.now(), _generation(command, lease_services))
@@ -50,14 +50,15 @@ def _decide(command: Command, lease_services: LeaseServices) -> Decision:
             return does(command, lease_services)
         except Conflict:
             continue
-    raise TryLater(f"what {command.verb} is about keeps changing; asking again")
+    raise TryLater(reason("lease.changes-meanwhile", verb=command.verb.value))
 
 
 def refusal(command: Command, said: Said, lease_services: LeaseServices) -> Decision:
     """Keep a no and its reason; changes nothing else."""
     now = lease_services.now()
     decision = Decision(command.id, "refused", said, now)
-    why = Entry(now, command.pool, "refused", command.by, f"asked to {command.verb}", said)
+    what = reason("audit.asked", verb=command.verb.value)
+    why = Entry(now, command.pool, "refused", command.by, what, said)
     lease_services.ledger.decide(command.pool, decision, why)
     return decision
 

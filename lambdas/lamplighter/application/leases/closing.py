@@ -5,7 +5,7 @@ at the ledger, not at what an earlier try did, and may run again.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -32,6 +32,7 @@ from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
 from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 RECEIPT_OWED = timedelta(days=1)
@@ -64,7 +65,7 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
             pool=pool,
             kind="closing",
             who=command.by,
-            what=f"closes {' and '.join(str(lease.called()) for lease in decided.leases) or f'pool {pool}'}",
+            what=_closes(pool, decided.leases),
             why=decided.reason,
             lease=decided.leases[0].id if decided.leases else None,
             details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},
@@ -75,7 +76,7 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
             continue
         break
     else:
-        raise TryLater(f"the leases of pool {pool} keep changing; closing again")
+        raise TryLater(reason("lease.leases-change", pool=pool))
     answer = Decision(command.id, "over" if decided.over else "closing", decided.over or decided.reason, now)
     lease_services.ledger.decide(pool, answer)
     if decided.over:
@@ -91,6 +92,12 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
     }
 
 
+def _closes(pool: str, leases: Sequence[Lease]) -> Reason:
+    if not leases:
+        return reason("audit.closes-pool", pool=pool)
+    return reason("audit.closes", leases=tuple(lease.called() for lease in leases))
+
+
 def settle(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Step Settle: what ran is metered and counts as spent, the hold goes back, the lease is closed."""
     pool = pool_of(run, lease_services.capacity.lab)
@@ -104,7 +111,7 @@ def settle(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
             continue
         break
     else:
-        raise TryLater(f"the budget keeps changing while pool {pool} is settled")
+        raise TryLater(reason("lease.budget-changes", pool=pool))
     leases = _ended(run, pool, lease_services)
     cost = sum((lease.cost for lease in leases if lease.cost), Money.zero(terms.budget.currency))
     return {
@@ -133,8 +140,8 @@ def disarm(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
                 pool=pool,
                 kind="failsafe-disarmed",
                 who="leases",
-                what=f"took away the failsafe of pool {pool}",
-                why="zero is proven and no lease is left",
+                what=reason("audit.failsafe-removed", pool=pool),
+                why=reason("audit.failsafe-removed.why"),
             )
         )
     return {"at": instant.written(first) if first else None}
@@ -166,8 +173,8 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
                 pool=pool,
                 kind="receipt",
                 who="leases",
-                what=f"{lease.called()} came to {lease.cost}",
-                why=f"{lease.node_seconds} node-seconds",
+                what=reason("audit.lease-cost", lease=lease.called(), cost=str(lease.cost)),
+                why=reason("audit.node-seconds", seconds=lease.node_seconds or 0),
                 lease=lease.id,
                 nodes=lease.nodes,
             )
@@ -262,21 +269,34 @@ def _settle_lease(
 ) -> None:
     price = lease.price_per_hour or terms.price_per_hour
     whole = NodeTime.at(ran, price, terms.budget.currency)
-    past = ""
     if lease.overrun:
         whole += lease.overrun
-        replaced = " or by what was replaced for it" if lease.replaced else ""
-        past = f", {lease.overrun.seconds} of them past its end{replaced}"
     settled = replace(lease, closed=closed, node_seconds=whole.seconds, cost=whole.cost)
     why = Entry(
         at=lease_services.now(),
         pool=lease.pool,
         kind="closed",
         who="leases",
-        what=f"closed {lease.called()}",
-        why=f"it ran {settled.node_seconds} node-seconds{past} for {whole.cost}; its hold of {lease.hold} is free",
+        what=reason("audit.lease-closed", lease=lease.called()),
+        why=_ran(lease, whole),
         lease=lease.id,
         nodes=lease.nodes,
     )
     budget = lease_services.ledger.budget(lease.period, terms.budget.currency)
     lease_services.ledger.settle(settled, budget, why)
+
+
+def _ran(lease: Lease, whole: NodeTime) -> Reason:
+    """How long a lease ran and what it cost, its overrun included."""
+    cost, hold, past = str(whole.cost), str(lease.hold), lease.overrun
+    if past is None:
+        return reason("audit.settled", seconds=whole.seconds, cost=cost, hold=hold)
+    if lease.replaced:
+        return reason(
+            "audit.settled.overrun-or-replaced",
+            seconds=whole.seconds,
+            past=past.seconds,
+            cost=cost,
+            hold=hold,
+        )
+    return reason("audit.settled.overrun", seconds=whole.seconds, past=past.seconds, cost=cost, hold=hold)

@@ -102,8 +102,8 @@ def arm_failsafe(run: Mapping[str, object], lease_services: LeaseServices) -> di
                 pool=pool,
                 kind="failsafe-armed",
                 who="leases",
-                what=f"armed the failsafe of pool {pool} for {instant.clock_time(first)}",
-                why="it fires ten minutes after the last running lease ends, whatever becomes of us",
+                what=reason("audit.failsafe-armed", pool=pool, at=first),
+                why=reason("audit.failsafe-armed.why"),
                 lease=lease.id if lease else None,
                 details={"at": instant.written(first)},
             )
@@ -130,13 +130,14 @@ def _hold_again(lease: Lease, lease_services: LeaseServices) -> None:
         why = reason("lease.nodes-asked-again", nodes=again, of=found.nodes, hold=str(after.hold))
         if after.nodes < found.nodes:
             why = reason("lease.makes-do", missing=found.missing, nodes=after.nodes)
-        note = entry(after, "degraded", "leases", f"asks again for {found.called()}", why, now)
+        what = reason("audit.nodes-asked-again", lease=found.called())
+        note = entry(after, "degraded", "leases", what, why, now)
         try:
             lease_services.ledger.rehold(found, after, pool=pool, budget=budget, why=note)
         except Conflict:
             continue
         return
-    raise TryLater(f"pool {lease.pool} or its budget keeps changing; its missing nodes are asked for later")
+    raise TryLater(reason("lease.pool-changes", pool=lease.pool))
 
 
 def _replayed(decision: Decision, lease: Lease | None) -> dict[str, object]:
@@ -172,7 +173,7 @@ def _decide_opening(command: Command, lease_services: LeaseServices) -> Decision
                 # It was moved for a lease that was then not granted.
                 lease_services.arm(command.pool)
             return decision
-    raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
+    raise TryLater(reason("lease.pool-changes", pool=command.pool))
 
 
 def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) -> Decision:
@@ -210,19 +211,26 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
         pool=pool,
         budget=budgets[lease.period],
         fence=fence,
-        why=entry(lease, "lease-granted", command.by, f"granted {lease.called()}", answer.reason, now),
-        also=_opens(lease, terms),
+        why=entry(
+            lease,
+            "lease-granted",
+            command.by,
+            reason("audit.lease-granted", lease=lease.called()),
+            answer.reason,
+            now,
+        ),
+        also=_opens(lease),
     )
     return decision
 
 
-def _opens(lease: Lease, terms: Terms) -> list[Entry]:
-    """What the trail says of a window; nothing of a lease of nobody's plan."""
+def _opens(lease: Lease) -> list[Entry]:
+    """The entry of the window that opens; none for a lease without a window."""
     if lease.window is None:
         return []
-    window = f"window {lease.window}"
-    because = f"{window} opens at {terms.clock(lease.opens)}"
-    return [entry(lease, "window-opens", window, f"opens pool {lease.pool}", because, lease.opens)]
+    what = reason("audit.window-opens", pool=lease.pool)
+    why = reason("audit.window-opens.why", window=lease.window, at=lease.opens)
+    return [entry(lease, "window-opens", f"window {lease.window}", what, why, lease.opens)]
 
 
 def _changes(command: Command, lease_services: LeaseServices) -> Changes:
@@ -267,13 +275,16 @@ def _refuse(
             None,
         )
     )
+    # A person who finds the pool open already is not refused.
+    refused = answer.outcome == "refused"
     why = Entry(
         at=now,
         pool=command.pool,
-        # Who finds the pool open already was not refused.
-        kind="refused" if answer.outcome == "refused" else "answered",
+        kind="refused" if refused else "answered",
         who=command.by,
-        what=f"asked to open pool {command.pool}: {answer.outcome}",
+        what=reason("audit.open-refused", pool=command.pool)
+        if refused
+        else reason("audit.open-already", pool=command.pool),
         why=answer.reason,
         lease=decision.about,
     )

@@ -13,16 +13,17 @@ from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.leases.handing_on import is_long, next_run
+from lamplighter.domain.leases.handing_on import STEP_FUNCTIONS_LIMIT, is_long, next_run
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, OutsideFailed, Stale, TryLater
+from lamplighter.reasons.reason import reason
 
 
 def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
     """Gives `{"handed_on", "events", "run"}`: whether the workflow goes on in another run, and in which."""
     execution, workflows = str(run.get("execution") or ""), Workflows()
     if not execution:
-        raise BadInput("execution: HandOn needs the ARN of the run that waits")
+        raise BadInput(reason("lease.no-execution"))
     events = workflows.events(execution)
     if not is_long(events):
         return {"handed_on": False, "events": events, "run": None}
@@ -33,8 +34,8 @@ def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
     if lease is not None:
         lease_services.ledger.carried_on_by(pool, lease.id, name)
         if begun:
-            what = f"goes on opening {lease.called()} in run {name}"
-            why = f"the run before has {events} events, and Step Functions ends one at 25,000"
+            what = reason("audit.handed-on", lease=lease.called(), run=name)
+            why = reason("audit.handed-on.why", events=events, most=STEP_FUNCTIONS_LIMIT)
             lease_services.ledger.append_audit(
                 Entry(lease_services.now(), pool, "handed-on", "leases", what, why, lease.id)
             )
@@ -61,7 +62,7 @@ def stop_if_handed_on(run: Mapping[str, object], lease_services: LeaseServices) 
     lease = _granted(run, pool, lease_services)
     if lease is not None:
         lease_services.ledger.carried_on_by(pool, lease.id, name)
-    raise Stale(f"run {name} was started before HandOn failed ({failed}): it carries the lease on")
+    raise Stale(reason("lease.handed-on-before", run=name, error=str(failed)))
 
 
 def _next(execution: str) -> str:

@@ -36,7 +36,7 @@ from lamplighter.domain.schedules.schedule import (
     warn_schedules,
 )
 from lamplighter.errors import TryLater
-from lamplighter.values import instant
+from lamplighter.reasons.reason import reason
 
 LOOKS = 3
 EXPERIMENTS_SECONDS = 40
@@ -103,7 +103,7 @@ class LeaseServices:
             after = self.ledger.pool(pool) if noted else self.ledger.set_failsafe(pool, first)
             if (after.generation, after.failsafe_at) == (state.generation, first):
                 return first, (() if first is None else names)
-        raise TryLater(f"the leases of pool {pool} keep changing while its failsafe is set")
+        raise TryLater(reason("lease.failsafe-changes", pool=pool))
 
     def let_it_fire(self, pool: PoolState, now: datetime) -> None:
         """TryLater while a shot of a pool's failsafe fires or is tried again: nothing calls it back.
@@ -118,8 +118,7 @@ class LeaseServices:
         found = self.failsafes.read(name) if now >= at else None
         if now < at or (found is not None and found.at == at):
             raise TryLater(
-                f"the failsafe of pool {pool.name} fires at {instant.clock_time(at)} and may be tried again "
-                f"until {instant.clock_time(at + FIRES_WITHIN + RETRIED)}: nothing opens before that is over"
+                reason("lease.failsafe-fires", pool=pool.name, at=at, until=at + FIRES_WITHIN + RETRIED)
             )
 
     def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
@@ -161,7 +160,7 @@ class LeaseServices:
         nodegroup = self.capacity.nodegroup(pool)
         group = self.capacity.group_of(nodegroup)
         if group is None:
-            raise TryLater(f"node group {nodegroup.name} has no Auto Scaling group yet")
+            raise TryLater(reason("lease.no-scaling-group", group=nodegroup.name))
         return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
 
 

@@ -125,10 +125,13 @@ class Command:
         """Reads a command; BadInput names the key that is missing or wrong."""
         verb = _required(found, "verb")
         if verb not in set(Verb):
-            raise BadInput(f"verb: '{verb}' is none of {', '.join(Verb)}")
+            raise BadInput(
+                reason("command.not-one-of", key="verb", value=repr(verb[:80]), known=", ".join(Verb))
+            )
         source = _required(found, "source")
         if source not in SOURCES:
-            raise BadInput(f"source: '{source}' is none of {', '.join(sorted(SOURCES))}")
+            known = ", ".join(sorted(SOURCES))
+            raise BadInput(reason("command.not-one-of", key="source", value=repr(source[:80]), known=known))
         seconds, allowed = _number(found, "for_seconds"), found.get("allowance")
         return cls(
             id=_required(found, "id"),
@@ -205,7 +208,7 @@ class Decision:
 def _required(found: Mapping[str, object], key: str) -> str:
     value = found.get(key)
     if not isinstance(value, str) or not value:
-        raise BadInput(f"{key}: a command needs it, as text")
+        raise BadInput(reason("command.key-missing", key=key))
     return value
 
 
@@ -213,7 +216,7 @@ def _text(found: Mapping[str, object], key: str) -> str | None:
     value = found.get(key)
     if value is None or isinstance(value, str):
         return value or None
-    raise BadInput(f"{key}: must be text, not {value!r}")
+    raise BadInput(reason("command.not-text", key=key, value=repr(str(value)[:80])))
 
 
 def _said(found: Mapping[str, object], key: str) -> Said | None:
@@ -227,7 +230,7 @@ def _number(found: Mapping[str, object], key: str, least: int = 1) -> int | None
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadInput(f"{key}: must be a whole number of at least {least}, not {value!r}")
+        raise BadInput(reason("command.not-a-number", key=key, least=least, value=repr(str(value)[:80])))
     return value
 
 

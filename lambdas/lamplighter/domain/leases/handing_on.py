@@ -8,6 +8,8 @@ import re
 
 from lamplighter.domain.schedules.schedule import start_name
 
+STEP_FUNCTIONS_LIMIT = 25_000
+"""The events of a run at which Step Functions ends it."""
 MOST_EVENTS = 1_500
 """A run with more hands on. A round with every retry of every step takes 23,500 at most: a test counts them."""
 _LATER = re.compile(r"(.*)\.run(\d+)")

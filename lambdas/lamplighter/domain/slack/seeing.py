@@ -16,6 +16,7 @@ from lamplighter.domain.slack.blocks import Marked, plain
 from lamplighter.domain.slack.style import named
 from lamplighter.domain.views.lab_view import LabView, PoolView, WindowView
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
+from lamplighter.reasons.reason import draw
 
 MOST_ROWS = 20
 TRAIL_ROWS = 6
@@ -84,11 +85,11 @@ def cost(lab: LabView, speech: Speech) -> SlackAnswer:
 def why(pool: str, found: Explanation, days: int, speech: Speech) -> SlackAnswer:
     """Why a pool has the nodes it has, and what led there."""
     clock, say = speech.times.with_zone, speech.texts.say
-    told = found.told_by(clock)
+    told = found.told_by(clock, speech.texts)
     lines = [
         say("slack.why.should", pool=pool, nodes=told.nodes, reason=told.target.reason_by(clock)),
         *(say("slack.why.unmet", reason=unmet.reason_by(clock)) for unmet in told.unmet),
-        told.decided_by(clock),
+        draw(told.last_decision, speech.texts, clock),
         *(f"{entry.details.get('summary')} → {entry.details.get('advice')}" for entry in told.findings),
     ]
     rows = [
