@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -33,4 +34,13 @@ class Bucket:
         )
         # Of many, some may stay, and the call succeeds all the same.
         for left in reply.get("Errors", []):
-            raise OutsideFailed(f"{left.get('Key')} stays in {self._name}: {left.get('Message')}")
+            raise OutsideFailed(
+                reason(
+                    "aws.object-left",
+                    key=str(left.get("Key")),
+                    bucket=self._name,
+                    error=str(left.get("Message")),
+                ),
+                "s3:DeleteObjects",
+                self._name,
+            )

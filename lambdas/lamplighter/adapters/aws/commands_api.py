@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from lamplighter import clock
 from lamplighter.adapters.aws.calls import CONNECT_SECONDS, outside
 from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
+from lamplighter.reasons.reason import reason
 
 SERVICE = "execute-api"
 READ_SECONDS = 30
@@ -42,18 +43,29 @@ class CommandsApi:
         if code == BAD and problem:
             raise BadInput(str(problem))
         if code == FORBIDDEN and problem:
-            raise Refused(f"refused: {problem}")
+            raise Refused(reason("aws.lab.refused", problem=str(problem)))
         if code == FORBIDDEN:
-            needs = (
-                ": what is another's, or everybody's, is for who runs the lab"
+            raise OutsideFailed(
+                reason("aws.lab.denied-to-users", call=call, subject=about)
                 if path.startswith("lab/")
-                else ""
+                else reason("aws.lab.denied", call=call, subject=about),
+                call,
+                about,
             )
-            raise OutsideFailed(f"{call} on {about} was denied to these credentials{needs}")
-        why = problem or said.get("message") or "no reason was given"
         if code in {MANY, NO_ROOM}:
-            raise TryLater(f"{call} on {about}: too many requests at once, ask again in a moment")
-        raise OutsideFailed(f"{call} on {about} failed with {code}: {why}")
+            raise TryLater(reason("aws.lab.too-many", call=call, subject=about))
+        why = problem or said.get("message")
+        raise OutsideFailed(
+            reason(
+                "aws.lab.failed",
+                call=call,
+                subject=about,
+                status=code,
+                error=str(why) if why else reason("aws.lab.no-reason"),
+            ),
+            call,
+            about,
+        )
 
     def _patiently(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
         """As `_asked`, and again after a while where too many ask or run at once."""
@@ -110,6 +122,4 @@ def _read(content: bytes) -> Mapping[str, object]:
         said = json.loads(content)
     except ValueError:
         said = None
-    return (
-        said if isinstance(said, dict) else {"message": f"an answer that is not the lab's: {content[:80]!r}"}
-    )
+    return said if isinstance(said, dict) else {"message": repr(content[:80])}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -32,6 +33,8 @@ class Functions:
             reply = self._lambda.invoke(FunctionName=name, Payload=json.dumps(event).encode())
             said = reply["Payload"].read().decode("utf-8", "replace")
         if reply.get("FunctionError"):
-            raise OutsideFailed(f"the function {name} failed: {said[:500]}")
+            raise OutsideFailed(
+                reason("aws.function-failed", function=name, answer=said[:500]), "lambda:Invoke", name
+            )
         returned = json.loads(said or "null")
         return returned if isinstance(returned, Mapping) else {}

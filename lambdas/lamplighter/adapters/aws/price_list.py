@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient
@@ -53,9 +54,9 @@ class PriceList:
         try:
             prices = [price for product in products for price in _hourly(json.loads(product))]
         except (AttributeError, InvalidOperation, KeyError, TypeError, ValueError) as error:
+            call, subject = "pricing:GetProducts", f"{instance_type} in {region}"
             raise OutsideFailed(
-                f"pricing:GetProducts on {instance_type} in {region} was answered in a form we do not know: "
-                f"{error!r}"
+                reason("aws.unknown-form", call=call, subject=subject, error=repr(error)), call, subject
             ) from error
         return max(prices, default=None)
 

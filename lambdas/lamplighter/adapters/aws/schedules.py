@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
@@ -75,12 +76,19 @@ class Schedules:
         self.put(schedule)
         found = self.read(schedule.name)
         if found != schedule:
-            was = (
-                "is not there" if found is None else f"reads {found.at:%H:%M:%S} {found.target} {found.input}"
-            )
+            call, subject = "scheduler:GetSchedule", f"{self.group}/{schedule.name}"
             raise OutsideFailed(
-                f"scheduler:GetSchedule on {self.group}/{schedule.name}: put for {schedule.at:%H:%M:%S}, "
-                f"but it {was}"
+                reason("aws.schedule.missing", call=call, subject=subject, at=schedule.at)
+                if found is None
+                else reason(
+                    "aws.schedule.differs",
+                    call=call,
+                    subject=subject,
+                    at=schedule.at,
+                    found=f"{found.at:%H:%M:%S} {found.target} {found.input}",
+                ),
+                call,
+                subject,
             )
 
     def read(self, name: str) -> Schedule | None:

@@ -18,7 +18,7 @@ from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import document, read
-from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import Said, reason
 
 SCHEMA = 1
 Value: TypeAlias = str | int | bool | Mapping[str, "Value"] | list["Value"] | None
@@ -136,7 +136,9 @@ def lease(found: Mapping[str, Any]) -> Lease:
         return Lease.from_json(values(found))
     except (KeyError, TypeError, ValueError) as error:
         where = f"{found['pk']['S']}/{found['sk']['S']}"
-        raise OutsideFailed(f"the ledger's item {where} cannot be read: {error}") from error
+        raise OutsideFailed(
+            reason("aws.ledger.unreadable", item=where, error=str(error)), "dynamodb:Query", where
+        ) from error
 
 
 def lease_item(lease: Lease) -> Item:

@@ -28,6 +28,7 @@ from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.pool import Fence, Phase, PoolState
 from lamplighter.errors import Stale, TryLater
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 LOCK_LASTS = timedelta(seconds=60)
@@ -75,8 +76,13 @@ class Ledger(
         state = self.pool(fence.pool)
         if state.fence != fence.number or now >= fence.until:
             raise Stale(
-                f"{fence.holder} may not write to pool {fence.pool} any more: its minute ended at "
-                f"{instant.clock_time(fence.until)}, and writer {state.fence} has it"
+                reason(
+                    "aws.ledger.lock-lost",
+                    holder=fence.holder,
+                    pool=fence.pool,
+                    until=fence.until,
+                    fence=state.fence,
+                )
             )
 
     def plan(self, lease: Lease) -> None:
@@ -204,6 +210,8 @@ class Ledger(
         except Conflict as conflict:
             state = self.pool(pool)
             raise TryLater(
-                f"pool {pool} is being written to by {state.holder or 'another run'}"
+                reason("aws.ledger.locked-by", pool=pool, holder=state.holder)
+                if state.holder
+                else reason("aws.ledger.locked", pool=pool)
             ) from conflict
         return Fence(pool, holder, items.pool_state(pool, taken).fence, until)
