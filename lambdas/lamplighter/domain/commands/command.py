@@ -13,6 +13,7 @@ from enum import StrEnum
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
 from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
@@ -181,28 +182,12 @@ class Decision:
 
     def to_json(self) -> dict[str, object]:
         """What the command line and Slack read back."""
-        return {
-            "command": self.command,
-            "outcome": self.outcome,
-            "reason": document(self.reason),
-            "at": instant.written(self.at),
-            "lease": self.lease,
-            "earliest": _written(self.earliest),
-            "about": self.about,
-        }
+        return to_document(self)
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> "Decision":
         """Reads what to_json wrote."""
-        return cls(
-            command=_required(found, "command"),
-            outcome=_required(found, "outcome"),
-            reason=read(found.get("reason")),
-            at=instant.read(_required(found, "at")),
-            lease=_text(found, "lease"),
-            earliest=_instant(found, "earliest"),
-            about=_text(found, "about"),
-        )
+        return from_document(cls, found)
 
 
 def _required(found: Mapping[str, object], key: str) -> str:

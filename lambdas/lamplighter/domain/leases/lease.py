@@ -13,9 +13,8 @@ from typing import Self
 
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
-from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.reasons.reason import Reason, Said, reason
-from lamplighter.values import instant
 
 
 class LeaseState(StrEnum):
@@ -150,96 +149,9 @@ class Lease:
 
     def to_json(self) -> dict[str, object]:
         """The document that workflows, `leases` and Slack read."""
-        return {
-            "id": self.id,
-            "pool": self.pool,
-            "nodes": self.nodes,
-            "owner": self.owner,
-            "source": self.source,
-            "window": self.window,
-            "date": self.date,
-            "state": self.state.value,
-            "opens": instant.written(self.opens),
-            "closes": instant.written(self.closes),
-            "by": self.by,
-            "because": None if self.because is None else document(self.because),
-            "hold": self.hold.to_json(),
-            "generation": self.generation,
-            "period": self.period,
-            "order": self.order,
-            "refusal": None if self.refusal is None else document(self.refusal),
-            "asked_until": _written(self.asked_until),
-            "ready_by": _written(self.ready_by),
-            "missing": self.missing,
-            "wanted_before": [[instant.written(at), nodes] for at, nodes in self.wanted_before] or None,
-            "ordered": _written(self.ordered),
-            "ready": _written(self.ready),
-            "closed": _written(self.closed),
-            "node_seconds": self.node_seconds,
-            "cost": self.cost.to_json() if self.cost else None,
-            "overrun": self.overrun.to_json() if self.overrun else None,
-            "price_per_hour": None if self.price_per_hour is None else str(self.price_per_hour),
-            "run": self.run,
-            "kept": self.kept,
-            "replaced": list(self.replaced) or None,
-        }
+        return to_document(self)
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> Self:
         """Reads what to_json wrote; keys that later versions add are left alone."""
-        hold, cost, overrun = found["hold"], found.get("cost"), found.get("overrun")
-        price, replaced = found.get("price_per_hour"), found.get("replaced")
-        wanted = found.get("wanted_before")
-        if not isinstance(hold, Mapping):
-            raise TypeError(f"the hold of lease {found.get('id')} is {hold!r}, not an amount and a currency")
-        return cls(
-            id=str(found["id"]),
-            pool=str(found["pool"]),
-            nodes=int(str(found["nodes"])),
-            owner=str(found["owner"]),
-            source=str(found["source"]),
-            state=LeaseState(str(found["state"])),
-            opens=instant.read(str(found["opens"])),
-            closes=instant.read(str(found["closes"])),
-            hold=Money.from_json(hold),
-            window=_text(found.get("window")),
-            date=_text(found.get("date")),
-            by=_text(found.get("by")),
-            because=_said(found.get("because")),
-            generation=int(str(found.get("generation") or 0)),
-            period=str(found.get("period") or ""),
-            order=int(str(found.get("order") or 0)),
-            refusal=_said(found.get("refusal")),
-            asked_until=_read(found.get("asked_until")),
-            ready_by=_read(found.get("ready_by")),
-            missing=int(str(found.get("missing") or 0)),
-            wanted_before=tuple((instant.read(str(at)), int(str(nodes))) for at, nodes in wanted)
-            if isinstance(wanted, list)
-            else (),
-            ordered=_read(found.get("ordered")),
-            ready=_read(found.get("ready")),
-            closed=_read(found.get("closed")),
-            node_seconds=int(str(found["node_seconds"])) if found.get("node_seconds") is not None else None,
-            cost=Money.from_json(cost) if isinstance(cost, Mapping) else None,
-            run=_text(found.get("run")),
-            kept=_text(found.get("kept")),
-            replaced=tuple(map(str, replaced)) if isinstance(replaced, list) else (),
-            overrun=NodeTime.from_json(overrun) if isinstance(overrun, Mapping) else None,
-            price_per_hour=None if price is None else Decimal(str(price)),
-        )
-
-
-def _written(at: datetime | None) -> str | None:
-    return None if at is None else instant.written(at)
-
-
-def _read(found: object) -> datetime | None:
-    return None if found is None else instant.read(str(found))
-
-
-def _said(found: object) -> Said | None:
-    return None if found is None else read(found)
-
-
-def _text(found: object) -> str | None:
-    return None if found is None else str(found)
+        return from_document(cls, found)
