@@ -1,7 +1,7 @@
-"""Where the command line's commands come in: AWS has checked who calls, and here they become a workflow's input.
+"""The commands function: takes commands of the command line and starts their workflows.
 
-An event of the HTTP API's (payload format 2.0) whose routes AWS_IAM authorises: the caller is in the request's
-context, where only API Gateway writes, and never in the body
+The event is one of an HTTP API (payload format 2.0) whose routes AWS_IAM authorises. The caller is in the request's
+context, which only API Gateway writes, and never in the body
 (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html).
 """
 
@@ -37,7 +37,7 @@ _CODES: Mapping[type[LamplighterError], int] = {
 
 @dataclass(frozen=True)
 class CommandServices:
-    """What a command is held against, and what it starts."""
+    """The dependencies of the function: the lab, its ledger and its workflows."""
 
     lab: Lab
     ledger: Ledger
@@ -45,7 +45,7 @@ class CommandServices:
     arns: Mapping[str, str]
 
     def command(self, event: Mapping[str, object]) -> Command:
-        """The command of whoever AWS let in. Raises BadInput or Refused."""
+        """The command in the event, in the name of the caller. Raises BadInput or Refused."""
         caller, path = _let_in(event)
         command = asked.read(_body(event), path, caller, clock.now())
         if command.pool != WHOLE_LAB and command.pool not in self.lab.pools:
@@ -66,13 +66,13 @@ class CommandServices:
         return asked.about(command, lease, run)
 
     def start(self, command: Command) -> None:
-        """Start the command's workflow; started before, it is the same start."""
+        """Starts the command's workflow; the same command starts it once."""
         arn = self.arns[orders.workflow(command.verb)]
         self.workflows.start(Start(arn, command.id, command))
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
-    """Entry point: 202 with the command's id, under which its decision will be; else why not, in one line."""
+    """Entry point: 202 with the command's id, under which the ledger keeps the decision; else one line of text."""
     logs.begin({}, context)
     here = command_services()
     try:
@@ -91,7 +91,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
 
 @cache
 def command_services() -> CommandServices:
-    """The lab that this function belongs to."""
+    """The dependencies of this function."""
     arns = {
         "OpenLab": ENVIRONMENT.open_lab,
         "CloseLab": ENVIRONMENT.close_lab,
@@ -103,7 +103,7 @@ def command_services() -> CommandServices:
 
 
 def _let_in(event: Mapping[str, object]) -> tuple[Caller, str]:
-    """Who AWS let in, and by which of our addresses."""
+    """The caller that AWS authenticated, and the path of the address."""
     context = _mapping(event.get("requestContext"))
     arn = _mapping(_mapping(context.get("authorizer")).get("iam")).get("userArn")
     if not isinstance(arn, str) or not arn.startswith("arn:"):

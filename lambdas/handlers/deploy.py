@@ -1,7 +1,7 @@
 """CloudFormation's custom resources: edits, present sizes, the gate, the currency, planning, and the last close.
 
-Answers CloudFormation itself and never leaves it waiting: whatever goes wrong is answered with FAILED and
-a one-line reason, which is what the person who deploys reads.
+It answers CloudFormation itself and never leaves it waiting. Any failure is answered with FAILED and a reason on one
+line, which the person who deploys reads.
 """
 
 import logging

@@ -1,6 +1,6 @@
-"""A deploy that changes the currency of the budget: refused while anything of the period is in another one.
+"""Refuses a deploy that changes the currency of the budget while amounts of the period are in another currency.
 
-Amounts of two currencies are never reckoned together, so such a lab could neither grant nor settle.
+Amounts of two currencies are never added, so such a lab could neither grant nor settle.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,11 +21,11 @@ _PERIODS = {
     "month": reason("money.per.month"),
 }
 COUNTED_WITHIN = timedelta(minutes=30)
-"""The guard counts what ran a quarter of an hour later, in a sweep of every five minutes."""
+"""The guard counts node time a quarter of an hour later, in a sweep of every five minutes."""
 
 
 def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
-    """Refused, by name, while the present period or a lease has money in another currency than the first asks for.
+    """Raises Refused while the present period or a lease has money in another currency than the first of `asked`.
 
     `asked` are `Currency`, `Period` and `TimeZone` as the lab has them now, and as it had them before.
     """
@@ -81,5 +81,5 @@ def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
 
 
 def _counts(lease: Lease) -> bool:
-    """What is only planned is planned anew in the lab's currency."""
+    """A planned lease does not count: it is planned anew in the lab's currency."""
     return lease.state not in OVER and lease.state is not LeaseState.PLANNED

@@ -1,6 +1,6 @@
-"""The first step of a deploy of the cluster: refuse before anything is changed what would be refused halfway.
+"""The first step of a deploy of the cluster: refuses a deploy that would fail halfway, before anything changes.
 
-Halfway is too late: a control plane that has a newer version cannot go back to the one before.
+Halfway is too late: a control plane with a newer version cannot go back.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from lamplighter.reasons.reason import reason
 
 
 def checked(groups: str, before: str | None, known: str) -> str:
-    """The physical id of the node groups that a deploy would make; Refused where EKS or a lease is in the way.
+    """The physical id of the node groups that a deploy would make. Raises Refused if EKS or a lease forbids it.
 
     `groups` and `before` are JSON, by group its two sides; `known` is the id that CloudFormation has. The id says what
     is deployed and what was before: on its way back CloudFormation asks for that again, and leases that came since do
@@ -39,7 +39,7 @@ def checked(groups: str, before: str | None, known: str) -> str:
 
 
 def read(groups: str) -> dict[str, NodeGroupSides]:
-    """The property of the step, by node group."""
+    """Reads the property of the step, by node group."""
     return {
         name: NodeGroupSides(Side(**group["replacing"]), Side(**group["settings"]))
         for name, group in json.loads(groups).items()

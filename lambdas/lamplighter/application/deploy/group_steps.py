@@ -1,4 +1,4 @@
-"""The deploy steps about a node group: refuse an edit, state its sizes, its version, its role and its group."""
+"""The deploy steps about a node group: they check an edit, and return its sizes, version, role and group."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from lamplighter.reasons.reason import reason
 
 
 def desired_size(event: Event) -> CloudFormationResponse:
-    """What the node group has now, for CloudFormation to write it back; 0 where there is none yet.
+    """The present size of the node group, which CloudFormation writes back; 0 if there is no group yet.
 
     Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
     """
@@ -30,7 +30,7 @@ def desired_size(event: Event) -> CloudFormationResponse:
 
 
 def edit(event: Event) -> CloudFormationResponse:
-    """Fail an edit that EKS takes in two updates only, before anything is changed."""
+    """Fails an edit that EKS takes only in two updates, before anything changes."""
     from lamplighter.application.deploy.edit import checked  # noqa: PLC0415 -- only here
 
     known = known_as(event)
@@ -41,7 +41,7 @@ def edit(event: Event) -> CloudFormationResponse:
 
 
 def sizes(event: Event) -> CloudFormationResponse:
-    """What CloudFormation shall write of a pool's sizes."""
+    """The sizes that CloudFormation writes to a pool's node group."""
     from lamplighter.application.deploy.sizes import sizes  # noqa: PLC0415 -- only here
 
     known = known_as(event)
@@ -53,7 +53,7 @@ def sizes(event: Event) -> CloudFormationResponse:
 
 
 def version(event: Event) -> CloudFormationResponse:
-    """The version of its launch template that a node group has from here on."""
+    """The version of the launch template for a node group."""
     from lamplighter.application.deploy.version import version  # noqa: PLC0415 -- only here
 
     known, given = known_as(event), event.get("ResourceProperties")
@@ -63,7 +63,7 @@ def version(event: Event) -> CloudFormationResponse:
 
 
 def node_role(event: Event) -> CloudFormationResponse:
-    """The name of the nodes' role: the one that the group has, which EKS never changes, or a new group's.
+    """The name of the nodes' role: the role of the existing group, which EKS never changes, or that of a new group.
 
     A group of another role would be another group, and its name is taken: roles of older releases keep theirs.
     """

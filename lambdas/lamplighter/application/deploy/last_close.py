@@ -1,6 +1,6 @@
-"""The last close: what a destroy of the controller closes first, and whether zero was proven after it.
+"""The last close: a destroy of the controller first closes all pools, then checks that zero is proven.
 
-Closing is CloseLab's; this only says which closes to run and judges what is left when they are done.
+CloseLab closes. This file says which closes run, and judges the pools after them.
 """
 
 import json
@@ -20,10 +20,10 @@ GOOD_FOR = timedelta(hours=2)
 
 
 def start(event: Mapping[str, object], workflow: str) -> None:
-    """Hand CloudFormation's event and the closes to the workflow, which answers when it is done."""
+    """Starts the workflow with CloudFormation's event and the closes; the workflow answers at its end."""
     capacity = deployed()
     now, request = capacity.now(), str(event["RequestId"])
-    # First of all: a planner that runs beside this, or an opening under way, finds the lab paused.
+    # First, so that a planner or an opening that runs meanwhile finds the lab paused.
     capacity.ledger.begin_last_close("cdk destroy", now)
     for pool in capacity.lab.pools:
         for lease in capacity.ledger.leases(pool):
@@ -35,7 +35,7 @@ def start(event: Mapping[str, object], workflow: str) -> None:
 
 
 def closes_of(capacity: Capacity, request: str, now: datetime) -> Iterator[Command]:
-    """A close for each lease that holds nodes, and one for each pool without any, for the proof."""
+    """A close for each lease that holds nodes, and one for each other pool, for its proof of zero."""
     for pool in capacity.lab.pools:
         holding: list[Lease | None] = [lease for lease in capacity.ledger.leases(pool) if _holds(lease)]
         for lease in holding or [None]:

@@ -15,14 +15,14 @@ from lamplighter.reasons.reason import Said, draw, reason
 from lamplighter.values.clock_time import clock_time
 
 # One bucket for each region (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cfn-vpce-bucketnames.html);
-# a bucket of any other name may be anybody's.
+# a bucket of another name may belong to anybody.
 _BUCKET = "cloudformation-custom-resource-response"
 HTTPS = 443
 _logger = logging.getLogger(__name__)
 
 TRIES = 3
 SECONDS = 10
-# CloudFormation takes so many bytes in all, and of a larger answer no word
+# CloudFormation ignores a larger answer
 # (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html).
 MOST_BYTES = 4096
 # It shows a reason on one line.
@@ -39,7 +39,7 @@ class CloudFormationResponse:
 
 
 def answer(event: Mapping[str, object], found: CloudFormationResponse) -> None:
-    """Tell CloudFormation; OutsideFailed when it cannot be told, BadInput where the address is not its own."""
+    """Answers CloudFormation. Raises OutsideFailed if that fails, BadInput for an address that is not its own."""
     url = str(event["ResponseURL"])
     if not is_of_cloudformation(url):
         raise BadInput(reason("deploy.foreign-address"))
@@ -69,7 +69,7 @@ def _body(event: Mapping[str, object], found: CloudFormationResponse, text: str)
 
 
 def is_of_cloudformation(url: str) -> bool:
-    """Whether CloudFormation takes answers there: its own buckets, or the endpoint that AWS is set to have.
+    """Whether the address belongs to CloudFormation: one of its buckets, or the configured AWS endpoint.
 
     Whoever may start the last close names an address in its input.
     """

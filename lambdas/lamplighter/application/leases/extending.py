@@ -1,4 +1,4 @@
-"""Extend: a lease ends later, behind a failsafe that was moved first.
+"""Step Extend: a lease ends later. The failsafe moves first.
 
 The rules are in domain/leases/extension.py; the order is that of a grant.
 """
@@ -23,7 +23,7 @@ from lamplighter.values import instant
 
 
 def extend(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step Extend: move the failsafe, then the end of a lease, then its schedules; or say why not."""
+    """Moves the failsafe, then the end of a lease, then its schedules; or returns the reason of the refusal."""
     pool = pool_of(run, lease_services.capacity.lab)
     command = command_of(run)
     decision = lease_services.ledger.command(pool, command.id) or _decide_extension(command, lease_services)
@@ -46,7 +46,7 @@ def _decide_extension(command: Command, lease_services: LeaseServices) -> Decisi
                 decision = _extend_once(command, lease_services, fence)
             except Conflict:
                 continue
-            # After a shortening the failsafe comes nearer only now: before, it would have cut a lease short.
+            # After a shortening the failsafe moves nearer only now: earlier it would have cut the lease short.
             if decision.outcome == "shortened" or (look and decision.outcome != "extended"):
                 lease_services.arm(command.pool)
             return decision

@@ -1,6 +1,6 @@
-"""What people say to the guard: enforce or only watch a pool, silence its pages, keep an idle lease.
+"""People's orders to the guard: enforce or only watch a pool, silence its pages, keep an idle lease.
 
-The rules are in domain/guard/orders.py; here each is decided on what the ledger says and written all at once.
+The rules are in domain/guard/orders.py. Here each is decided on what the ledger has, and written in one transaction.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,17 +14,17 @@ from lamplighter.reasons.reason import Reason, reason
 
 
 def arm(command: Command, lease_services: LeaseServices) -> Decision:
-    """From here the guard closes what it finds."""
+    """From now on the guard closes nodes without a lease."""
     return _mode(command, lease_services, ENFORCE)
 
 
 def watch(command: Command, lease_services: LeaseServices) -> Decision:
-    """From here the guard only says what it finds."""
+    """From now on the guard only reports nodes without a lease."""
     return _mode(command, lease_services, WATCH)
 
 
 def acknowledge(command: Command, lease_services: LeaseServices) -> Decision:
-    """Somebody has seen that the pool is leaked."""
+    """A person acknowledges a leaked pool, which silences its pages for a while."""
     pool = lease_services.ledger.pool(command.pool)
     answer = guard_orders.acknowledge(command, pool, lease_services.now())
     what = reason("audit.leak-acknowledged", pool=pool.name)
@@ -37,7 +37,7 @@ def acknowledge(command: Command, lease_services: LeaseServices) -> Decision:
 
 
 def keep(command: Command, lease_services: LeaseServices) -> Decision:
-    """A lease stays though it is idle."""
+    """Keeps a lease although it is idle."""
     pool, leases = lease_services.ledger.pool(command.pool), lease_services.ledger.leases(command.pool)
     answer = guard_orders.keep(command, leases, lease_services.now())
     what = reason("audit.lease-kept", pool=pool.name)
@@ -64,7 +64,7 @@ def _mode(command: Command, lease_services: LeaseServices, wanted: str) -> Decis
 def _answered(
     command: Command, answer: OrderOutcome, lease_services: LeaseServices, kind: str, what: Reason
 ) -> tuple[Decision, Entry]:
-    """The decision, and what the trail says of it."""
+    """The decision and its audit entry."""
     now, lease = lease_services.now(), answer.lease.id if answer.lease else None
     refused = answer.outcome == "refused"
     why = Entry(

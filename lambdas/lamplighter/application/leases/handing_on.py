@@ -1,6 +1,6 @@
-"""Step HandOn: a run that waits long for capacity starts the one that carries its lease on, and ends.
+"""Step HandOn: a run that waits long for capacity starts the next run, which continues its lease, and ends.
 
-The new run has this one's state, and Admit's answer with it. Nothing is granted, closed or ordered here. Asked
+The next run gets this run's state, with the answer of Admit. Nothing is granted, closed or ordered here. Called
 twice, it starts the same run.
 """
 
@@ -20,7 +20,7 @@ from lamplighter.reasons.reason import reason
 
 
 def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Gives `{"handed_on", "events", "run"}`: whether the workflow goes on in another run, and in which."""
+    """Returns `{"handed_on", "events", "run"}`: whether another run continues the workflow, and its name."""
     execution, workflows = str(run.get("execution") or ""), Workflows()
     if not execution:
         raise BadInput(reason("lease.no-execution"))
@@ -43,7 +43,7 @@ def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
 
 
 def stop_if_handed_on(run: Mapping[str, object], lease_services: LeaseServices) -> None:
-    """Stale where HandOn failed after it had started the next run: that one carries the lease on, and this one ends.
+    """Raises Stale if HandOn failed after it had started the next run: that run continues the lease, this one ends.
 
     Asked before another round. The run's `execution` is its ARN.
     """
@@ -55,7 +55,7 @@ def stop_if_handed_on(run: Mapping[str, object], lease_services: LeaseServices) 
         if Workflows().ended(ENVIRONMENT.open_lab, name) == NEVER_STARTED:
             return
     except (OutsideFailed, TryLater) as unknown:
-        # A failure here would close the lease. Two runs at one lease do no harm until the next HandOn, which ends one.
+        # A failure here would close the lease. Two runs of one lease do no harm until the next HandOn, which ends one.
         logger().warning("nobody can tell whether run %s was started: %s", name, unknown)
         return
     pool = pool_of(run, lease_services.capacity.lab)
