@@ -1,4 +1,4 @@
-"""A run of a workflow as its state carries it: which step is asked for, the command, and what earlier steps found."""
+"""The state of a workflow's run: the step to run, the command, and the results of earlier steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +14,7 @@ Step = TypeVar("Step", bound=Callable[..., object])
 
 
 def step_of(event: Mapping[str, object], steps: Mapping[str, Step]) -> tuple[Step, Mapping[str, object]]:
-    """The step that an event names and the run it is for; BadInput when there is no such step."""
+    """The step that an event names, and its run. Raises BadInput for an unknown step."""
     step, run = event.get("step"), event.get("run")
     if not isinstance(step, str) or step not in steps:
         raise BadInput(reason("command.no-step", step=str(step), steps=", ".join(steps)))
@@ -24,7 +24,7 @@ def step_of(event: Mapping[str, object], steps: Mapping[str, Step]) -> tuple[Ste
 
 
 def pool_of(run: Mapping[str, object], lab: "Lab") -> str:
-    """The pool that a run is about; BadInput when the lab has none of that name."""
+    """The pool of a run. Raises BadInput if the lab has no such pool."""
     command = run.get("command")
     pool = command.get("pool") if isinstance(command, Mapping) else None
     if pool not in lab.pools:
@@ -35,14 +35,14 @@ def pool_of(run: Mapping[str, object], lab: "Lab") -> str:
 
 
 def result(run: Mapping[str, object], step: str) -> Mapping[str, object]:
-    """What an earlier step of the run returned; empty when it did not run."""
+    """The result of an earlier step of the run; empty if it did not run."""
     results = run.get("results")
     found = results.get(step) if isinstance(results, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
 def drained(run: Mapping[str, object], step: str = "Drain") -> tuple[str, ...]:
-    """The very instances that the run's Drain, or another step that empties nodes, has emptied."""
+    """The instances that the run's Drain, or another step that drains nodes, has drained."""
     nodes = result(run, step).get("nodes")
     if not isinstance(nodes, Sequence):
         return ()
@@ -50,7 +50,7 @@ def drained(run: Mapping[str, object], step: str = "Drain") -> tuple[str, ...]:
 
 
 def command_of(run: Mapping[str, object]) -> Command:
-    """The command that started a run; BadInput when there is none."""
+    """The command that started a run. Raises BadInput if there is none."""
     found = run.get("command")
     if not isinstance(found, Mapping):
         raise BadInput(reason("command.run-without-command"))

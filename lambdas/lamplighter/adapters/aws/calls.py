@@ -1,4 +1,4 @@
-"""How every call to AWS is made: short time-outs, and errors translated once into ours.
+"""Settings of every call to AWS: short time-outs, and AWS's errors translated into ours.
 
 Owns the connection settings; which calls are made is the business of the adapter beside it. boto3 is
 imported on first use, so that a function that refuses early never pays for it.
@@ -17,10 +17,10 @@ ATTEMPTS = 2
 CONNECT_SECONDS = 3
 READ_SECONDS = 4
 FIRST_READ_SECONDS = 3
-"""For a program's first call, whose start counts too: a person at a prompt waits."""
+"""For the first call of a program: its start takes time too, and a person waits at a prompt."""
 
 CALLED = "lamplighter"
-"""Who calls, in CloudTrail; botocore's own words about itself are composed anew twice a call, a sixth of its cost."""
+"""The caller's name in CloudTrail. botocore would build its own user agent twice a call, a sixth of the call's cost."""
 
 THROTTLED = frozenset(
     {
@@ -75,20 +75,20 @@ def client(
     except _no_credentials() as error:
         raise BadInput(_log_in(error, service)) from error
     except ValueError as error:
-        # botocore's only words for an endpoint that is no URL.
+        # botocore raises it for an endpoint that is no URL.
         raise BadInput(reason("aws.bad-endpoint", error=str(error))) from error
 
 
 def error_code(error: Exception) -> str:
-    """AWS's code of an error ("ResourceNotFoundException"), or "" where it has none."""
-    # A connection that breaks off has a response too: None.
+    """AWS's code of an error ("ResourceNotFoundException"), or "" if it has none."""
+    # The error of a broken connection has a response too: None.
     response: dict[str, dict[str, str]] | None = getattr(error, "response", None)
     return (response or {}).get("Error", {}).get("Code", "")
 
 
 @contextmanager
 def outside(call: str, subject: str) -> Iterator[None]:
-    """Turn what botocore raises into TryLater (throttled) or OutsideFailed, naming call and object."""
+    """Translates botocore's errors into TryLater (throttled) or OutsideFailed, with the call and its subject."""
     try:
         yield
     except _botocore_errors() as error:
@@ -110,7 +110,7 @@ def outside(call: str, subject: str) -> Iterator[None]:
             reason("aws.no-answer", call=call, subject=subject, attempts=ATTEMPTS, error=str(error)), call
         ) from error
     except FileNotFoundError as error:
-        # The token of a web identity is read at the first call.
+        # botocore reads the token of a web identity at the first call.
         raise BadInput(_log_in(error, call)) from error
 
 
@@ -144,7 +144,7 @@ def _no_credentials() -> tuple[type[Exception], ...]:
 
 
 def _botocore_errors() -> tuple[type[Exception], ...]:
-    # Evaluated only while an exception passes: botocore is imported by then, or was never in play.
+    # Evaluated only for an exception: botocore is imported by then, or was never used.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
     from botocore.parsers import ResponseParserError  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The lab's own address for people: a POST that is signed with the caller's credentials, as AWS's own calls are.
+"""Sends commands to the lab's HTTP address: a POST that is signed with the caller's AWS credentials.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-control-iam.html
 """
@@ -13,23 +13,23 @@ from lamplighter.reasons.reason import reason
 
 SERVICE = "execute-api"
 READ_SECONDS = 30
-"""As long as API Gateway waits for a function."""
+"""API Gateway waits for a function as long."""
 ATTEMPTS = 2
 WAITS = (1.0, 2.0, 4.0)
-"""Seconds before a command is given again that nobody looked at: the address had no room for it."""
+"""Seconds before a retry of a command that was throttled, so no function got it."""
 ACCEPTED, BAD, FORBIDDEN, MANY, NO_ROOM = 202, 400, 403, 429, 503
 FAILED_FROM = 500
 
 
 class CommandsApi:
-    """The address of one lab, for the credentials that any SDK program would find here."""
+    """The address of one lab, with the credentials that any SDK program would find here."""
 
     def __init__(self, address: str, region: str) -> None:
         self._address = address
         self._region = region
 
     def send(self, path: str, document: Mapping[str, object]) -> Mapping[str, object]:
-        """The answer to what was asked for at `path`; asked again where none came, which is safe by its token.
+        """The answer to a command at `path`. Without an answer it is sent again, which is safe by its token.
 
         Raises BadInput and Refused with the lab's own line, OutsideFailed and TryLater else.
         """
@@ -68,7 +68,7 @@ class CommandsApi:
         )
 
     def _patiently(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
-        """As `_asked`, and again after a while where too many ask or run at once."""
+        """As `_asked`, with retries while requests are throttled."""
         for seconds in WAITS:
             code, said = self._asked(url, body)
             if code not in {MANY, NO_ROOM}:

@@ -1,4 +1,4 @@
-"""AWS's price list: what an on-demand Linux instance costs for an hour in a region, in USD.
+"""AWS's price list: the hourly price of an on-demand Linux instance in a region, in USD.
 
 The API has endpoints in few regions and prices of all of them; we ask the one in us-east-1.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 REGION = "us-east-1"
 CURRENCY = "USD"
-#: What tells the one product that a pool's nodes are from dedicated, licensed and reserved ones.
+#: The attributes of the product that a pool's nodes are, unlike dedicated, licensed and reserved ones.
 ORDINARY = {
     "operatingSystem": "Linux",
     "tenancy": "Shared",
@@ -39,7 +39,7 @@ class PriceList:
         return self._given
 
     def on_demand(self, region: str, instance_type: str) -> Decimal | None:
-        """USD for an hour; where several products match, the dearest; None where the list has none."""
+        """USD for an hour: the highest price if several products match; None if the list has none."""
         wanted = {"regionCode": region, "instanceType": instance_type, **ORDINARY}
         with outside("pricing:GetProducts", f"{instance_type} in {region}"):
             pages = self._pricing.get_paginator("get_products").paginate(
@@ -62,7 +62,7 @@ class PriceList:
 
 
 def _hourly(product: Mapping[str, Any]) -> Iterator[Decimal]:
-    """The on-demand prices for an hour; nothing is free, so a price of nothing is none."""
+    """The on-demand prices for an hour. A price of 0 is ignored, since nothing is free."""
     for term in product["terms"].get("OnDemand", {}).values():
         for dimension in term["priceDimensions"].values():
             amount = dimension["pricePerUnit"].get(CURRENCY)

@@ -51,9 +51,9 @@ class Schedules:
         self._scheduler: EventBridgeSchedulerClient = scheduler or client("scheduler")
 
     def put(self, schedule: Schedule) -> None:
-        """Make the schedule exactly so, whether it was there or not; putting it again changes nothing."""
+        """Creates or updates the schedule; putting it again changes nothing."""
         asked = self._asked(schedule)
-        # Every field every time: UpdateSchedule resets what it is not given.
+        # UpdateSchedule resets fields that it does not get, so every call has all fields.
         with outside("scheduler:CreateSchedule", f"{self.group}/{schedule.name}"):
             try:
                 self._scheduler.create_schedule(**asked)
@@ -72,7 +72,7 @@ class Schedules:
                 self._scheduler.create_schedule(**asked)
 
     def put_and_read_back(self, schedule: Schedule) -> None:
-        """Put the schedule and see with AWS that it is there, enabled, at its instant, with its target."""
+        """Puts the schedule and reads it back: it must exist, be enabled, and have its instant and target."""
         self.put(schedule)
         found = self.read(schedule.name)
         if found != schedule:
@@ -92,7 +92,7 @@ class Schedules:
             )
 
     def read(self, name: str) -> Schedule | None:
-        """The schedule of that name as AWS has it; None when there is none that would fire as it should.
+        """The schedule of that name as AWS has it; None if it does not exist or would not fire as it should.
 
         One that is switched off, fires somewhere in a window or acts with another role counts as none.
         """
@@ -111,7 +111,7 @@ class Schedules:
         return _schedule(found) if sound else None
 
     def listed(self) -> "list[Listed]":
-        """Every schedule of the group as one listing shows it: a call for each hundred, and none for any."""
+        """Every schedule of the group, by ListSchedules: one call for each hundred."""
         found: list[Listed] = []
         with outside("scheduler:ListSchedules", self.group):
             for page in self._scheduler.get_paginator("list_schedules").paginate(GroupName=self.group):
@@ -123,7 +123,7 @@ class Schedules:
         return found
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Let a schedule fire or not, and leave all else as it is; one that is gone stays gone."""
+        """Enables or disables a schedule and changes nothing else; a schedule that does not exist is ignored."""
         with outside("scheduler:UpdateSchedule", f"{self.group}/{name}"):
             try:
                 found = self._scheduler.get_schedule(GroupName=self.group, Name=name)
@@ -131,12 +131,12 @@ class Schedules:
                 if error_code(error) == "ResourceNotFoundException":
                     return
                 raise
-            # UpdateSchedule resets what it is not given.
+            # UpdateSchedule resets fields that it does not get.
             asked = {key: value for key, value in found.items() if key in UPDATABLE}
             self._scheduler.update_schedule(**{**asked, "State": "ENABLED" if on else "DISABLED"})  # type: ignore[arg-type]
 
     def delete(self, names: Iterable[str]) -> None:
-        """Take the schedules away; what is gone already is fine."""
+        """Deletes the schedules; one that does not exist is ignored."""
         for name in names:
             with outside("scheduler:DeleteSchedule", f"{self.group}/{name}"):
                 try:

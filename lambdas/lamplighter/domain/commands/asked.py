@@ -1,7 +1,7 @@
-"""What a person asks for at the lab's own address: the body that is sent there, read into a command.
+"""Reads the body that a person sends to the lab's HTTP address into a command.
 
-The body says what is wanted and never who wants it: that is AWS's word. Whose leases a person may touch follows
-from the address that AWS let them in by, `own` or `lab`.
+The body says what the person wants, and never who the person is: AWS says that. The address says whose leases the
+person may change: `own` or `lab`.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ LONGEST_NAME = 100
 MOST_NODES = 100
 LONGEST = timedelta(days=366)
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Instants that can be reckoned with in every zone."""
+"""The range of instants that every time zone can represent."""
 
 _EXAMPLE = '{"verb": "open", "pool": "gpu", "token": "…"}'
 _UNTIL = ("closes", "for_seconds")
-#: What each verb takes, beside `verb`, `pool` and `token`.
+#: The keys that each verb takes, beside `verb`, `pool` and `token`.
 _TAKES: Mapping[Verb, tuple[str, ...]] = {
     Verb.OPEN: ("nodes", "opens", *_UNTIL, "because", "add", "owner"),
     Verb.EXTEND: ("lease", *_UNTIL, "because"),
@@ -62,14 +62,14 @@ def route(verb: Verb) -> str:
 
 
 def document(command: Command, token: str) -> dict[str, object]:
-    """What is sent for a command; the same token means the same command, however often it is sent."""
+    """The body for a command. The same token means the same command, however often it is sent."""
     said = command.to_json()
     keys = ["verb", "pool", *_TAKES[command.verb]]
     return {key: said[key] for key in keys if said[key] not in (None, False)} | {"token": token}
 
 
 def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
-    """The command that the body asks for, in the caller's name.
+    """The command of a body, in the caller's name.
 
     `path` is `own` or `lab` and a route, as `own/open`. Raises BadInput naming the key that is wrong, and
     Refused where only the lab's own people may ask for it.
@@ -111,12 +111,12 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
 
 
 def restoring(command: Command, run: ExperimentRun) -> Command:
-    """The command to restore with the run that is meant: where it is, its run says."""
+    """The command to restore, with the pool and the lease of the run that it means."""
     return replace(command, experiment=run.id, pool=run.pool, lease=run.lease)
 
 
 def about(command: Command, lease: Lease | None, run: ExperimentRun | None = None) -> Command:
-    """The command with what the lease that it names says. Raises Refused where that is somebody else's."""
+    """The command with the owner of the lease that it names. Raises Refused if the lease is another person's."""
     if command.verb in _OF_A_LEASE and command.lease is not None:
         if lease is None:
             raise BadInput(reason("command.no-such-lease", pool=command.pool, lease=command.lease[:80]))
@@ -149,7 +149,7 @@ def _of_ones_own(command: Command, owner: str | None) -> None:
 
 
 def _id(verb: Verb, token: str, caller: Caller) -> str:
-    """Nobody's command has the id of another person's."""
+    """The id contains the caller, so two people's commands never have the same id."""
     return f"cli-{verb.value}-{hashlib.sha256(f'{caller.arn} {token}'.encode()).hexdigest()[:16]}"
 
 

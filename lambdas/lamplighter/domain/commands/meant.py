@@ -1,6 +1,6 @@
-"""Which lease a person means by a pool, by an id or by nothing: the same typed in a shell and in Slack.
+"""Which lease a person means by a pool, by an id or by nothing; the same in a shell and in Slack.
 
-A lease granted ahead is meant by its id alone: what runs now is what people speak of without naming it.
+Without an id a person means a running lease. A lease that was granted ahead needs its id.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -21,10 +21,10 @@ def lease_meant(
     closing: bool = False,
     or_else: Said = "",
 ) -> Lease:
-    """The lease with that id, or the only one that runs on the pool, or in the lab.
+    """The lease with that id, or the only running lease on the pool or in the lab.
 
-    With `closing` also one that is being closed. Raises BadInput for an unknown word, and where several run;
-    Refused where none does.
+    With `closing` also a lease that is closing. Raises BadInput for an unknown word, and if several leases run;
+    Refused if none runs. `or_else` is more advice for several leases.
     """
     known = [lease for lease in leases if lease.granted or (closing and lease.state is LeaseState.CLOSING)]
     by_id = next((lease for lease in known if lease.id == what), None)
@@ -49,7 +49,7 @@ def lease_meant(
 
 
 def pool_meant(named: str | None, pools: Sequence[str]) -> str:
-    """The named pool, or the only one; BadInput where it is not there, or several are and none is named."""
+    """The named pool, or the only one. Raises BadInput for an unknown pool, or if several exist and none is named."""
     if named is None:
         if len(pools) == 1:
             return pools[0]
@@ -60,7 +60,7 @@ def pool_meant(named: str | None, pools: Sequence[str]) -> str:
 
 
 def window_meant(named: str, windows: Sequence[str]) -> str:
-    """The window of that name; BadInput where the lab has none such."""
+    """The window of that name. Raises BadInput if the lab has no such window."""
     if named not in windows:
         if not windows:
             raise BadInput(reason("command.no-windows", window=named[:80]))

@@ -1,7 +1,6 @@
 """Reads the words of `open`, `extend` and `skip`, as typed on the command line and in Slack.
 
-Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`; what may be granted
-is decided elsewhere.
+Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`.
 """
 
 import re
@@ -17,15 +16,15 @@ _DURATION = re.compile(
 )
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-MOST_NODES = 100  # what max_nodes of a pool may be at most
-MOST_DIGITS = 9  # int() refuses thousands of them with an error of its own
+MOST_NODES = 100  # the largest max_nodes of a pool
+MOST_DIGITS = 9  # int() refuses thousands of digits with an error of its own
 CLAUSES = ("at", "for", "until", "because")
 """The words that begin a clause of `open`."""
 
 
 @dataclass(frozen=True)
 class OpenWords:
-    """What a person asked for; what was left unsaid is None."""
+    """The words of a person; words that are left out are None."""
 
     pool: str | None = None
     nodes: int | None = None
@@ -36,7 +35,7 @@ class OpenWords:
 
 
 def is_duration(text: str) -> bool:
-    """Whether it reads like a duration."""
+    """Whether the text is a duration."""
     return bool(text) and _DURATION.fullmatch(text) is not None
 
 
@@ -74,7 +73,7 @@ def open_words(words: list[str], pools: list[str], now: datetime, zone: ZoneInfo
 def extend_words(words: list[str], now: datetime, zone: ZoneInfo) -> tuple[str | None, OpenWords]:
     """`[POOL|LEASE] D|until T [because TEXT]`; names may begin with a digit, as lengths do."""
     first = words[0] if words else ""
-    # Alone a digit begins a length, `1 h` is one in two words, and `1h` is no name of a lease.
+    # A single word that begins with a digit is a length, `1 h` is one in two words, and `1h` is no lease.
     follows = len(words) > 1 and words[1].lower() != "because"
     named = first[:1].isalpha() or (follows and not first.isdecimal() and not is_duration(first))
     what = first if named and first.lower() not in ("until", "for") else None
@@ -158,7 +157,7 @@ def _pool_and_nodes(head: list[str], pools: list[str]) -> OpenWords:
 
 
 def _day_and_clock(words: list[str], after: datetime, zone: ZoneInfo) -> datetime:
-    """The first instant after `after` that reads so on a clock in `zone`, or an RFC 3339 instant as it is."""
+    """The first instant after `after` with this day and clock time in `zone`, or an RFC 3339 instant as it is."""
     text = " ".join(words).strip()
     if text[:1].isdecimal() and "T" in text.upper() and len(words) == 1:
         return _instant(text)

@@ -1,7 +1,7 @@
-"""A lease: the grant of nodes on a pool until an instant, the only thing that justifies a node.
+"""A lease: the grant of nodes on a pool until an instant. Only a lease justifies a node.
 
-Owns its states and when it is in force; who gets one is decided in grant.py, what follows from
-several at once in target.py, and keeping them is the ledger's.
+Owns its states and when it is in force. grant.py decides who gets one, target.py sums several leases, and the ledger
+keeps them.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _STATES = {
 GRANTED = frozenset({LeaseState.ADMITTED, LeaseState.OPENING, LeaseState.OPEN})
 OVER = frozenset({LeaseState.CLOSED, LeaseState.REFUSED})
 AT_ONCE = timedelta(minutes=1)
-"""A lease that is granted within this of its opening takes over what runs as if it had been there in time."""
+"""A lease that is granted within this time after its opening counts as granted in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,54 +61,54 @@ class Lease:
     date: str | None = None
     by: str | None = None
     because: Said | None = None
-    """Words of whoever asked for it; of a refused one the reason."""
+    """The words of the person who asked for it; of a refused lease the reason of the refusal."""
     generation: int = 0
     period: str = ""
     """The budget period that pays for it."""
     order: int = 0
-    """Its window's place in the lab file: the earlier one goes first where two open together."""
+    """Its window's place in the lab file: of two windows that open together the earlier one comes first."""
     refusal: Said | None = None
-    """Of a planned one: why it will not get its nodes or money, as things stand."""
+    """Of a planned lease: why it will probably not get its nodes or money."""
     asked_until: datetime | None = None
-    """Of a window's: the end that its window named when the lease last followed it; None once a person moved it."""
+    """Of a window's lease: the window's end when the lease last followed it; None after a person moved the end."""
     ready_by: datetime | None = None
-    """When its GPUs are to be ready, where it opens early for that."""
+    """When its GPUs must be ready, if it opens early for that."""
     missing: int = 0
-    """Nodes that a shortage keeps away: nothing is held for them, and they are not ordered until it is again."""
+    """Nodes that a shortage keeps away. They have no hold, and are not ordered until money is held for them again."""
     wanted_before: tuple[tuple[datetime, int], ...] = ()
-    """Up to when it wanted how many nodes, where that has changed since, oldest first."""
+    """Earlier numbers of wanted nodes, each with the instant of its end, oldest first."""
     ordered: datetime | None = None
     ready: datetime | None = None
     closed: datetime | None = None
-    """When zero was proven after it, or no more than others justify."""
+    """When zero was proven after it, or a number of nodes that other leases justify."""
     node_seconds: int | None = None
     cost: Money | None = None
-    """What it came to, once it is closed; its overrun is in it."""
+    """Its cost with its overrun, once it is closed."""
     overrun: NodeTime | None = None
-    """What ran past its end, as far as it is counted; that is spent already."""
+    """Node time past its end that is counted so far, and is already spent."""
     price_per_hour: Decimal | None = None
-    """What a node cost when it was granted: it is held and paid for at that price."""
+    """The hourly price of a node when it was granted; the lease is held and paid for at that price."""
     run: str | None = None
     """The run of OpenLab that opens it, by name."""
     kept: str | None = None
-    """Who wants it kept though it is idle."""
+    """The person who keeps it although it is idle."""
     replaced: tuple[str, ...] = ()
-    """Instances that were changed for fresh ones, since their GPUs failed; once for a lease."""
+    """Instances that were replaced because their GPUs failed; this happens once for a lease."""
 
     @property
     def wanted(self) -> int:
-        """The nodes that it justifies and that are held for."""
+        """The nodes that it justifies and that have a hold."""
         return self.nodes - self.missing
 
     def wanting(self, nodes: int, missing: int, at: datetime) -> Self:
-        """The same lease with other nodes from an instant on: what was before stays as it was."""
+        """The same lease with another number of nodes from an instant on; earlier numbers are kept."""
         before = self.wanted_before
         if nodes - missing != self.wanted:
             before = (*before, (at, self.wanted))
         return replace(self, nodes=nodes, missing=missing, wanted_before=before)
 
     def granted_at(self, at: datetime) -> Self:
-        """The same lease, granted at an instant: one that is late for its opening had no nodes before that."""
+        """The same lease, granted at an instant; a lease that is granted late had no nodes before."""
         return replace(self, wanted_before=((at, 0),)) if at - self.opens > AT_ONCE else self
 
     @property
@@ -118,7 +118,7 @@ class Lease:
 
     @property
     def begins(self) -> datetime:
-        """When it begins by the lab, an early opening left aside: its place in the queue."""
+        """When it begins without its early opening, which decides its place in the queue."""
         return self.opens if self.ready_by is None else self.ready_by
 
     def in_force(self, at: datetime) -> bool:
@@ -126,7 +126,7 @@ class Lease:
         return self.granted and self.opens <= at < self.closes
 
     def is_of(self, name: str) -> bool:
-        """Whether it is this person's: they answer for it, or asked for it."""
+        """Whether this person owns it or asked for it."""
         return name in {self.owner, self.by}
 
     def overlaps(self, opens: datetime, closes: datetime) -> bool:
