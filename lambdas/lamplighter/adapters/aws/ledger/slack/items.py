@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.items import Value, sortable
 from lamplighter.domain.slack.asked.person import Person
-from lamplighter.domain.slack.kept import Ask, Reply, Shown, WaitingPlace
+from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
 from lamplighter.reasons.fields import from_document, to_document
 
 Values: TypeAlias = dict[str, Value]
@@ -32,14 +32,14 @@ def reply(kept: Kept) -> Reply:
     return from_document(Reply, {**kept, "ordered": json.loads(str(ordered)) if ordered else None})
 
 
-def ask_values(ask: Ask) -> Values:
+def ask_values(ask: ApprovalRequest) -> Values:
     """The command is kept as text."""
     return _values(ask) | {"command": json.dumps(ask.command)}
 
 
-def ask(kept: Kept) -> Ask:
+def ask(kept: Kept) -> ApprovalRequest:
     """Reads what `ask_values` wrote."""
-    return from_document(Ask, {**kept, "command": json.loads(str(kept["command"]))})
+    return from_document(ApprovalRequest, {**kept, "command": json.loads(str(kept["command"]))})
 
 
 def waiting_place_values(place: WaitingPlace) -> Values:
