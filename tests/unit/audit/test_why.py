@@ -55,7 +55,7 @@ def test_the_decision_is_named_unless_it_is_the_last_row_anyway() -> None:
 
     after = explain([lease()], [GRANTED, ready], EIGHT + 30 * MINUTE, max_nodes=2)
     assert draw(after.last_decision, ENGLISH, by_clock) == (
-        "Last decision at 20:00: alice granted the evening lease, because 2 of 2 nodes were free."
+        "Last decided at 20:00: alice granted the evening lease, because 2 of 2 nodes were free."
     )
     assert explain([lease()], [GRANTED], EIGHT + 30 * MINUTE, max_nodes=2).last_decision is None
     assert explain([], [], EIGHT, max_nodes=2).last_decision is None
