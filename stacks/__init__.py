@@ -1,7 +1,7 @@
 """What is deployed: the stacks of one lab, from its lab file.
 
-jsii, on which the CDK stands, needs a Node.js. The environment carries one of its own, so that no
-Node has to be installed; it is named here, because everything that builds stacks passes by.
+jsii, which the CDK uses, needs Node.js. The Python environment brings one, so nobody has to install it. This file
+names it, because all code that builds stacks imports this package.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""One lab -> its cloud assembly: which stacks there are, in which order, with which tags.
+"""Makes the cloud assembly of one lab: its stacks, their order and their tags.
 
-The only way stacks are built: by app.py for people and the CDK, by the embedded cloud and by the tests.
+app.py, the embedded cloud and the tests all build stacks here.
 """
 
 import json
@@ -22,7 +22,7 @@ LAB_TAG = "lamplighter:lab"
 
 
 def lab_path(named: str | None) -> str:
-    """The lab file that was named, that of the CDK's `-c lab=FILE`, or lab.yaml."""
+    """The lab file that was named, or the one of the CDK's `-c lab=FILE`, or lab.yaml."""
     if named is not None:
         return named
     context: dict[str, str] = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))

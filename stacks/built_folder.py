@@ -1,4 +1,4 @@
-"""A folder below .build that is made once, and again only when what it is made of changes."""
+"""A folder below .build that is built once, and again only when its sources change."""
 
 import fcntl
 import shutil
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 DIGEST = "digest"
-"""The file in it that says what it was made of; no part of what is deployed."""
+"""The file with the digest of its sources; it is not deployed."""
 
 
 def ensure(folder: Path, digest: str, build: Callable[[Path], None]) -> Path:
-    """The folder, built first if it is missing or out of date; nobody sees it half done.
+    """The folder. It is built first if it is missing or out of date; nobody sees a half-built one.
 
     Several processes may ask at once: one builds, and the others wait and take what it built.
     """

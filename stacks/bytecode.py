@@ -1,7 +1,7 @@
-"""The bytecode that code and layer carry, so that no cold start compiles anything.
+"""Adds bytecode to the code asset and the layer, so that a cold start compiles nothing.
 
-Lambda mounts both read-only, so a function could never keep what it compiled. Zip archives lose the times of
-files, by which Python would judge bytecode: it is marked unchecked instead (PEP 552, UNCHECKED_HASH).
+Lambda mounts both read-only, so a function could not keep its own bytecode. Zip archives lose the times of files,
+which Python compares with those in the bytecode. So the bytecode is marked unchecked (PEP 552, UNCHECKED_HASH).
 """
 
 import subprocess
@@ -16,14 +16,14 @@ WITHOUT = (
 
 
 def identity() -> str:
-    """What kind of bytecode is made here, and how, for the digest of what carries it."""
+    """The version and kind of the bytecode, for the digest of the asset that contains it."""
     if runtime_python.interpreter() is None:
         return "no bytecode"
     return f"bytecode of {runtime_python.VERSION}\n{Path(__file__).read_text('utf-8')}"
 
 
 def write(folder: Path, mounted_at: str) -> None:
-    """Compile all Python files below a folder that Lambda mounts at such a path; nothing where no Python can."""
+    """Compiles all Python files below a folder that Lambda mounts at `path`; nothing without a suitable Python."""
     python = runtime_python.interpreter()
     if python is None:
         return

@@ -1,7 +1,7 @@
-"""The lab's cluster: network, control plane, add-ons, system nodes, GPU pools, and what announces GPUs.
+"""The cluster stack: network, control plane, add-ons, system nodes, GPU pools and the GPU software.
 
-Deployed only where the lab creates its cluster; an adopted one is left as it is. The order is that of a
-cluster that works: what nodes need, nodes, what needs nodes.
+It is deployed only if the lab creates its cluster; an adopted cluster stays as it is. Resources that nodes need are
+created first, then the nodes, then the resources that need nodes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,15 +35,15 @@ from stacks.names import Names
 AMI_PARAMETER = (
     "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/x86_64/{kind}/recommended/image_id"
 )
-# Where the image brings a device plugin, the GPU Operator keeps its own away: a node takes one.
+# A node takes one device plugin. If its image brings one, the GPU Operator must not add another.
 OPERANDS_OFF = {"nvidia.com/gpu.deploy.operands": "false"}
 
-# What looks at an edit cannot wait for it.
+# The step that checks an edit needs these, so they cannot depend on it.
 BEFORE_THE_EDIT = ("Code", "Gatekeeper")
 
 
 class ClusterStack(Stack):
-    """Everything of a created cluster; the controller stack comes after it and refers to nothing in it."""
+    """All resources of a created cluster. The controller stack is deployed after it and has no references to it."""
 
     def __init__(self, scope: Construct, construct_id: str, *, lab: Lab, names: Names) -> None:
         super().__init__(
@@ -158,7 +158,7 @@ class ClusterStack(Stack):
         self._edit_first({f"{lab.name}-ng-1": system_sides, **of_pools}, keeper)
 
     def _edit_first(self, groups: Mapping[str, NodeGroupSides], keeper: Function) -> None:
-        """Nothing of the stack changes before the edit was looked at: a newer control plane cannot go back."""
+        """The edit is checked before any resource of the stack changes: a newer control plane cannot go back."""
         edit = deploy_step(self, "Edit", kind="Edit", function=keeper, properties={"Groups": written(groups)})
         for other in self.node.children:
             if other is not edit and other.node.id not in BEFORE_THE_EDIT:

@@ -1,7 +1,7 @@
 """The controller: ledger, functions, workflows, schedules, rules, failsafe role, alarms.
 
-Deployed beside a cluster of ours or an adopted one; everything it touches there it knows by name. When
-it is destroyed, LastClosed goes first and brings every pool to zero while all the rest still stands.
+It is deployed beside a created or an adopted cluster and knows the cluster's resources by name. On a destroy
+CloudFormation deletes LastClosed first: it brings every pool to zero while the other resources still exist.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ from stacks.names import Names
 
 
 class ControllerStack(Stack):
-    """Everything that opens, guards and closes the pools of one lab."""
+    """All resources that open, guard and close the pools of one lab."""
 
     def __init__(self, scope: Construct, construct_id: str, *, lab: Lab, names: Names) -> None:
         super().__init__(
@@ -139,7 +139,7 @@ class ControllerStack(Stack):
             self._access_entry("GuardAccess", names, functions.guard.role, "lamplighter:guard"),
         ]
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
-        # No sweep of a lab that another one keeps out may touch what is that other's.
+        # If another lab has claimed a pool, this lab's sweeps must not touch it.
         rules.node.add_dependency(*claims)
         curfew.node.add_dependency(*claims)
         everything = [
@@ -169,7 +169,7 @@ class ControllerStack(Stack):
             properties={"Digest": digest},
         )
         plan.node.add_dependency(*everything, *claims)
-        # A sweep says that it ended well once the planner was heard of.
+        # A sweep publishes its success only after the planner has run.
         swept = deploy_step(
             self,
             "FirstSweep",
@@ -189,7 +189,7 @@ class ControllerStack(Stack):
             function=functions.deploy,
             properties={"Currency": budget.currency, "Period": budget.period, "TimeZone": lab.time_zone},
         )
-        # It reads the ledger, with the functions' rights.
+        # Its function reads the ledger, so the functions' permissions come first.
         currency.node.add_dependency(ledger, functions)
         last = LastClose(
             self,
@@ -199,7 +199,7 @@ class ControllerStack(Stack):
             pools=list(lab.pools),
             close_lab=close.workflow,
         )
-        # Deleted first, so that all it needs to close the pools stays until it has proof.
+        # CloudFormation deletes it first, so the resources that close pools exist until zero is proven.
         last.closed.node.add_dependency(*everything, *claims, plan, pools, currency, swept, alarms)
 
         outputs = {
@@ -216,14 +216,14 @@ class ControllerStack(Stack):
             "PagesBucket": shelf.bucket.bucket_name,
             "LedgerStreamArn": ledger.stream_arn,
         }
-        # What the command line and the Slack stack look for.
+        # The command line and the Slack stack read these outputs.
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
 
     def _access_entry(
         self, construct_id: str, names: Names, role: iam.Role, group: str
     ) -> eks.CfnAccessEntry:
-        """The function reaches the cluster as a member of one group; RBAC says what the group may do."""
+        """The function acts in the cluster as a member of one group; RBAC says what the group may do."""
         return eks.CfnAccessEntry(
             self,
             construct_id,
@@ -234,7 +234,7 @@ class ControllerStack(Stack):
         )
 
     def _claim(self, lab: Lab, names: Names, pool: str) -> ssm.CfnParameter:
-        """One guarded node group belongs to one lab: a second claim fails on the name."""
+        """One guarded node group belongs to one lab: a second claim fails, since the parameter's name is taken."""
         return ssm.CfnParameter(
             self,
             f"Claim-{pool}",

@@ -1,6 +1,6 @@
-"""What a lab costs a month while nobody uses it, counted from its templates: docs/reference/cost.md.
+"""The monthly cost of a lab that nobody uses, counted from its templates: docs/reference/cost.md.
 
-Prices are in prices.json with their date; what GPU nodes cost is the ledger's business.
+Prices are in prices.json with their date. The ledger counts the cost of GPU nodes.
 """
 
 import json
@@ -18,7 +18,7 @@ from lamplighter.lab.model import Lab
 HOURS = Decimal(730)
 MINUTES_IN = {"minute": Decimal(1), "hour": Decimal(60), "day": Decimal(1440)}
 
-# What a run is taken to be, on the high side: each starts cold, which is two of its three seconds. AWS bills Init since
+# Assumed per run, on the high side: each starts cold, which takes two of its three seconds. AWS bills Init since
 # August 2025 ("AWS Lambda standardizes billing for INIT Phase", AWS Compute Blog, 29 April 2025).
 SECONDS_A_RUN = Decimal(3)
 READS_A_RUN = Decimal(20)
@@ -34,7 +34,7 @@ Template = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CostLine:
-    """One item of a month's bill."""
+    """One item of the monthly bill."""
 
     what: str
     counted: str
@@ -124,7 +124,7 @@ def cluster(template: Template, region: str) -> list[CostLine]:
 
 
 def _standing(region: str, name: str) -> Decimal:
-    """What stands beside the pools; 0 where nobody here knows its price in the region."""
+    """The cost of resources beside the pools; 0 for a resource without a known price in the region."""
     return standing.price(region, name) or Decimal(0)
 
 

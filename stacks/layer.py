@@ -1,8 +1,7 @@
 """The dependency layer of the functions: builds `.build/layer/python` for Lambda (arm64, Python 3.13).
 
-Exactly the locked wheels of lambdas/requirements.txt, downloaded for the deployed platform and never
-run here, less what no function imports, and the bytecode of their Python. Built again only when the lock or the
-recipe changes. Which packages are in it is the lock's business.
+It has the locked wheels of lambdas/requirements.txt, downloaded for the deployed platform and never run here, without
+the modules that no function imports, and with bytecode. It is built again only when the lock or this recipe changes.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ MOUNTED_AT = "/opt"
 
 
 def digest() -> str:
-    """A fingerprint of everything that decides what is in the layer."""
+    """A digest of all inputs of the layer."""
     digest = hashlib.sha256("\n".join((MOUNTED_AT, bytecode.identity(), *_services())).encode())
     for path in (LOCK, Path(__file__), Path(layer_contents.__file__)):
         digest.update(path.read_bytes())
@@ -32,7 +31,7 @@ def digest() -> str:
 
 
 def ensure(layer: Path = LAYER) -> Path:
-    """The layer's folder, built first if it is missing or out of date (then a package index is needed)."""
+    """The layer's folder. It is built first if it is missing or out of date, which needs a package index."""
     return built_folder.ensure(layer, digest(), _build)
 
 

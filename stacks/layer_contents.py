@@ -1,6 +1,6 @@
-"""What the layer keeps of the installed packages: what a handler may import, and the AWS services it calls.
+"""Removes from the installed packages the modules that no handler imports, and the data of unused AWS services.
 
-Read from the product's own source, so that a new client brings its service's data along.
+The used services are read from the product's source, so a new client keeps the data of its service.
 """
 
 import ast
@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Patterns of what no function imports. boto3 stays although Lambda brings one: the version that was tested is
-#: the one that runs, and a function loads it as fast from a layer as from the runtime.
+#: Patterns of files that no function imports. boto3 stays although Lambda brings one: the tested version is the one
+#: that runs, and a function loads it as fast from a layer as from the runtime.
 NEVER_IMPORTED = (
     # The asyncio twin of the Kubernetes client and what only it needs.
     "kubernetes/aio",
@@ -42,12 +42,12 @@ EXAMPLES = "examples-1.json"
 def services(source: Path) -> frozenset[str]:
     """The AWS services that the Python files below a folder make clients of, as boto3 names them."""
     texts = (path.read_bytes() for path in source.rglob("*.py"))
-    # To parse them all would be most of what a synthesis takes.
+    # Parsing all files would take most of the time of a synthesis.
     return frozenset(service for text in texts if b"client(" in text for service in _clients(ast.parse(text)))
 
 
 def prune(packages: Path, kept: frozenset[str]) -> None:
-    """Take out what no function imports, and the data of all services but these."""
+    """Removes the files that no function imports, and the data of all services except these."""
     for pattern in (*NEVER_IMPORTED, *DESCRIPTIONS):
         for path in list(packages.glob(pattern)):
             _remove(path)
@@ -71,7 +71,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _prune_service(folder: Path, *, keep: bool) -> None:
-    """Of a service that is kept only the newest version: clients take it where none is named."""
+    """Keeps only the newest version of a service's data: clients use it unless they name another."""
     *older, _newest = sorted(folder.iterdir())
     for path in older if keep else [folder]:
         _remove(path)

@@ -1,4 +1,4 @@
-"""Reads manifests that are kept as files, so that what is applied is what a person can read."""
+"""Reads Kubernetes manifests from files, so that a person can read the very objects that are applied."""
 
 from pathlib import Path
 

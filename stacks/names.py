@@ -1,7 +1,7 @@
 """Every fixed name of a lab's resources, and the ARNs that follow from them.
 
-Names are fixed so that permissions can name what they are for before it exists, and no stack needs
-another's references. The account is a token: the same assembly deploys to any account.
+Names are fixed, so that permissions can name resources before they exist and no stack needs references to another.
+The account is a token: the same assembly deploys to any account.
 """
 
 import hashlib
@@ -46,13 +46,13 @@ class Names:
         name = f"{self.lab}-{self.region}-{purpose}"
         if len(name) <= ROLE_NAME_LENGTH:
             return name
-        # The short digest keeps two labs with the same beginning apart.
+        # The short digest distinguishes two labs whose names begin the same.
         digest = hashlib.sha256(name.encode()).hexdigest()[:6]
         kept = ROLE_NAME_LENGTH - len(purpose) - len(digest) - 2
         return f"{name[:kept]}-{digest}-{purpose}"
 
     def policy(self, purpose: str) -> str:
-        """Managed policies are as global as roles; their names may have 128 characters."""
+        """Managed policies are global like roles; their names may have 128 characters."""
         return f"{self.lab}-{self.region}-{purpose}"
 
     def arn(self, service: str, resource: str) -> str:
@@ -109,7 +109,7 @@ class Names:
         return self.arn("eks", f"nodegroup/{self.cluster}/{nodegroup}/*")
 
     def claim(self, nodegroup: str) -> str:
-        """The parameter that says which lab guards a node group: a second claim fails on the name."""
+        """The parameter that says which lab guards a node group; a second lab cannot create it."""
         return CLAIM.format(cluster=self.cluster, nodegroup=nodegroup)
 
     def claim_arn(self, nodegroup: str) -> str:
@@ -121,5 +121,5 @@ class Names:
         return f"{self.lab}-node", f"{self.lab}-node-group-sg"
 
     def autoscaling_group_arn(self, group: str) -> str:
-        """Of the Auto Scaling groups of that name, which may end in `*`."""
+        """The ARN of the Auto Scaling groups of that name, which may end in `*`."""
         return self.arn("autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{group}")

@@ -1,7 +1,7 @@
-"""A Python of the functions' own minor version, on the machine that synthesises: it makes their bytecode.
+"""Finds a Python of the functions' minor version on the machine that synthesises: it compiles their bytecode.
 
-This interpreter where it is one, else one that the machine has, else one that uv downloads into the checkout.
-Looking for one is a step of `make synth`; synthesis itself takes what was found then, and asks no network.
+It is this interpreter, or another one on the machine, or one that uv downloads into the checkout. `make synth` looks
+for one in a step before the synthesis, which uses that one and no network.
 """
 
 import os
@@ -16,13 +16,13 @@ VERSION = "3.13"
 """The version of Lambda's runtime; bytecode is good for one minor version only."""
 FOLDER = CHECKOUT / ".build" / "python"
 FOUND = FOLDER / "found"
-"""The file that keeps the path of the one that was found."""
+"""The file with the path of the Python that was found."""
 DOWNLOAD_SECONDS = 300
 ASK = f"import sys; sys.exit('%d.%d' % sys.version_info[:2] != '{VERSION}')"
 
 
 def interpreter() -> str | None:
-    """The path of one; None where none was found."""
+    """The path of such a Python; None if none was found."""
     if "{}.{}".format(*sys.version_info) == VERSION:
         return sys.executable
     path = FOUND.read_text("utf-8") if FOUND.exists() else ""
@@ -30,7 +30,7 @@ def interpreter() -> str | None:
 
 
 def find() -> str | None:
-    """The same, looked for first where none was found before, and downloaded where the machine has none."""
+    """The same. It looks for one first if none was found before, and downloads one if the machine has none."""
     if interpreter() is None:
         path = next(filter(_fits, _candidates()), None)
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def _fits(path: str) -> bool:
 
 
 def _download() -> None:
-    """What uv can get: its standalone builds, whose digests uv itself knows. No network is no error."""
+    """Downloads a standalone build by uv, which knows its digest. A missing network is no error."""
     command = [sys.executable, "-m", "uv", "python", "install", "--quiet", "--no-bin"]
     try:
         subprocess.run(  # noqa: S603 -- our own interpreter

@@ -1,7 +1,6 @@
-"""Slack's side of a lab: one address that Slack posts to, the function behind it, and the board that answers.
+"""The Slack stack: the address that Slack posts to, the function behind it, and the function that writes to Slack.
 
-Deployed after the controller, and only where the lab has a `slack` key; a lab lives without it. What words
-and buttons mean is the functions' business.
+It is deployed after the controller, and only if the lab has a `slack` key.
 """
 
 from aws_cdk import Aws, CfnOutput, Duration, Fn, RemovalPolicy, SecretValue, Stack
@@ -20,7 +19,7 @@ from stacks.constructs.http.pages import on_pages
 from stacks.names import Names
 
 PATH = "/slack"
-# Slack waits 3 seconds, also for a cold start: memory is processor, and the function is rarely called.
+# Slack waits 3 seconds, cold start included. More memory means more processor, and the function runs rarely.
 DOOR_MIB = 1024
 DOOR_TIMEOUT = Duration.seconds(10)
 BOARD_MIB = 512
@@ -63,7 +62,7 @@ class SlackStack(Stack):
             permissions.reading_the_ledger(),
             permissions.keeping_the_conversation(),
             permissions.reading_secret(secret_arn),
-            # A signed link gives no more than who signed it may read.
+            # A signed link grants no more than the permissions of the function that signed it.
             on_pages(f"arn:{Aws.PARTITION}:s3:::{pages}", "GetObject"),
         ]
         door = Function(
@@ -111,7 +110,7 @@ class SlackStack(Stack):
             CfnOutput(self, name, value=value)
 
     def _secret(self) -> secretsmanager.Secret:
-        """Made empty; a deploy after it was filled leaves it alone, since nothing of the template changed."""
+        """The secret is created empty. A later deploy does not change its value, since its template stays the same."""
         empty = SecretValue.unsafe_plain_text("")
         secret = secretsmanager.Secret(
             self,

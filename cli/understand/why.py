@@ -87,7 +87,7 @@ def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation
     reason = explanation.target.reason_by(clock)
     said = [f"{clock(explanation.at)}: {name} should have {counted(explanation.nodes, 'node')}: {reason}."]
     said += [f"By the calendar {unmet.reason_by(clock)}." for unmet in explanation.unmet]
-    for line in filter(None, [*said, explanation.decided_by(clock)]):
+    for line in filter(None, [*said, draw(explanation.last_decision, ENGLISH, clock)]):
         printing.say(line)
     for entry in explanation.findings:
         finding = FindingView.read(entry)

@@ -14,6 +14,7 @@ from lamplighter.domain.commands.command import Decision, Verb
 from lamplighter.domain.commands.orders import closing
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.errors import Refused
+from lamplighter.reasons.reason import reason
 
 WAIT_POLL_SECONDS = 2
 RECEIPT_SECONDS = 60
@@ -54,7 +55,9 @@ def command(
     if everything:
         close_all.close_all(found, found.pool(what), wait=wait, yes=yes, as_json=as_json)
         return
-    lease = meant.lease(found, what or found.pool(None), "close", closing=True, or_else=", or say --all")
+    lease = meant.lease(
+        found, what or found.pool(None), "close", closing=True, or_else=reason("command.or-all")
+    )
     if not yes:
         agreed.agree([agreed.ending(lease, found)], "Close?", "nothing was closed", as_json=as_json)
     order = closing(orders.order(found, Verb.CLOSE, lease.pool), lease)

@@ -1,7 +1,7 @@
-"""Where the command line's commands come in: AWS has checked who calls, and here they become a workflow's input.
+"""The commands function: takes commands of the command line and starts their workflows.
 
-An event of the HTTP API's (payload format 2.0) whose routes AWS_IAM authorises: the caller is in the request's
-context, where only API Gateway writes, and never in the body
+The event is one of an HTTP API (payload format 2.0) whose routes AWS_IAM authorises. The caller is in the request's
+context, which only API Gateway writes, and never in the body
 (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html).
 """
 
@@ -24,6 +24,7 @@ from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.schedules.schedule import Start
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused, TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 ACCEPTED = 202
 _CODES: Mapping[type[LamplighterError], int] = {
@@ -36,7 +37,7 @@ _CODES: Mapping[type[LamplighterError], int] = {
 
 @dataclass(frozen=True)
 class CommandServices:
-    """What a command is held against, and what it starts."""
+    """The dependencies of the function: the lab, its ledger and its workflows."""
 
     lab: Lab
     ledger: Ledger
@@ -44,31 +45,34 @@ class CommandServices:
     arns: Mapping[str, str]
 
     def command(self, event: Mapping[str, object]) -> Command:
-        """The command of whoever AWS let in. Raises BadInput or Refused."""
+        """The command in the event, in the name of the caller. Raises BadInput or Refused."""
         caller, path = _let_in(event)
         command = asked.read(_body(event), path, caller, clock.now())
         if command.pool != WHOLE_LAB and command.pool not in self.lab.pools:
-            raise BadInput(
-                f"pool: the lab has no pool '{command.pool[:80]}', it has {', '.join(self.lab.pools)}"
-            )
+            pools = ", ".join(self.lab.pools)
+            raise BadInput(reason("command.pool-not-in-lab", pool=command.pool[:80], pools=pools))
         run = None
         if command.verb is Verb.RESTORE:
             named = command.experiment
             run = self.ledger.experiment(named) if named else self.ledger.experiment_under_way()
             if run is None:
-                raise BadInput(f"experiment: no run '{(named or '')[:80]}' is there to restore")
+                raise BadInput(
+                    reason("command.no-such-run", run=named[:80])
+                    if named
+                    else reason("command.no-run-under-way")
+                )
             command = asked.restoring(command, run)
         lease = self.ledger.lease(command.pool, command.lease) if command.lease else None
         return asked.about(command, lease, run)
 
     def start(self, command: Command) -> None:
-        """Start the command's workflow; started before, it is the same start."""
+        """Starts the command's workflow; the same command starts it once."""
         arn = self.arns[orders.workflow(command.verb)]
         self.workflows.start(Start(arn, command.id, command))
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
-    """Entry point: 202 with the command's id, under which its decision will be; else why not, in one line."""
+    """Entry point: 202 with the command's id, under which the ledger keeps the decision; else one line of text."""
     logs.begin({}, context)
     here = command_services()
     try:
@@ -87,7 +91,7 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
 
 @cache
 def command_services() -> CommandServices:
-    """The lab that this function belongs to."""
+    """The dependencies of this function."""
     arns = {
         "OpenLab": ENVIRONMENT.open_lab,
         "CloseLab": ENVIRONMENT.close_lab,
@@ -99,18 +103,15 @@ def command_services() -> CommandServices:
 
 
 def _let_in(event: Mapping[str, object]) -> tuple[Caller, str]:
-    """Who AWS let in, and by which of our addresses."""
+    """The caller that AWS authenticated, and the path of the address."""
     context = _mapping(event.get("requestContext"))
     arn = _mapping(_mapping(context.get("authorizer")).get("iam")).get("userArn")
     if not isinstance(arn, str) or not arn.startswith("arn:"):
-        raise Refused(
-            "AWS has not said who calls, so nothing was done: sign the request with your credentials"
-        )
+        raise Refused(reason("command.caller-unknown"))
     method, _, path = str(context.get("routeKey")).partition(" /")
     if method != "POST" or path not in asked.PATHS:
-        raise BadInput(
-            f"path: there is no {str(context.get('routeKey'))[:80]}; there are {', '.join(asked.PATHS)}"
-        )
+        route = str(context.get("routeKey"))[:80]
+        raise BadInput(reason("command.no-such-path", path=route, paths=", ".join(asked.PATHS)))
     return Caller(arn), path
 
 
@@ -118,11 +119,11 @@ def _body(event: Mapping[str, object]) -> object:
     said = event.get("body")
     text = said if isinstance(said, str) else ""
     if len(text) > asked.MOST_BYTES:
-        raise BadInput(f"body: is longer than {asked.MOST_BYTES // 1024} KiB")
+        raise BadInput(reason("command.body-too-long", kib=asked.MOST_BYTES // 1024))
     try:
         return json.loads(base64.b64decode(text, validate=True) if event.get("isBase64Encoded") else text)
     except (binascii.Error, ValueError, RecursionError) as error:
-        raise BadInput("body: is no JSON document in UTF-8") from error
+        raise BadInput(reason("command.body-no-json")) from error
 
 
 def _mapping(value: object) -> Mapping[str, object]:

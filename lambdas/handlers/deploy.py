@@ -1,7 +1,7 @@
 """CloudFormation's custom resources: edits, present sizes, the gate, the currency, planning, and the last close.
 
-Answers CloudFormation itself and never leaves it waiting: whatever goes wrong is answered with FAILED and
-a one-line reason, which is what the person who deploys reads.
+It answers CloudFormation itself and never leaves it waiting. Any failure is answered with FAILED and a reason on one
+line, which the person who deploys reads.
 """
 
 import logging
@@ -21,6 +21,8 @@ from lamplighter.application.deploy.steps import (
     swept,
 )
 from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, reason
 
 _logger = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ def handler(event: Event, _context: object) -> dict[str, object]:
         found = _kind(event)(event)
     except LamplighterError as error:
         _logger.warning("CloudFormation is refused: %s", error)
-        found = CloudFormationResponse(known_as(event), reason=str(error))
+        found = CloudFormationResponse(known_as(event), reason=error.said)
     except Exception as error:  # CloudFormation would wait an hour for an answer that never comes
         _logger.exception("CloudFormation is told of an error of ours")
         found = CloudFormationResponse(known_as(event), reason=f"{type(error).__name__}: {error}")
@@ -46,7 +48,7 @@ def handler(event: Event, _context: object) -> dict[str, object]:
 def _kind(event: Event) -> Callable[[Event], CloudFormationResponse | None]:
     kind = properties_of(event).get("Kind", "")
     if kind not in KINDS:
-        raise BadInput(f"Kind: there is no deploy step {kind!r}, there are {', '.join(KINDS)}")
+        raise BadInput(reason("deploy.no-such-step", kind=kind, kinds=", ".join(KINDS)))
     return KINDS[kind]
 
 
@@ -56,17 +58,18 @@ def _respond(event: Event) -> dict[str, object]:
     run = event.get("run")
     asked = run.get("event") if isinstance(run, Mapping) else None
     if not isinstance(run, Mapping) or not isinstance(asked, Mapping):
-        raise BadInput("run.event: Respond needs the event that CloudFormation sent")
-    reason: str | None
+        raise BadInput(reason("deploy.no-event"))
+    why_not: Reason | None
     try:
-        reason = unproven(run)
+        why_not = unproven(run)
     except Exception as error:  # as in handler
         _logger.exception("the proof of the last close failed")
-        reason = f"zero could not be proven: {error}"
-    if reason is not None:
+        detail = error.said if isinstance(error, LamplighterError) else str(error)
+        why_not = reason("deploy.proof-failed", error=detail)
+    if why_not is not None:
         may_be_resumed()
-    answer(asked, CloudFormationResponse(known_as(asked), reason=reason))
-    return {"zero": reason is None, "reason": reason}
+    answer(asked, CloudFormationResponse(known_as(asked), reason=why_not))
+    return {"zero": why_not is None, "reason": None if why_not is None else document(why_not)}
 
 
 KINDS: Mapping[str, Callable[[Event], CloudFormationResponse | None]] = {

@@ -1,4 +1,4 @@
-"""The leases function: admits, extends, hands over, settles, keeps people's changes, and the failsafe armed."""
+"""The leases function: grants, extends and settles leases, keeps people's changes, and keeps the failsafe armed."""
 
 from collections.abc import Callable, Mapping
 

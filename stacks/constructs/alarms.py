@@ -1,8 +1,8 @@
-"""What pages when we ourselves fail, on metrics that AWS keeps anyway: three alarms.
+"""Three alarms that page when Lamplighter itself fails, on metrics that AWS keeps anyway.
 
-Everything that fails on its way (a schedule, a rule, a sweep, a plan) ends in the one dead-letter queue, which one
-alarm watches; what the failsafe cannot do has a queue and an alarm of its own; the third notices that no sweep ends
-well, whatever the reason. Whether the lab keeps its laws is the guard's to say, through the same topic.
+A failed schedule, rule, sweep or plan ends in the dead-letter queue, which the first alarm watches. A failed failsafe
+has a queue and an alarm of its own. The third alarm fires when no sweep ends well, for any reason. The guard pages
+about broken laws, through the same topic.
 """
 
 from aws_cdk import Duration
@@ -13,14 +13,14 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 _DELAYED = 20
-"""Minutes looked back over: a queue that has slept for months reports its first message up to 15 minutes late, and an
-alarm that looks no further back never sees it
+"""Minutes that the alarm evaluates: a queue without traffic for months reports its first message up to 15 minutes
+late, and an alarm with a shorter range never sees it
 (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html,
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html)."""
 
 
 class Alarms(Construct):
-    """The alarms of one lab; `guard_silent` must come after a first sweep, or it pages for want of one."""
+    """The alarms of one lab; `guard_silent` must be created after a first sweep, else it pages at once."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class Alarms(Construct):
                 f"For 15 minutes no sweep of the guard of {lab} has ended well: every pool judged, all done that was"
                 " to be done, and the planner heard of within 3 hours"
             ),
-            # Not the function's invocations: those that fail are counted there too. Many short periods: of a long one
-            # CloudWatch goes on to judge the last that had data (`_DELAYED`).
+            # The function's invocations would count failed sweeps too. Many short periods, because with a long one
+            # CloudWatch keeps evaluating the last period that had data (`_DELAYED`).
             metric=swept.metric_number_of_messages_published(period=Duration.minutes(1), statistic="Sum"),
             threshold=0,
             comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
             evaluation_periods=15,
             datapoints_to_alarm=15,
-            # What is never said has no data either.
+            # Without a successful sweep there is no data.
             treat_missing_data=cloudwatch.TreatMissingData.BREACHING,
         )
         self.guard_silent.add_alarm_action(actions.SnsAction(pages))
@@ -61,7 +61,7 @@ class Alarms(Construct):
                 f"A failsafe or a curfew of {lab} could not bring a pool to zero, after all of its tries;"
                 f" the queue {lab}-failsafe-failed says which"
             ),
-            # Each message as it comes, at once; messages that are there already say nothing.
+            # It counts new messages at once; messages that are already in the queue do not count again.
             metric=failsafe_failed.metric_number_of_messages_sent(
                 period=Duration.minutes(1), statistic="Sum"
             ),

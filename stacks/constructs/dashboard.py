@@ -1,4 +1,4 @@
-"""A CloudWatch dashboard of one lab: what its functions write as metrics, and how the functions are."""
+"""A CloudWatch dashboard of one lab: the metrics that its functions write, and metrics of the functions themselves."""
 
 from collections.abc import Sequence
 

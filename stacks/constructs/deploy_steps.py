@@ -1,7 +1,6 @@
-"""Steps of a deploy that need to know the world: custom resources answered by `handlers.deploy`.
+"""Deploy steps that read the account's real state: custom resources that `handlers.deploy` answers.
 
-The function answers CloudFormation itself; there is no framework between them. Which step does what is
-said by its kind:
+The function answers CloudFormation itself, without a framework. The kind of a step says what it does:
 Edit         fails an edit that EKS would refuse halfway, before anything is changed
 DesiredSize  the size a node group has now, so that a deploy leaves it alone
 Sizes        the sizes that CloudFormation writes to a pool's node group
@@ -12,7 +11,7 @@ Gate         fails a deploy that changes a pool while a lease is on it
 Pools        fails a deploy that takes a pool, or nodes of it, away from a lease
 Plan         lets the planner run, so that changed windows take effect at once
 Swept        lets the guard sweep, and waits until CloudWatch has counted it
-Emptied      empties the bucket of pages before it goes
+Emptied      empties the bucket of pages before its deletion
 LastClosed   closes every pool, and fails a destroy until zero is proven
 """
 
@@ -35,7 +34,7 @@ def deploy_step(
     properties: Mapping[str, object],
     timeout: Duration | None = None,
 ) -> CustomResource:
-    """A custom resource of that kind; changed properties make CloudFormation ask again."""
+    """A custom resource of that kind. CloudFormation sends it again when its properties change."""
     return CustomResource(
         scope,
         construct_id,
@@ -49,7 +48,7 @@ def deploy_step(
 def node_role_step(
     scope: Construct, *, cluster_name: str, nodegroup: str, new: str, function: Function
 ) -> CustomResource:
-    """Its `RoleName` is that of the node group's role: `new` for a group that is not there yet."""
+    """`RoleName` is the name of the node group's role, or `new` for a group that does not exist yet."""
     return deploy_step(
         scope,
         "RoleName",
@@ -60,7 +59,7 @@ def node_role_step(
 
 
 def version_of(template: LaunchTemplate, *, cluster_name: str, nodegroup: str, function: Function) -> str:
-    """The template's version for the node group: another one only where the template says something else."""
+    """The version of the launch template for the node group; it changes only when the template's content changes."""
     step = deploy_step(
         template,
         "Version",
@@ -77,7 +76,7 @@ def version_of(template: LaunchTemplate, *, cluster_name: str, nodegroup: str, f
 
 
 def pools_step(scope: Construct, pools: Mapping[str, Pool], *, function: Function) -> CustomResource:
-    """Asked whenever a pool comes, goes or may have another number of nodes."""
+    """CloudFormation sends it when a pool is added, removed or gets another maximum of nodes."""
     most = ",".join(f"{name}={pool.max_nodes}" for name, pool in pools.items())
     return deploy_step(
         scope, "Pools", kind="Pools", function=function, properties={"Pools": ",".join(pools), "Most": most}

@@ -1,8 +1,8 @@
-"""What a destroy of the controller goes through first: every pool closed, zero proven, then the answer.
+"""The first step of destroying the controller: close every pool, prove zero, then answer CloudFormation.
 
-The deploy function hands CloudFormation's event to a small workflow, because closing takes longer than a
-function may live. The workflow runs CloseLab for each pool and lets the function answer: success only
-with proof, else the destroy fails and everything stays.
+The deploy function starts a small workflow with CloudFormation's event, because closing takes longer than a function
+may run. The workflow runs CloseLab for each pool, then the function answers. Without proof of zero the destroy fails
+and all resources stay.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ ANSWER_WITHIN = Duration.hours(1)
 
 
 class LastClose(Construct):
-    """`closed` is the custom resource: last to be made, first to be deleted."""
+    """`closed` is the custom resource: CloudFormation creates it last and deletes it first."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class LastClose(Construct):
             input=sfn.TaskInput.from_object({"command": sfn.JsonPath.object_at("$.command")}),
             result_path=sfn.JsonPath.DISCARD,
         )
-        # A close that fails is no reason to stop: the answer depends on the proof alone.
+        # A failed close does not end the workflow: the answer depends on the proof alone.
         close.add_catch(sfn.Pass(self, "NotClosed"), result_path="$.error")
         each = sfn.Map(
             self, "EachPool", items_path="$.closes", result_path=sfn.JsonPath.DISCARD, max_concurrency=10

@@ -1,7 +1,7 @@
-"""The ledger: the one table, and the one thing that a destroy leaves behind.
+"""The ledger: the one table of a lab, and the only resource that a destroy keeps.
 
-Its name is fixed and it is retained, so that the history of a lab outlives it. A later deploy takes it
-up again when CloudFormation is told to import what exists (docs/how-to/set-up/deploy.md).
+Its name is fixed and it is retained, so the history of a lab survives the lab. A later deploy uses it again if
+CloudFormation imports existing resources (docs/how-to/set-up/deploy.md).
 """
 
 from aws_cdk import RemovalPolicy
@@ -24,9 +24,9 @@ class Ledger(Construct):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
-            # Who shows what stands in it (Slack, the pages) is told which item moved, and reads it then.
+            # The stream tells Slack and the pages which item changed; they then read it.
             stream=dynamodb.StreamViewType.KEYS_ONLY,
-            # What is long over is dropped by DynamoDB itself; receipts have no such date.
+            # DynamoDB itself deletes old items; receipts have no expiry date.
             time_to_live_attribute="ttl",
             removal_policy=RemovalPolicy.RETAIN,
         )

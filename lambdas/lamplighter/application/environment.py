@@ -1,6 +1,6 @@
-"""The typed environment of every function: what the stacks set, read once and named.
+"""The environment variables of every function, which the stacks set.
 
-A variable that a function does not get is an error where it is first needed, and says its name.
+The first use of a variable that a function does not have raises an error with its name.
 """
 
 import os
@@ -67,52 +67,52 @@ class Environment:
 
     @property
     def extend_lease(self) -> str:
-        """Where leases follow their windows' ends (function `planner`)."""
+        """The workflow by which leases follow their windows' ends (function `planner`)."""
         return _of("EXTEND_LEASE_ARN")
 
     @property
     def change_lab(self) -> str:
-        """Where people's changes without a deploy are decided (function `slack`)."""
+        """The workflow that decides on people's changes without a deploy (function `slack`)."""
         return _of("CHANGE_LAB_ARN")
 
     @property
     def planner(self) -> str:
-        """Who puts schedules right (function `guard`)."""
+        """The function that corrects schedules (function `guard`)."""
         return _of("PLANNER_FUNCTION_ARN")
 
     @property
     def notices_function(self) -> str:
-        """Where warning schedules lead (functions `leases` and `planner`)."""
+        """The target of schedules that warn (functions `leases` and `planner`)."""
         return _of("NOTICES_FUNCTION_ARN")
 
     @property
     def pages_bucket(self) -> str:
-        """Where pages lie (functions `pages`, `slack` and `board`)."""
+        """The bucket of pages (functions `pages`, `slack` and `board`)."""
         return _of("PAGES_BUCKET")
 
     @property
     def experiment_workflow(self) -> str:
-        """What undoes an experiment (functions `experiments` and `guard`)."""
+        """The workflow that undoes an experiment (functions `experiments` and `guard`)."""
         return _of("EXPERIMENT_ARN")
 
     @property
     def restore_role(self) -> str:
-        """What an experiment's schedules act with (function `experiments`)."""
+        """The role of an experiment's schedules (function `experiments`)."""
         return _of("RESTORE_ROLE_ARN")
 
     @property
     def experiments_function(self) -> str:
-        """Who undoes an experiment before its lease ends (function `leases`)."""
+        """The function that undoes an experiment before its lease ends (function `leases`)."""
         return _of("EXPERIMENTS_FUNCTION_ARN")
 
     @property
     def diagnosis_function(self) -> str:
-        """Who names the cause of what an experiment shows (function `experiments`)."""
+        """The function that names the cause of a symptom (function `experiments`)."""
         return _of("DIAGNOSIS_FUNCTION_ARN")
 
     @property
     def cluster_function(self) -> str:
-        """Who sees what runs on the nodes (function `notices`)."""
+        """The function that sees the pods on the nodes (function `notices`)."""
         return _of("CLUSTER_FUNCTION_ARN")
 
     @property
@@ -125,12 +125,12 @@ class Environment:
 
     @property
     def slack_secret(self) -> str:
-        """Where the Slack app's signing secret and bot token are (functions `slack` and `board`)."""
+        """The secret with the Slack app's signing secret and bot token (functions `slack` and `board`)."""
         return _of("SLACK_SECRET_ARN")
 
     @property
     def workflow_arns(self) -> "WorkflowArns":
-        """The ARNs that window schedules lead to, and how long before an end the lab warns."""
+        """The targets of window schedules, and how long before an end the lab warns."""
         from lamplighter.domain.schedules.schedule import WorkflowArns  # noqa: PLC0415 -- only two functions need it
 
         return WorkflowArns(self.open_lab, self.close_lab, self.notices_function, tuple(lab().guard.warnings))
@@ -148,7 +148,7 @@ def lab() -> "Lab":
 
 
 def as_kept(deployed: "Lab", ledger: "Ledger") -> "Lab":
-    """The lab with what adopted pools leave out as the planner read it last, for who may not ask EKS."""
+    """The lab with the values of adopted pools as the planner last read them, for functions that may not call EKS."""
     if not any(pool.unstated for pool in deployed.pools.values()):
         return deployed
     kept = ledger.document()

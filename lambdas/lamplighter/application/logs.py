@@ -1,4 +1,4 @@
-"""Structured logs for every function: one JSON line a fact, never a secret and never a whole event.
+"""Structured logs of every function: one JSON line a fact, never a secret and never a whole event.
 
 Each line names the command, lease, pool and execution that the function works for, so that one query shows a
 lease's whole story (docs/how-to/run/read-the-logs.md).
@@ -15,14 +15,14 @@ from lamplighter.errors import BadInput
 
 @cache
 def logger() -> Logger:
-    """The function's logger; what the adapters log through the standard library looks the same."""
+    """The function's logger. Logs of the adapters, through the standard library, have the same form."""
     made = Logger()
     utils.copy_config_to_registered_loggers(source_logger=made, include={"lamplighter", "handlers"})
     return made
 
 
 def begin(event: Mapping[str, object], context: object) -> None:
-    """Name in every line, until the next event, what this one is about; an invocation's id where it says no more."""
+    """Adds the keys of this event to every line until the next event; at least the id of the invocation."""
     made = logger()
     made.clear_state()
     request = getattr(context, "aws_request_id", None)
@@ -30,7 +30,7 @@ def begin(event: Mapping[str, object], context: object) -> None:
 
 
 def done(event: Mapping[str, object], result: Mapping[str, object]) -> None:
-    """What a step came to."""
+    """Logs the outcome of a step."""
     told = {name: str(result[name]) for name in ("outcome", "reason") if result.get(name) is not None}
     logger().info("step done", extra=told | ({"step": event["step"]} if "step" in event else {}))
 

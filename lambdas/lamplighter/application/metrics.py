@@ -1,9 +1,9 @@
-"""What people watch, as CloudWatch metrics: a JSON line in the log, which CloudWatch turns into a metric (EMF).
+"""CloudWatch metrics of the lab: a JSON line in the log, which CloudWatch turns into a metric (EMF).
 
-Each pair of a metric and its dimensions is billed by itself while it is written, so the lab is the only dimension,
-and the stage where there is one. The pool and the lease are in the line, for Logs Insights, and cost nothing. Sweeps
-that ended well have no metric here: SNS counts them already, for nothing (adapters/aws/heartbeat.py), and one that is
-written all the time would cost an idle lab more than the guard itself.
+AWS bills each combination of a metric and its dimensions while it is written. So the lab is the only dimension,
+beside the stage if there is one. The line has pool and lease too, for Logs Insights, at no cost. Successful sweeps
+have no metric here: SNS counts them at no cost (adapters/aws/heartbeat.py), and a metric that is written all the time
+would cost an idle lab more than the guard itself.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 """
 
@@ -32,17 +32,17 @@ NOTHING: Mapping[str, str] = {}
 
 
 def count(metric: Metric, value: float, lab: str, **about: str) -> None:
-    """So many of it now; `about` is for who reads the log."""
+    """Counts `value`; `about` is for readers of the log."""
     _write(metric, MetricUnit.Count, value, {"lab": lab}, about)
 
 
 def seconds(metric: Metric, value: float, lab: str, *, stage: str | None = None, **about: str) -> None:
-    """So long it took."""
+    """Records a length in seconds."""
     _write(metric, MetricUnit.Seconds, value, {"lab": lab, **({"stage": stage} if stage else {})}, about)
 
 
 def ready(progress: Progress, opened: datetime, lab: str, **about: str) -> None:
-    """How long a lease took until its GPUs were proven: each stage for itself, and all of them."""
+    """Records how long a lease took until its GPUs were proven: each stage, and all stages together."""
     last = opened
     for stage in Stage:
         noted = progress.get(stage)

@@ -1,10 +1,11 @@
-"""A run of a workflow as its state carries it: which step is asked for, the command, and what earlier steps found."""
+"""The state of a workflow's run: the step to run, the command, and the results of earlier steps."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.domain.commands.command import Command
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -13,35 +14,35 @@ Step = TypeVar("Step", bound=Callable[..., object])
 
 
 def step_of(event: Mapping[str, object], steps: Mapping[str, Step]) -> tuple[Step, Mapping[str, object]]:
-    """The step that an event names and the run it is for; BadInput when there is no such step."""
+    """The step that an event names, and its run. Raises BadInput for an unknown step."""
     step, run = event.get("step"), event.get("run")
     if not isinstance(step, str) or step not in steps:
-        raise BadInput(f"step: this function has no step {step!r}, it has {', '.join(steps)}")
+        raise BadInput(reason("command.no-step", step=str(step), steps=", ".join(steps)))
     if not isinstance(run, Mapping):
-        raise BadInput(f"run: step {step} needs the run it is for")
+        raise BadInput(reason("command.step-without-run", step=step))
     return steps[step], run
 
 
 def pool_of(run: Mapping[str, object], lab: "Lab") -> str:
-    """The pool that a run is about; BadInput when the lab has none of that name."""
+    """The pool of a run. Raises BadInput if the lab has no such pool."""
     command = run.get("command")
     pool = command.get("pool") if isinstance(command, Mapping) else None
     if pool not in lab.pools:
         raise BadInput(
-            f"command.pool: the lab {lab.name} has no pool {pool!r}, it has {', '.join(lab.pools)}"
+            reason("command.run-without-pool", lab=lab.name, pool=str(pool), pools=", ".join(lab.pools))
         )
     return str(pool)
 
 
 def result(run: Mapping[str, object], step: str) -> Mapping[str, object]:
-    """What an earlier step of the run returned; empty when it did not run."""
+    """The result of an earlier step of the run; empty if it did not run."""
     results = run.get("results")
     found = results.get(step) if isinstance(results, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
 def drained(run: Mapping[str, object], step: str = "Drain") -> tuple[str, ...]:
-    """The very instances that the run's Drain, or another step that empties nodes, has emptied."""
+    """The instances that the run's Drain, or another step that drains nodes, has drained."""
     nodes = result(run, step).get("nodes")
     if not isinstance(nodes, Sequence):
         return ()
@@ -49,8 +50,8 @@ def drained(run: Mapping[str, object], step: str = "Drain") -> tuple[str, ...]:
 
 
 def command_of(run: Mapping[str, object]) -> Command:
-    """The command that started a run; BadInput when there is none."""
+    """The command that started a run. Raises BadInput if there is none."""
     found = run.get("command")
     if not isinstance(found, Mapping):
-        raise BadInput("command: a run needs the command that started it")
+        raise BadInput(reason("command.run-without-command"))
     return Command.from_json(found)

@@ -14,7 +14,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "texts"
 DEFAULT = "en"
 
-Entry = str | Mapping[str, str]
+CatalogueEntry = str | Mapping[str, str]
 """A text with `{names}` in it; or `by`, the name of a number, with the text for `one` and for `other`."""
 
 _logger = logging.getLogger(__name__)
@@ -56,18 +56,18 @@ def areas() -> tuple[str, ...]:
 
 
 @cache
-def area(language: str, name: str) -> Mapping[str, Entry]:
+def area(language: str, name: str) -> Mapping[str, CatalogueEntry]:
     """The texts of an area by key; empty where there is no such file."""
     if language not in languages() or not name.isidentifier():
         return {}
     try:
-        texts: dict[str, Entry] = json.loads((FOLDER / language / f"{name}.json").read_text("utf-8"))
+        texts: dict[str, CatalogueEntry] = json.loads((FOLDER / language / f"{name}.json").read_text("utf-8"))
     except FileNotFoundError:
         return {}
     return texts
 
 
-def catalogue(language: str) -> Mapping[str, Entry]:
+def catalogue(language: str) -> Mapping[str, CatalogueEntry]:
     """All texts of a language by key."""
     return {key: entry for name in areas() for key, entry in area(language, name).items()}
 
@@ -83,7 +83,7 @@ def rendered(language: str, key: str, values: Mapping[str, object]) -> str:
         raise Missing(f"it cannot be filled in ({error})") from error
 
 
-def _form(entry: Entry, values: Mapping[str, object]) -> str:
+def _form(entry: CatalogueEntry, values: Mapping[str, object]) -> str:
     if isinstance(entry, str):
         return entry
     return entry["one" if values[entry["by"]] == 1 else "other"]

@@ -1,4 +1,4 @@
-"""EKS add-ons in their order: what a node needs to become ready comes first, what needs a node last."""
+"""EKS add-ons in order: first those that a node needs to become ready, last those that need a node."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from aws_cdk import Stack
 from aws_cdk import aws_eks_v2 as eks
 from constructs import Construct
 
-# Nodes do not become ready without these; they are DaemonSets, so they install without a node.
+# Nodes do not become ready without these. They are DaemonSets, so they install without a node.
 BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
 
 # t3.medium has 17 addresses for pods; with whole prefixes on its interfaces it has enough for maxPods 50.
@@ -15,7 +15,7 @@ CONFIGURATION: Mapping[str, Mapping[str, Any]] = {"vpc-cni": {"env": {"ENABLE_PR
 
 
 class AddOns(Construct):
-    """The named add-ons; those that need nodes wait for `make_depend_on`."""
+    """The named add-ons; those that need nodes are in `after_nodes`."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, cluster_name: str, names: Iterable[str]

@@ -1,7 +1,6 @@
 """The EKS control plane: cluster, its logs, who may administer it, and the identity of its pods (IRSA).
 
-Written from the native resource: the L2 cluster has no upgrade policy and ties its kubectl handler to
-the private endpoint.
+It uses the L1 resource: the L2 cluster has no upgrade policy and connects its kubectl handler to the private endpoint.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ ADMIN_POLICY = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPoli
 
 
 class ControlPlane(Construct):
-    """The cluster and everything that belongs to its control plane."""
+    """The cluster and the resources of its control plane."""
 
     def __init__(
         self,
@@ -43,8 +42,10 @@ class ControlPlane(Construct):
             assumed_by=iam.ServicePrincipal("eks.amazonaws.com"),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonEKSClusterPolicy")],
         )
-        accept_managed_policies(role, {"AmazonEKSClusterPolicy": "What EKS requires of a cluster's role."})
-        # EKS would make it by itself, keep it for ever and leave it behind.
+        accept_managed_policies(
+            role, {"AmazonEKSClusterPolicy": "EKS requires this policy on a cluster's role."}
+        )
+        # Otherwise EKS creates it, keeps its logs for ever and does not delete it.
         log_group = logs.LogGroup(
             self,
             "Logs",
@@ -58,7 +59,7 @@ class ControlPlane(Construct):
             name=name,
             version=version,
             role_arn=role.role_arn,
-            # The creator is CloudFormation's own role: people need the explicit entries below.
+            # CloudFormation's role creates the cluster, so people need the explicit entries below.
             access_config=eks.CfnCluster.AccessConfigProperty(
                 authentication_mode="API", bootstrap_cluster_creator_admin_permissions=True
             ),
@@ -86,7 +87,7 @@ class ControlPlane(Construct):
         )
 
     def grant_admin(self, construct_id: str, principal: str) -> eks.CfnAccessEntry:
-        """Give a role every right in the cluster."""
+        """Makes a role a cluster administrator."""
         return eks.CfnAccessEntry(
             self,
             construct_id,

@@ -1,7 +1,7 @@
 """Helm charts and manifests in the cluster, through CDK's own kubectl handler and layer v35.
 
-The handler stays outside the VPC and speaks to the public endpoint: there it leaves no network
-interface behind when the lab is destroyed. What must run before what is said by the callers.
+The handler runs outside the VPC and calls the public endpoint, so a destroy leaves no network interface. The callers
+define the order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ from constructs import Construct, IConstruct
 from stacks.constructs.cluster.control_plane import ControlPlane
 from stacks.constructs.functions.accepted import accept, accept_managed_policies
 
-# The handler lives 900 s: a Helm time-out as long as that dies with it and leaves `pending-upgrade`.
+# The handler runs for at most 900 s. A Helm time-out of that length ends with it and leaves `pending-upgrade`.
 HELM_TIMEOUT = Duration.seconds(600)
-# CloudFormation gives up a little after the handler must have answered, instead of after an hour.
+# CloudFormation gives up shortly after the handler's end, instead of after an hour.
 ANSWER_WITHIN = "960"
 
 
 class Kubectl(Construct):
-    """What applies things to the cluster, as its administrator."""
+    """Applies charts and manifests to the cluster, as its administrator."""
 
     def __init__(self, scope: Construct, construct_id: str, *, control_plane: ControlPlane) -> None:
         super().__init__(scope, construct_id)
@@ -54,7 +54,7 @@ class Kubectl(Construct):
         values: Mapping[str, Any],
         after: Sequence[Construct],
     ) -> eks.HelmChart:
-        """Install a chart, wait until all of it runs, and keep what failed for inspection."""
+        """Installs a chart and waits until all of it runs. A failed release stays, for inspection."""
         installed = eks.HelmChart(
             self,
             construct_id,
@@ -77,7 +77,7 @@ class Kubectl(Construct):
         return installed
 
     def manifest(self, construct_id: str, documents: Sequence[Mapping[str, Any]]) -> eks.KubernetesManifest:
-        """Apply a manifest; nothing of it needs a node."""
+        """Applies a manifest whose objects need no node."""
         applied = eks.KubernetesManifest(
             self, construct_id, cluster=self._cluster, manifest=documents, prune=False
         )

@@ -1,7 +1,7 @@
 """The lab's network: one VPC, a public and a private subnet in each named zone, one NAT gateway.
 
-Owns addresses, routes and the tags by which Kubernetes finds subnets for load balancers. Written from
-the basic resources, because the blocks are the lab's own and not what an allocator would choose.
+It owns addresses, routes and the tags by which Kubernetes finds subnets for load balancers. It uses L1 resources,
+because the lab names its address blocks.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Network(Construct):
         accept(
             self.vpc,
             "VPC7",
-            "The lab keeps no flow logs: a lab's day of them costs more than its controller.",
+            "The lab keeps no flow logs: one day of them costs more than the controller.",
         )
         self.vpc_id = self.vpc.attr_vpc_id
 
@@ -72,7 +72,7 @@ class Network(Construct):
         _name(self.nat, f"{name}-NAT")
 
         private_routes = self._route_table("PrivateRoutes", f"{name}-PrivateRoutes")
-        # Nodes that start before it have no way to their images.
+        # Nodes that start earlier cannot pull their images.
         self.way_out = ec2.CfnRoute(
             self,
             "PrivateDefaultRoute",
@@ -101,7 +101,7 @@ class Network(Construct):
             cidr_block=block,
             map_public_ip_on_launch=public,
         )
-        accept_in_template(subnet, "W3010", "The lab names its zones: a pool stays in one of them.")
+        accept_in_template(subnet, "W3010", "The lab names its zones, because a pool stays in one of them.")
         _name(subnet, f"{self._name}-{'Public' if public else 'Private'}Subnet")
         role = "kubernetes.io/role/elb" if public else "kubernetes.io/role/internal-elb"
         Tags.of(subnet).add(role, "1")

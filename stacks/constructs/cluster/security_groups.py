@@ -1,8 +1,7 @@
-"""Who may talk to whom among control plane and nodes, with the lab's two experiment switches.
+"""The security groups of control plane and nodes, with the lab's two switches for experiments.
 
-The rules are those of the Terraform EKS module 21 that the default lab is built with. Switching
-`recommended_rules` or `aux_vpc_allow` off takes rules away and leaves both groups, so that the
-experiment is undone by switching back on.
+The rules are those of the Terraform EKS module 21, which built the lab that ours comes from. Switching
+`recommended_rules` or `aux_vpc_allow` off removes rules and keeps both groups; switching it on restores them.
 """
 
 from aws_cdk import Tags
@@ -15,7 +14,7 @@ WEBHOOK_PORTS = (4443, 6443, 8443, 9443, 10251)
 
 
 class SecurityGroups(Construct):
-    """`control_plane` goes on the cluster; `nodes` and `auxiliary` on every node."""
+    """`control_plane` is on the cluster; `nodes` and `auxiliary` are on every node."""
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class SecurityGroups(Construct):
             vpc_id=vpc_id,
             group_name=f"{name}-node-group-sg",
             group_description="Auxiliary security group for EKS Node Group (shared by system & GPU NG)",
-            # Permanent: it keeps the way out open while the experiment takes the node group's away.
+            # Permanent: it keeps egress open while an experiment removes the node group's rules.
             security_group_egress=[_all_egress("Node egress to anywhere")],
         )
         Tags.of(self.auxiliary).add("Name", f"{name}-node-group-sg")
@@ -70,7 +69,7 @@ class SecurityGroups(Construct):
 
     @property
     def of_nodes(self) -> list[str]:
-        """What a node carries. Never the cluster's own group: its members talk freely among themselves."""
+        """The groups of a node. Never the EKS cluster's own group: its members may always reach each other."""
         return [self.nodes.attr_group_id, self.auxiliary.attr_group_id]
 
     def _base_rules(self) -> None:
@@ -128,8 +127,8 @@ def _all_egress(description: str) -> ec2.CfnSecurityGroup.EgressProperty:
 
 
 def _no_egress() -> ec2.CfnSecurityGroup.EgressProperty:
-    # CloudFormation gives a group without egress rules the rule "everything"; a rule that matches
-    # nothing that exists is the way to have none.
+    # CloudFormation adds an allow-all egress rule to a group without egress rules. A rule that matches no
+    # address avoids that.
     return ec2.CfnSecurityGroup.EgressProperty(
         ip_protocol="icmp",
         from_port=252,

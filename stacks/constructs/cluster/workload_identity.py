@@ -1,7 +1,8 @@
-"""The AWS rights of what runs beside GPU work: on the system nodes' role as the document has them, or its own pods'.
+"""The AWS permissions of the cluster's controllers: on the system nodes' role, or on a role of their own pods.
 
-On the nodes' role every pod that reaches the metadata service has them. With EKS Pod Identity each service account
-has its own role (https://docs.aws.amazon.com/eks/latest/userguide/pod-id-role.html), and metadata ends at the node.
+With the nodes' role, every pod that reaches the metadata service has them. With EKS Pod Identity each service account
+has its own role (https://docs.aws.amazon.com/eks/latest/userguide/pod-id-role.html), and pods cannot reach the
+metadata service.
 """
 
 import json
@@ -22,7 +23,7 @@ SERVICE = "pods.eks.amazonaws.com"
 
 @dataclass(frozen=True)
 class Workload:
-    """A controller, the policy that its project publishes, and the service account that its chart or add-on has."""
+    """A controller, the policy that its project publishes, and the service account of its chart or add-on."""
 
     policy: str
     file: str
@@ -57,7 +58,7 @@ WORKLOADS = (
 
 
 def policy(scope: Construct, names: Names, workload: Workload) -> iam.ManagedPolicy:
-    """The workload's policy; its name ends as in the document, and like a role's carries the region."""
+    """The workload's policy; its name contains the region, as that of a role does."""
     document = json.loads((POLICIES / workload.file).read_text("utf-8"))
     made = iam.ManagedPolicy(
         scope,
@@ -69,12 +70,12 @@ def policy(scope: Construct, names: Names, workload: Workload) -> iam.ManagedPol
     for statement in document["Statement"]:
         resources = statement["Resource"]
         for resource in [resources] if isinstance(resources, str) else resources:
-            accept_wildcard(made, resource, "Published so by the controller's own project.")
+            accept_wildcard(made, resource, "The controller's own project publishes it like this.")
     return made
 
 
 class PodIdentities(Construct):
-    """A role for each workload, which only its service account in this cluster may take."""
+    """A role for each workload, which only its service account in this cluster may assume."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Where a check's advice is not taken: which rule, on what, and the reason, beside the resource itself."""
+"""Accepts findings of cdk-nag and CloudFormation: the rule and the reason stand beside the resource."""
 
 import json
 from collections.abc import Mapping
@@ -11,30 +11,30 @@ TEMPLATE = "CloudFormation-Validate::"
 
 
 def accept(resource: IConstruct, rule: str, reason: str) -> None:
-    """Accept a finding of cdk-nag's rule (`SF1`) on a resource and what it contains."""
+    """Accepts a finding of cdk-nag's rule (`SF1`) on a resource and its children."""
     Validations.of(resource).acknowledge(Acknowledgment(id=NAG + rule, reason=reason))
 
 
 def accept_in_template(resource: IConstruct, rule: str, reason: str) -> None:
-    """Accept a finding of CloudFormation's own rules (`W3010`)."""
+    """Accepts a finding of CloudFormation's own rules (`W3010`)."""
     Validations.of(resource).acknowledge(Acknowledgment(id=TEMPLATE + rule, reason=reason))
 
 
 def accept_wildcard(resource: IConstruct, arn: str, reason: str) -> None:
-    """Accept a `*` in a resource of a policy; an empty reason is none, and refused."""
+    """Accepts a `*` in a resource of a policy. Raises ValueError for an empty reason."""
     if not reason:
         raise ValueError(f"a resource with a wildcard needs a reason: {arn}")
     accept(resource, f"IAM5[Resource::{_as_the_check_writes(Stack.of(resource).resolve(arn))}]", reason)
 
 
 def accept_managed_policies(resource: IConstruct, policies: Mapping[str, str]) -> None:
-    """Accept AWS's own policies by name, each with its reason."""
+    """Accepts AWS managed policies by name, each with its reason."""
     for policy, reason in policies.items():
         accept(resource, f"IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]", reason)
 
 
 def _as_the_check_writes(resolved: object) -> str:
-    """cdk-nag writes a reference as <Name>, an attribute as <Name.Attribute>, all else as it stands."""
+    """cdk-nag writes a reference as <Name>, an attribute as <Name.Attribute>, and any other text unchanged."""
     if isinstance(resolved, dict):
         if "Ref" in resolved:
             return f"<{resolved['Ref']}>"

@@ -1,6 +1,6 @@
-"""How a function of ours is made: one code asset, one dependency layer, one role and one log group each.
+"""A Lambda function of the lab: the shared code asset and layer, and a role and a log group of its own.
 
-Functions are known here by their handler's name only; what each may do is in permissions.py.
+The stacks know functions by the name of their handler only. Permissions are in permissions.py.
 """
 
 import tempfile
@@ -42,7 +42,7 @@ class FunctionCode(Construct):
         with tempfile.TemporaryDirectory(prefix="lamplighter-function-") as folder:
             digest = stage(lab, Path(folder))
             self.code = lambda_.Code.from_asset(folder, asset_hash=digest)
-            # Copied into the assembly now, while the folder is there.
+            # The CDK copies it into the assembly now, while the folder exists.
             self.code.bind(self)
         self.layer = lambda_.LayerVersion(
             self,
@@ -50,7 +50,7 @@ class FunctionCode(Construct):
             code=lambda_.Code.from_asset(
                 str(layer.ensure()),
                 exclude=[built_folder.DIGEST, ".ready"],
-                # What is in it is known without reading 88 MB.
+                # The digest of its inputs replaces reading 88 MB.
                 asset_hash=layer.digest(),
             ),
             compatible_runtimes=[RUNTIME],
@@ -116,9 +116,9 @@ class Function(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             memory_size=memory_mib,
             timeout=timeout,
-            # Where an event ends that the function failed on three times, or that grew too old.
+            # An event goes here if the function failed on it three times, or if it is too old.
             dead_letter_queue=dead_letters,
-            # Lambda would keep an event for six hours, and act on it then.
+            # By default Lambda retries an event for six hours.
             max_event_age=events_good_for,
             retry_attempts=None if events_good_for is None else EVENT_RETRIES,
             environment={
@@ -131,7 +131,7 @@ class Function(Construct):
             },
         )
         if code.tracing:
-            # Not the construct's own property: that would add a policy of its own to the role.
+            # The construct's own property would add another policy to the role.
             cast(
                 "lambda_.CfnFunction", self.function.node.default_child
             ).tracing_config = lambda_.CfnFunction.TracingConfigProperty(mode="Active")
@@ -140,5 +140,5 @@ class Function(Construct):
             "L1",
             "Python 3.13 is the version that the tests and the embedded cloud run with.",
         )
-        # A function that is called before its role may do anything fails once and says nothing useful.
+        # A function that runs before its role has its permissions fails once with a useless message.
         self.function.node.add_dependency(policy)

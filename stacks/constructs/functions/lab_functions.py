@@ -1,7 +1,7 @@
-"""The functions of a lab, cut along permissions, not one a step.
+"""The functions of a lab. Each function groups the steps that need the same permissions.
 
-Each has the environment and the leave it needs and no more; what a function does is in
-lambdas/handlers, under the name of its handler.
+Each has only the environment variables and permissions that it needs. Its code is in lambdas/handlers, under the
+name of its handler.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,14 @@ from stacks.constructs.http.channels import Channels
 from stacks.constructs.http.pages import on_pages
 from stacks.names import Names
 
-# Chosen by measured cost and time: docs/reference/performance.md, "Memory". Somebody, or a node that costs money,
-# waits for those that open and close; nobody waits for the others.
+# Chosen by measured cost and time: docs/reference/performance.md, "Memory". A person, or a node that costs money,
+# waits for functions that open and close; nobody waits for the others.
 WAITED_FOR = 1024
 IN_THE_BACKGROUND = 512
 
 
 class LabFunctions(Construct):
-    """One attribute a function."""
+    """The functions of a lab, each an attribute."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class LabFunctions(Construct):
                 *p.sizing(),
             ],
             memory_mib=WAITED_FOR,
-            # What lets it start ahead; later than that it is no use to anybody, and its end is no news.
+            # Its events start workers ahead; after a minute such an event is useless, and its failure does not matter.
             events_good_for=Duration.minutes(1),
         )
         self.cluster = self._function(
@@ -103,7 +103,7 @@ class LabFunctions(Construct):
             memory_mib=WAITED_FOR,
             timeout=Duration.minutes(5),
             dead_letters=channels.dead_letters,
-            # The guard asks again at its next sweep.
+            # The next sweep of the guard repeats the request.
             events_good_for=Duration.minutes(5),
         )
         self.diagnosis = self._function(
@@ -144,7 +144,7 @@ class LabFunctions(Construct):
             ],
             timeout=Duration.minutes(4),
             dead_letters=channels.dead_letters,
-            # The next sweep is that near.
+            # The next sweep comes within five minutes.
             events_good_for=Duration.minutes(5),
         )
         self.experiments = self._function(
@@ -174,7 +174,7 @@ class LabFunctions(Construct):
             [
                 p.keeping_the_ledger(),
                 *p.keeping_schedules(WINDOWS),
-                # What an adopted pool leaves to AWS, its bound and its type, is read from its node group.
+                # Bounds and instance type that an adopted pool leaves out are read from its node group.
                 p.on_nodegroups("DescribeNodegroup"),
                 p.reading_templates(),
                 p.reading_prices(),
@@ -185,7 +185,7 @@ class LabFunctions(Construct):
             ],
             timeout=Duration.minutes(2),
             dead_letters=channels.dead_letters,
-            # The next plan is that near.
+            # The planner runs every hour.
             events_good_for=Duration.hours(1),
         )
         self.notices = self._function(
@@ -196,8 +196,8 @@ class LabFunctions(Construct):
                 "CLUSTER_FUNCTION_ARN": names.function_arn("cluster"),
                 "NOTICES_FUNCTION_ARN": names.function_arn("notices"),
             },
-            # Whose work a lease's end takes away, only the cluster function sees. What a topic did not take,
-            # a page of the guard's too, this function is given to say again.
+            # Only the cluster function sees whose pods the end of a lease stops. This function also retries messages
+            # that a topic did not take, the guard's pages included.
             [
                 p.keeping_the_ledger(),
                 p.keeping_rows("POOL#*"),
@@ -206,7 +206,7 @@ class LabFunctions(Construct):
                 paging,
             ],
             dead_letters=channels.dead_letters,
-            # A warning that comes later than this comes after the end.
+            # A later warning would come after the end of the lease.
             events_good_for=Duration.minutes(5),
         )
         self.deploy = self._function(
@@ -228,14 +228,14 @@ class LabFunctions(Construct):
                     ["*"],
                     wide="CloudWatch takes no resource for reading a metric.",
                 ),
-                # The bucket is emptied before it goes.
+                # A destroy empties the bucket before its deletion.
                 Grants(["s3:ListBucket"], [pages.bucket_arn]),
                 on_pages(pages.bucket_arn, "DeleteObject"),
             ],
-            # A first deploy waits for a first sweep.
+            # A first deploy waits for the first sweep.
             timeout=Duration.minutes(10),
             dead_letters=channels.dead_letters,
-            # CloudFormation has given up by then.
+            # CloudFormation gives up before that.
             events_good_for=Duration.minutes(5),
         )
 

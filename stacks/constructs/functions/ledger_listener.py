@@ -1,8 +1,7 @@
-"""A function that is told which items of the ledger moved, and reads them then.
+"""An event source mapping from the ledger's stream to a function, which then reads the changed items.
 
-What cannot be dealt with is tried again for a while and then left in the dead-letter queue, which an alarm
-watches: whoever only shows what happened never holds up what happens. The leave to listen is the function's
-own (Permissions.listening).
+A failed record is retried for a while and then goes to the dead-letter queue, which an alarm watches. So a function
+that only shows changes never blocks others. The permission to read the stream is Permissions.listening.
 """
 
 import json
@@ -12,24 +11,24 @@ from aws_cdk import Duration
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-# Records at once; a batch is read again as a whole, and reading it twice changes nothing.
+# Records in a batch. A failed batch is delivered again as a whole, and processing it twice changes nothing.
 BATCH = 100
 RETRIES = 5
-# What is older is shown by a later record anyway.
+# A later record shows an older change as well.
 OLDEST = Duration.minutes(15)
 
-# Partition prefix -> sort key prefixes: what people see of a pool. Its lock is none of it.
+# Partition prefix -> sort key prefixes of the items that people see of a pool, without its lock.
 POOLS = {
     "POOL#": ("AUDIT#", "COMMAND#", "LEASE#", "PROOF#", "RECEIPT#", "SETTINGS#", "VERDICTS#"),
     "PROGRESS#": ("",),
 }
-# The pool's own item, which every sweep writes: who waits, what is late and what it has cost move by the clock.
+# The pool's own item, which every sweep writes: waiting people, delays and costs change with time.
 STATES = {"POOL#": ("STATE",)}
-# And what people said in Slack that the board answers; the messages it keeps itself wake nobody.
+# Requests from Slack that the board answers; the items of its own messages start no function.
 SLACK = {"SLACK": ("ASK#", "REPLY#")}
-# A new place in line. What the board notes of one wakes nobody: it takes back an offer that Slack refuses.
+# A new place on the waiting list. The board's own changes of a place start no function.
 LINE = {"SLACK#": ("WAIT#",)}
-# Decisions about the whole lab: skips, pauses, what they were answered.
+# Decisions about the whole lab: skips, pauses and the answers to their commands.
 LAB = {"LAB": ("COMMAND#", "PAUSE#", "SKIP#")}
 
 
@@ -49,7 +48,7 @@ class LedgerListener(Construct):
         window: Duration,
         partial_failures: bool = False,
     ) -> None:
-        """`items` are told of whenever they change, `made` only when they are new.
+        """The function gets changes of `items`, and of `made` only new ones.
 
         With `partial_failures` the function answers which records failed; else a failure is all of a batch's.
         """
@@ -80,7 +79,7 @@ class LedgerListener(Construct):
 
 
 def _together(kinds: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, tuple[str, ...]]:
-    """By partition prefix: Lambda takes five filters a mapping."""
+    """A filter for each partition prefix: a mapping takes five filters."""
     found: dict[str, tuple[str, ...]] = {}
     for kind in kinds:
         for pk, sks in kind.items():
@@ -89,7 +88,7 @@ def _together(kinds: Sequence[Mapping[str, Sequence[str]]]) -> dict[str, tuple[s
 
 
 def _pattern(pk: str, sks: Sequence[str], events: Sequence[str]) -> str:
-    """What the keys begin with; an item that only lapsed is not told."""
+    """A filter on the prefixes of the keys; it leaves out items that only expired."""
     keys: dict[str, object] = {"pk": {"S": [{"prefix": pk}]}}
     if any(sks):
         keys["sk"] = {"S": [{"prefix": sk} for sk in sks]}

@@ -1,4 +1,4 @@
-"""Log groups that CDK makes for its own functions get our retention, and go when the lab goes."""
+"""Gives the log groups of CDK's own functions our retention, and deletes them with the lab."""
 
 import jsii
 from aws_cdk import CfnDeletionPolicy, IAspect
@@ -10,7 +10,7 @@ RETENTION_DAYS = 30
 
 @jsii.implements(IAspect)
 class KeepLogsShort:
-    """Applied to every log group, whoever made it."""
+    """Visits every log group of the app."""
 
     def visit(self, node: IConstruct) -> None:
         """Called by the CDK for each construct."""

@@ -1,6 +1,6 @@
-"""What each function and role may do, and on what: every resource is named where AWS allows a name.
+"""The IAM permissions of each function and role. Each resource is named if AWS allows a name.
 
-A resource with a `*` in it carries the reason, which is also what the checks are told.
+A resource with a `*` has a reason, which cdk-nag's finding is accepted with.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ SEEING_CAPACITY = (
 
 @dataclass(frozen=True)
 class Grants:
-    """Leave to do these actions on these resources; `wide` says why a resource has a `*` in it."""
+    """An IAM statement: actions on resources; `wide` says why a resource has a `*`."""
 
     actions: Sequence[str]
     resources: Sequence[str]
@@ -44,7 +44,7 @@ class Grants:
 
 
 def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Grants]) -> iam.Policy:
-    """Give a role these leaves, as one inline policy."""
+    """Gives a role these statements, as one inline policy."""
     leaves = list(leaves)
     policy = iam.Policy(
         scope,
@@ -67,7 +67,7 @@ def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[
 
 
 class Permissions:
-    """The leaves of a lab's functions, by what they are for."""
+    """The IAM statements of a lab's functions, by their purpose."""
 
     def __init__(self, lab: Lab, names: Names) -> None:
         self._names = names
@@ -79,21 +79,21 @@ class Permissions:
         self._nodegroups = [names.nodegroup_arn(name) for name in self.nodegroup_names]
 
     def reading_system_nodes(self) -> Grants:
-        """What the node group of the system nodes is."""
+        """Reading the node group of the system nodes."""
         system = self._names.nodegroup_arn(self._names.system_nodegroup)
         wide = "An ARN of a node group ends in an id that EKS gives; cluster and group are named."
         return Grants(["eks:DescribeNodegroup"], [system], wide=wide)
 
     def on_nodegroups(self, *actions: str) -> Grants:
-        """On the pools' own node groups."""
+        """Actions on the pools' own node groups."""
         return Grants(
             [f"eks:{action}" for action in actions],
             self._nodegroups,
-            wide="An ARN of a node group ends in an id that EKS gives; cluster and group are named.",
+            wide="The ARN of a node group ends in an id that EKS chooses; cluster and group are named.",
         )
 
     def on_groups(self, *actions: str) -> Grants:
-        """On the Auto Scaling groups of the pools: by their names or EKS's prefix for them, and by its tags."""
+        """Actions on the pools' Auto Scaling groups, by their names or EKS's prefix, and by EKS's tags."""
         return Grants(
             [f"autoscaling:{action}" for action in actions],
             [self._names.autoscaling_group_arn(name) for name in self._group_names],
@@ -103,7 +103,7 @@ class Permissions:
                     "autoscaling:ResourceTag/eks:nodegroup-name": self.nodegroup_names,
                 }
             },
-            wide="An ARN of a group has an id of its own; the condition on EKS's tags names the pool.",
+            wide="The ARN of a group contains a generated id; the condition on EKS's tags names the pool.",
         )
 
     def reading_the_ledger(self) -> Grants:
@@ -113,7 +113,7 @@ class Permissions:
         return Grants([*LEDGER_READS, *LEDGER_WRITES], [self._names.ledger_arn])
 
     def keeping_rows(self, *also: str) -> Grants:
-        """Many items in one write: what was said of each node, and those of the partitions `also`."""
+        """Batch writes: the results of each node, and items of the partitions `also`."""
         return Grants(
             ["dynamodb:BatchWriteItem"],
             [self._names.ledger_arn],
@@ -121,7 +121,7 @@ class Permissions:
         )
 
     def marking_deploys(self) -> Grants:
-        """The marks of deploys that are about to write a node group, and nothing else of the ledger."""
+        """Writing the marks of deploys that are about to change a node group; no other items of the ledger."""
         return Grants(
             ["dynamodb:DeleteItem", "dynamodb:PutItem"],
             [self._names.ledger_arn],
@@ -129,7 +129,7 @@ class Permissions:
         )
 
     def keeping_loans(self) -> Grants:
-        """What leases changed of the cluster's settings and what stood there before, and nothing else."""
+        """Writing what leases changed in the cluster's settings and their earlier values; no other items."""
         return Grants(
             ["dynamodb:PutItem", "dynamodb:UpdateItem"],
             [self._names.ledger_arn],
@@ -137,7 +137,7 @@ class Permissions:
         )
 
     def keeping_progress(self) -> Grants:
-        """How far warm-ups have come, and nothing else."""
+        """Writing the progress of warm-ups; no other items."""
         return Grants(
             ["dynamodb:UpdateItem"],
             [self._names.ledger_arn],
@@ -145,7 +145,7 @@ class Permissions:
         )
 
     def keeping_the_conversation(self) -> Grants:
-        """What the lab remembers of its conversation in Slack, and nothing else."""
+        """Writing the items of the conversation in Slack; no other items."""
         return Grants(
             LEDGER_WRITES,
             [self._names.ledger_arn],
@@ -153,7 +153,7 @@ class Permissions:
         )
 
     def listening(self, stream_arn: str) -> list[Grants]:
-        """Being told of the ledger's changes, and leaving in the queue what could not be dealt with."""
+        """Reading the ledger's stream, and sending failed records to the dead-letter queue."""
         return [
             Grants(STREAM_READS, [stream_arn]),
             Grants(["dynamodb:ListStreams"], ["*"], wide="Listing streams takes no resource."),
@@ -161,16 +161,16 @@ class Permissions:
         ]
 
     def reading_secret(self, arn: str) -> Grants:
-        """One secret; of one of ours the ARN ends in six characters that nobody knows before."""
+        """Reading one secret; the ARN of a secret that we create ends in six random characters."""
         return Grants(["secretsmanager:GetSecretValue"], [arn])
 
     def keeping_schedules(self, *roles: str) -> list[Grants]:
-        """Schedules of the lab's group, acting with one of these roles and no other."""
+        """Managing schedules of the lab's group, which may have only these roles."""
         return [
             Grants(
                 [f"scheduler:{verb}Schedule" for verb in ("Create", "Delete", "Get", "Update")],
                 [self._names.schedules_arn],
-                wide="The schedules of the lab's own group; which ones there are changes by the hour.",
+                wide="The schedules of the lab's own group; they change every hour.",
             ),
             Grants(["scheduler:ListSchedules"], ["*"], wide="Listing schedules takes no resource."),
             Grants(
@@ -181,7 +181,7 @@ class Permissions:
         ]
 
     def seeing_capacity(self) -> list[Grants]:
-        """Node groups, the Auto Scaling groups behind them, and instances."""
+        """Reading node groups, the Auto Scaling groups behind them, and instances."""
         return [
             self.on_nodegroups("DescribeNodegroup", "DescribeUpdate", "ListUpdates"),
             Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
@@ -189,17 +189,17 @@ class Permissions:
         ]
 
     def reading_templates(self) -> Grants:
-        """The launch template of an adopted node group, where that names the instance type."""
+        """Reading the launch template of an adopted node group, which may name the instance type."""
         return Grants(
             ["ec2:DescribeLaunchTemplateVersions"], ["*"], wide="EC2 takes no resource for reading."
         )
 
     def reading_prices(self) -> Grants:
-        """What a node costs, from AWS's price list."""
+        """Reading the price of a node from AWS's price list."""
         return Grants(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")
 
     def sizing(self) -> list[Grants]:
-        """Writing a size through EKS, and through the group itself where EKS is stuck."""
+        """Writing a size through EKS, and through the Auto Scaling group if EKS is stuck."""
         return [
             self.on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate", "ListUpdates"),
             Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
@@ -216,7 +216,7 @@ class Permissions:
         ]
 
     def ending_strays(self) -> Grants:
-        """Instances with a pool's tags that no group holds any more."""
+        """Ending instances with a pool's tags that are in no group any more."""
         return Grants(
             ["ec2:TerminateInstances"],
             [self._names.arn("ec2", "instance/*")],
@@ -230,11 +230,11 @@ class Permissions:
         )
 
     def reaching_the_cluster(self) -> Grants:
-        """Where its API is; what may be done there is RBAC's (data/rbac.yaml)."""
+        """Reading the address of the cluster's API; RBAC says what a function may do there (data/rbac.yaml)."""
         return Grants(["eks:DescribeCluster"], [self._names.cluster_arn])
 
     def seeing_groups(self) -> Grants:
-        """Which instances are members of the pools' groups."""
+        """Reading which instances are members of the pools' groups."""
         return Grants(
             ["autoscaling:DescribeAutoScalingGroups"],
             ["*"],
@@ -242,7 +242,7 @@ class Permissions:
         )
 
     def seeing_runs(self, *workflows: str) -> Grants:
-        """How runs of these workflows ended."""
+        """Reading how runs of these workflows ended."""
         return Grants(
             ["states:DescribeExecution"],
             [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
@@ -250,7 +250,7 @@ class Permissions:
         )
 
     def counting_events(self, *workflows: str) -> Grants:
-        """How long the histories of runs of these workflows are."""
+        """Reading how many events the runs of these workflows have."""
         return Grants(
             ["states:GetExecutionHistory"],
             [self._names.arn("states", f"execution:{self._names.workflow(name)}:*") for name in workflows],
@@ -258,7 +258,7 @@ class Permissions:
         )
 
     def diagnosing(self) -> list[Grants]:
-        """What a snapshot is made of: node groups, launches, instances, their networks, and the vCPU quota."""
+        """Reading the parts of a snapshot: node groups, launches, instances, their networks and the vCPU quota."""
         return [
             self.on_nodegroups("DescribeNodegroup"),
             Grants(
@@ -278,7 +278,7 @@ class Permissions:
         ]
 
     def examining(self, slack_secret: str | None = None) -> list[Grants]:
-        """What the doctor asks of AWS; that the Slack secret is filled in only its value shows."""
+        """The doctor's calls. Only the value of the Slack secret shows whether it is filled in."""
         codes = [*(f"ec2/{code}" for code in QUOTA_CODES.values()), f"lambda/{CONCURRENCY}"]
         quotas = [self._names.arn("servicequotas", code) for code in codes]
         leaves = [
@@ -299,7 +299,7 @@ class Permissions:
             Grants(
                 ["cloudtrail:DescribeTrails", "cloudtrail:GetEventSelectors", "cloudtrail:GetTrailStatus"],
                 ["*"],
-                wide="Which trails there are is what is asked; one may be in another region or account.",
+                wide="The doctor lists the trails; a trail may be in another region or account.",
             ),
             self.reading_claims(),
         ]
@@ -308,7 +308,7 @@ class Permissions:
         return leaves
 
     def keeping_the_labs_trail(self) -> Grants:
-        """Audit entries about the whole lab, which stand in its own partition."""
+        """Writing audit entries about the whole lab, which are in the lab's own partition."""
         return Grants(
             ["dynamodb:PutItem"],
             [self._names.ledger_arn],
@@ -316,7 +316,7 @@ class Permissions:
         )
 
     def seeing_rules(self) -> list[Grants]:
-        """Which rules the security groups have."""
+        """Reading the rules of the security groups."""
         return [
             Grants(
                 ["ec2:DescribeSecurityGroupRules", "ec2:DescribeSecurityGroups"],
@@ -326,7 +326,7 @@ class Permissions:
         ]
 
     def changing_rules(self, *actions: str) -> list[Grants]:
-        """Taking and giving back rules of the two groups of the lab's nodes; none of a cluster that is not ours."""
+        """Removing and restoring rules of the two security groups of the lab's nodes; nothing in an adopted cluster."""
         if self._adopted:
             return []
         return [
@@ -339,12 +339,12 @@ class Permissions:
                         "ec2:ResourceTag/Name": list(self._names.node_security_groups),
                     }
                 },
-                wide="EC2 gives the ids of groups; the condition on the stack's tags names the two.",
+                wide="EC2 generates the ids of groups; the condition on the stack's tags names the two groups.",
             )
         ]
 
     def reading_claims(self) -> Grants:
-        """Which lab guards the pools' node groups."""
+        """Reading which lab guards the pools' node groups."""
         return Grants(["ssm:GetParameters"], [self._names.claim_arn(name) for name in self.nodegroup_names])
 
     def starting(self, *workflows: str) -> Grants:

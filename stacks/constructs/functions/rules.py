@@ -1,7 +1,7 @@
-"""What wakes functions: the guard's sweep, the planner's hour, Auto Scaling's own events, and a trail's.
+"""EventBridge rules that start functions: the guard's sweep, the planner's hour, events of Auto Scaling and a trail.
 
-The sweep holds the laws; events only make it faster, and losing one loses nothing. A closing that failed
-pages without any function of ours.
+The sweep holds the laws. Events only make the guard faster, so a lost event does no harm. A failed CloseLab pages
+without any function of ours.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from stacks.names import Names
 
 SWEEP = Duration.minutes(5)
 PLAN = Duration.hours(1)
-# A page that comes later than this is about something else by then: the guard has paged as well.
+# A later page is useless: the guard has paged by then as well.
 PAGE = Duration.hours(1)
 ATTEMPTS = 20
 
 
 class Rules(Construct):
-    """Four rules and a trail's; a sweep that could not be delivered is not delivered late, the next one is near."""
+    """Four rules and those of a trail. A sweep is not delivered late, because the next one comes soon."""
 
     def __init__(
         self,

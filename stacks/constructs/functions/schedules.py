@@ -1,9 +1,9 @@
 """The schedule group of the lab and the three roles its schedules act with.
 
-The schedules themselves are made at run time, by the planner (windows), by the leases function (the
-failsafe) and by the experiments function (what undoes an experiment). The failsafe's role can lower what the
-pools have and do nothing else: the failsafe works with every function of ours deleted. The restores' role can
-give back security-group rules, and start the workflow that undoes the rest.
+Functions create the schedules at run time: the planner for windows, the leases function for the failsafe, the
+experiments function for undoing an experiment. The failsafe's role can only lower the size of the pools; the failsafe
+works with every function deleted. The role of the restores can restore security-group rules and start the workflow
+that undoes the rest.
 """
 
 from aws_cdk import Aws
@@ -42,7 +42,7 @@ class Schedules(Construct):
             [
                 permissions.on_nodegroups("UpdateNodegroupConfig"),
                 permissions.on_groups("UpdateAutoScalingGroup"),
-                # The other queue is that of schedules which an earlier release made.
+                # Schedules of an earlier release use the other queue.
                 Grants(["sqs:SendMessage"], [failsafe_failed_arn, dead_letters_arn]),
             ],
         )

@@ -1,6 +1,6 @@
-"""What wakes the guard where the account has a CloudTrail trail: people and programs that touch a pool.
+"""Rules that start the guard when a person or program changes a pool. They need a CloudTrail trail in the account.
 
-Harmless without a trail, for then no such event ever comes; the sweep finds the same within five minutes.
+Without a trail no such event comes, and the sweep finds the same change within five minutes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from lamplighter.lab.model import Lab
 from stacks.names import Names
 
 GroupName = str | Mapping[str, str]
-"""An Auto Scaling group in a pattern of events: its name, or how it begins."""
+"""An Auto Scaling group in an event pattern: its name or a prefix of it."""
 
-# Every call that may give a pool nodes, or bounds to have them; those that only read wake nobody.
+# Calls that may add nodes to a pool or raise its bounds. Read-only calls start nothing.
 OF_NODEGROUPS = ["UpdateNodegroupConfig", "UpdateNodegroupVersion"]
 OF_GROUPS = [
     "AttachInstances",
@@ -31,12 +31,12 @@ OF_GROUPS = [
 
 
 def group_names(lab: Lab) -> list[GroupName]:
-    """The groups behind a lab's pools."""
+    """The Auto Scaling groups behind a lab's pools."""
     return [pool.auto_scaling_group or {"prefix": lab.group_prefix(name)} for name, pool in lab.pools.items()]
 
 
 class TrailRules(Construct):
-    """Three rules with one target: a call on a node group, on the group behind it, an instance with its tags."""
+    """Three rules with one target: calls on a node group, on its Auto Scaling group, launches with its tags."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class TrailRules(Construct):
                 detail={
                     "eventName": list(calls),
                     "requestParameters": dict(asked),
-                    # What the guard itself and EKS on its behalf do must not wake it again.
+                    # Calls of the guard itself, or of EKS on its behalf, must not start it again.
                     "userIdentity": {
                         "arn": [{"anything-but": {"prefix": self._ours()}}],
                         "invokedBy": [{"exists": False}],
@@ -107,6 +107,6 @@ class TrailRules(Construct):
         )
 
     def _ours(self) -> str:
-        """How the sessions of our own roles begin; a long role's name is cut, but never so early."""
+        """The prefix of the sessions of our own roles; a long role's name is cut after it."""
         roles = f"{self._names.lab}-{self._names.region}-"[:40]
         return f"arn:{Aws.PARTITION}:sts::{Aws.ACCOUNT_ID}:assumed-role/{roles}"

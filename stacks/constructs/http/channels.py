@@ -1,7 +1,7 @@
-"""Where the lab speaks: `notices` for what happens, `pages` for what needs a person, `swept` for the guard's signs
-of life; and two queues of dead letters.
+"""The lab's SNS topics and dead-letter queues.
 
-Who is told is in the lab's `notify`; what is said, and when, is decided by functions and alarms.
+`notices` carries what happens, `pages` what needs a person, `swept` the guard's heartbeat. The lab's `notify` names
+the subscribers. Functions and alarms decide what is published and when.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from stacks.names import Names
 
 
 class Channels(Construct):
-    """Three topics, the queue for what could not be delivered, and one for what the failsafe could not do."""
+    """Three topics, the dead-letter queue, and a queue for failed calls of the failsafe."""
 
     def __init__(self, scope: Construct, construct_id: str, *, names: Names, notify: Notify) -> None:
         super().__init__(scope, construct_id)
         self.notices = sns.Topic(self, "Notices", topic_name=f"{names.lab}-notices", enforce_ssl=True)
         self.pages = sns.Topic(self, "Pages", topic_name=f"{names.lab}-pages", enforce_ssl=True)
-        # Nobody has to listen: an alarm counts what it is given. Whoever watches from outside AWS may subscribe.
+        # It needs no subscriber: an alarm counts its messages. A monitor outside AWS may subscribe.
         self.swept = sns.Topic(self, "Swept", topic_name=f"{names.lab}-swept", enforce_ssl=True)
         # A topic with a policy of its own loses the default one, by which alarms may publish.
         self.pages.add_to_resource_policy(
@@ -41,11 +41,11 @@ class Channels(Construct):
         self.dead_letters = self._queue(
             "DeadLetters", names.dead_letters, "schedules, rules, functions and pages"
         )
-        # A letter that lies in the other queue already must not hide that a failsafe failed.
+        # A message in the other queue must not hide that a failsafe failed.
         self.failsafe_failed = self._queue("FailsafeFailed", names.failsafe_failed, "failsafe and curfew")
         email = [] if notify.email is None else [notify.email]
         for address in [*email, *notify.pages]:
-            # Alarms are among the pages and carry no kind: everything goes to all of them.
+            # Messages of alarms carry no kind, so every address gets all pages.
             self.pages.add_subscription(self._subscription(address))
         for route in notify.notices:
             self.notices.add_subscription(self._subscription(route.to, _picks(route)))
@@ -65,9 +65,9 @@ class Channels(Construct):
     def _subscription(
         self, address: str, picks: Mapping[str, sns.SubscriptionFilter] | None = None
     ) -> sns.ITopicSubscription:
-        """To an address; what it does not take, after SNS's own tries, is a dead letter."""
+        """A subscription of an address. Messages that it refuses after SNS's retries go to the dead-letter queue."""
         if address.startswith("https://"):
-            # Not raw: the envelope has the subject, and the signature by which a receiver knows SNS.
+            # Not raw: the envelope has the subject, and the signature by which a receiver verifies SNS.
             return subscriptions.UrlSubscription(
                 address, filter_policy=picks, dead_letter_queue=self.dead_letters
             )
@@ -77,7 +77,7 @@ class Channels(Construct):
 
 
 def _picks(route: Route) -> dict[str, sns.SubscriptionFilter]:
-    """By what a message says of itself (lamplighter/domain/notices/notification.py)."""
+    """The filter on a message's attributes (lamplighter/domain/notices/notification.py)."""
     picks = {"kind": sns.SubscriptionFilter.string_filter(allowlist=list(dict.fromkeys(route.kinds)))}
     if route.pools is not None:
         about = [*dict.fromkeys(route.pools), WHOLE_LAB]

@@ -1,7 +1,7 @@
-"""Where people's commands come in: an address that AWS_IAM authorises, and the function behind it.
+"""The address that takes people's commands, which AWS_IAM authorises, and the function behind it.
 
-`/own/...` is for what is one's own, `/lab/...` for who runs the lab; which of them a person may ask is their
-policy's (docs/how-to/set-up/let-people-in.md), and who they are AWS says.
+`/own/...` takes commands about a person's own leases, `/lab/...` commands of people who run the lab. A person's IAM
+policy allows one or both (docs/how-to/set-up/let-people-in.md). AWS says who the person is.
 """
 
 from aws_cdk import Duration
@@ -22,14 +22,14 @@ WORKFLOWS = {
     "EXPERIMENT_ARN": "experiment",
     "CHANGE_LAB_ARN": "change",
 }
-# A person waits for the start of it: docs/reference/performance.md, "Memory".
+# A person waits for the function's answer: docs/reference/performance.md, "Memory".
 MEMORY_MIB = 1024
 # API Gateway waits 30 seconds.
 TIMEOUT = Duration.seconds(25)
 
 
 class Commands(Construct):
-    """`function` is `<lab>-commands`, `url` is where the command line posts to."""
+    """`function` is `<lab>-commands`; the command line posts to `url`."""
 
     def __init__(
         self,

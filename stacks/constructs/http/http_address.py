@@ -1,4 +1,4 @@
-"""An address on the web in front of one function: an HTTP API that takes few requests and logs no words."""
+"""An HTTP API in front of one function, with a low request rate and without request bodies in its log."""
 
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_apigatewayv2 as apigateway
@@ -22,7 +22,7 @@ def http_address(
     throttle: Throttle,
     authorizer: apigateway.IHttpRouteAuthorizer | None = None,
 ) -> tuple[str, list[apigateway.HttpRoute]]:
-    """Where it is, without a path, and its routes: a POST for each path. `integration` names it in the template."""
+    """Its address without a path, and its routes: a POST for each path. `integration` is its id in the template."""
     api = apigateway.HttpApi(
         scope,
         "Api",
@@ -57,7 +57,7 @@ def http_address(
     )
     plain = stage.node.default_child
     assert isinstance(plain, apigateway.CfnStage)  # noqa: S101 -- what an HttpStage is made of
-    # When, from where and with what answer; never what was said or by whom.
+    # Time, source and answer of a request; never its content or its sender.
     fields = ("requestId", "requestTime", "routeKey", "status", "responseLatency", "integrationError")
     plain.access_log_settings = apigateway.CfnStage.AccessLogSettingsProperty(
         destination_arn=log_group.log_group_arn,

@@ -1,7 +1,7 @@
-"""The pages: a private bucket with a page of the lab and of each receipt, and the function that keeps them fresh.
+"""The pages: a private bucket with a page of the lab and of each receipt, and the function that writes them.
 
-All of it is drawn from the ledger and can be drawn again, so the bucket is emptied and goes when the lab
-goes; the ledger stays. What is on a page is lamplighter/pages' business.
+The function draws all pages from the ledger and can draw them again. So a destroy empties and deletes the bucket, and
+the ledger stays. lamplighter/pages draws the pages.
 """
 
 from aws_cdk import Duration, RemovalPolicy
@@ -15,14 +15,14 @@ from stacks.constructs.functions.ledger_listener import LAB, POOLS, LedgerListen
 from stacks.constructs.functions.permissions import Grants, Permissions
 from stacks.names import Names
 
-# As long as the ledger keeps its audit.
+# The ledger keeps its audit entries for the same time.
 KEPT = Duration.days(400)
-# A page may be this much older than the ledger; many changes then cost one drawing.
+# A page may be this much older than the ledger. Many changes within this time are then drawn once.
 WINDOW = Duration.seconds(20)
 
 
 class PagesBucket(Construct):
-    """Private, encrypted, by TLS only; Slack signs links to what is in it."""
+    """A private, encrypted bucket, by TLS only; the Slack function signs links to its pages."""
 
     def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(scope, construct_id)
@@ -41,12 +41,12 @@ class PagesBucket(Construct):
         accept(
             self.bucket,
             "S1",
-            "Who opens a page is nobody's business, and a second bucket for it would outlive it.",
+            "The lab does not record who opens a page, and a bucket of access logs would outlive the lab.",
         )
 
 
 class Pages(Construct):
-    """The function that draws, and the step that empties the bucket before it goes."""
+    """The function that draws the pages, and the step that empties the bucket before its deletion."""
 
     def __init__(
         self,
@@ -94,14 +94,14 @@ class Pages(Construct):
             function=deploy,
             properties={"Bucket": bucket.bucket_name},
         )
-        # Deleted the other way round: nobody draws any more when the bucket is emptied.
+        # CloudFormation deletes in reverse order: the function gets no more events when the bucket is emptied.
         listener.node.add_dependency(emptied)
 
 
 def on_pages(bucket_arn: str, *actions: str) -> Grants:
-    """On the pages themselves, not on the bucket's settings."""
+    """Permission for these actions on the pages, not on the bucket's settings."""
     return Grants(
         [f"s3:{action}" for action in actions],
         [f"{bucket_arn}/*"],
-        wide="The pages of the lab's own bucket; there is one for each receipt.",
+        wide="The pages in the lab's own bucket; each receipt has one.",
     )

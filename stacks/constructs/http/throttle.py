@@ -1,10 +1,10 @@
-"""How many requests the lab's addresses take, so that a new account has room for the guard and the workflows.
+"""The request rates of the lab's addresses, so that a new account has room for the guard and the workflows.
 
-A new account runs 10 functions at once and can reserve none of them. An address lets in a burst and then so many a
-second; each request holds a function until it is answered. What is above gets 429, and neither runs nor costs
-anything. AWS keeps these figures as targets, not as ceilings
-(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html). Where the account is full all
-the same, rules, streams and workflows come again by themselves.
+A new account runs 10 functions at once and can reserve none of them. An address takes a burst, and then a number of
+requests a second; each request occupies a function until its answer. Further requests get 429 and cost nothing. AWS
+treats these figures as targets, not as limits
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html). If all functions
+of the account are busy nevertheless, rules, streams and workflows retry.
 """
 
 from typing import NamedTuple
@@ -12,20 +12,20 @@ from typing import NamedTuple
 from lamplighter.data.quotas import NEW_ACCOUNT
 
 ROOM = 3
-"""Functions that stay free at any rate of requests: for the guard, a workflow's step and a listener."""
+"""Functions that stay free at any request rate: for the guard, a workflow's step and a listener."""
 
 
 class Throttle(NamedTuple):
-    """What an address takes."""
+    """The request rate of an address."""
 
     requests_a_second: float
     burst: int
     seconds: float
-    """The longest that a request holds a function, its cold start included."""
+    """The longest time that a request occupies a function, cold start included."""
 
     @property
     def most_at_once(self) -> int:
-        """Functions that it holds at any rate of requests, each of them new."""
+        """The most functions that the address can occupy, if each of them starts cold."""
         return int(self.burst + self.requests_a_second * self.seconds)
 
 

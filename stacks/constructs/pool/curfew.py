@@ -1,7 +1,7 @@
 """The curfew: recurring schedules that bring a pool to zero through AWS alone, with none of our code or data.
 
-They stand in the template, so that nothing that runs can forget to make them. Leases end at it and `check`
-refuses a window across it, so that it never meets one that does not end there.
+They are in the template, so no running code can forget to create them. Leases end at the curfew, and `check` refuses
+a window across it.
 """
 
 from datetime import timedelta
@@ -19,13 +19,13 @@ from stacks.constructs.functions.functions import Function
 from stacks.constructs.functions.schedules import Schedules
 from stacks.names import Names
 
-# A schedule fires within its minute, and one more is kept as a margin: the last retry comes before anybody opens.
+# A schedule fires within its minute, and one minute is a margin: the last retry comes before any lease opens.
 MARGIN_MINUTES = 2
 RETRY_ATTEMPTS = 20
 
 
 class Curfew(Construct):
-    """Two rails for each pool that has a curfew: EKS at its minute, the Auto Scaling group five minutes on."""
+    """Two schedules for each pool with a curfew: through EKS, and five minutes later on the Auto Scaling group."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Curfew(Construct):
             if minute is None:
                 continue
             nodegroup = lab.nodegroup_name(pool)
-            # EKS names the group behind a node group; asked again whenever the lab changes.
+            # EKS names the group behind a node group. The step runs again whenever the lab changes.
             group = deploy_step(
                 self,
                 f"GroupOf-{pool}",
@@ -90,7 +90,7 @@ class Curfew(Construct):
             schedule_expression=f"cron({past} {hour} * * ? *)",
             schedule_expression_timezone=self._lab.time_zone,
             flexible_time_window=scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
-            # A pool that the guard only watches is not touched until somebody arms it; the guard then enables it.
+            # For a pool in mode watch the schedule is off until somebody arms the pool; the guard then enables it.
             state="ENABLED" if self._lab.mode(pool) == "enforce" else "DISABLED",
             target=scheduler.CfnSchedule.TargetProperty(
                 arn=target,
@@ -104,5 +104,5 @@ class Curfew(Construct):
                 ),
             ),
         )
-        # Scheduler looks at the role, and at what it may do, when a schedule is made.
+        # Scheduler verifies the role and its permissions when a schedule is created.
         rail.node.add_dependency(self._schedules)

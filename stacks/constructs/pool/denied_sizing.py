@@ -1,7 +1,7 @@
-"""What no node of the lab may do: size a guarded pool, end its nodes or change its group.
+"""Denies the nodes of the lab to resize a guarded pool, end its nodes or change its group.
 
-Any pod of a node whose metadata service answers pods acts as the node's role, and the autoscaler's policy there may
-size every group that carries a tag which EKS sets by itself. A Deny outweighs whatever a role is given.
+If a node's metadata service answers pods, any pod can act as the node's role. The autoscaler's policy on that role
+may resize every group with a tag that EKS sets by itself. A Deny overrides any Allow of a role.
 """
 
 from aws_cdk import aws_iam as iam
@@ -10,7 +10,7 @@ from lamplighter.lab.model import Lab
 from stacks.names import Names
 
 OF_GROUPS = ("autoscaling:*",)
-"""Whatever names a group; what only reads names none, and no condition on a tag meets it."""
+"""Actions on a named group. Read-only actions name none, so no condition on a tag applies to them."""
 OF_INSTANCES = (
     "ec2:CreateTags",
     "ec2:DeleteTags",
@@ -18,12 +18,12 @@ OF_INSTANCES = (
     "ec2:StopInstances",
     "ec2:TerminateInstances",
 )
-"""The tags with them: what has lost its tags is no pool's any more."""
+"""Also the actions on tags: a group without its tags belongs to no pool."""
 OF_NODEGROUPS = ("eks:DeleteNodegroup", "eks:UpdateNodegroupConfig", "eks:UpdateNodegroupVersion")
 
 
 def deny_sizing(role: iam.Role, lab: Lab, names: Names) -> None:
-    """Keep the pools' sizes from a node's role, by the tags that EKS puts on a node group's group and instances."""
+    """Denies a node's role to resize the pools, by the tags that EKS puts on a node group's group and instances."""
     nodegroups = [lab.nodegroup_name(pool) for pool in lab.pools]
     tagged = {
         "StringEquals": {

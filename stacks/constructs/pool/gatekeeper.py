@@ -1,8 +1,7 @@
-"""The function behind the cluster stack's own deploy steps: edits, present sizes, and the gate before a change.
+"""The function of the cluster stack's deploy steps: edits, present sizes, and the gate before a change.
 
-It is the controller's deploy code with permissions of its own: it reads node groups and leases, and writes
-nothing but the marks of deploys and a pool's new bounds. The ledger is named, not referred to: at a first deploy
-there is none yet.
+It runs the controller's deploy code with permissions of its own. It reads node groups and leases, and writes only
+deploy marks and a pool's new bounds. It has the ledger's name and no reference: at a first deploy there is no ledger.
 """
 
 from aws_cdk import Duration
@@ -37,6 +36,6 @@ def gatekeeper(
         description="At a deploy: the size a pool has, and whether its leases let it be changed",
         memory_mib=256,
         timeout=Duration.minutes(4),
-        # CloudFormation has given up by then, and says so itself: there is no queue in its stack.
+        # CloudFormation gives up before that and reports it, so the stack needs no queue.
         events_good_for=Duration.minutes(5),
     )

@@ -1,7 +1,7 @@
-"""A pool: a node group under guard, at the size it has, changed by a deploy only while nobody uses it.
+"""A pool: a guarded node group that keeps its size, and that a deploy changes only while no lease uses it.
 
-The size is read from the group whenever a deploy changes the group, and only then: a deploy that leaves
-a pool as it is sends EKS nothing at all. Before a change the gate asks the ledger for leases.
+The size is read from the group only when a deploy changes the group: a deploy that leaves a pool as it is sends EKS
+nothing. Before a change the gate reads the leases.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from stacks.constructs.pool.node_group import LaunchTemplate, NodeGroup, NodeGro
 
 
 class GpuPool(Construct):
-    """Launch template, gate, present size and group of one pool."""
+    """The launch template, gate, present size and node group of one pool."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class GpuPool(Construct):
         self.spec, self.template = spec, template
         gate.node.add_dependency(role)
         template.node.add_dependency(gate)
-        # Right before the write: for as long as the pool is kept still, nobody can open it.
+        # Right before the change: while the gate is closed, nobody can open the pool.
         size.node.add_dependency(gate, template)
         version = version_of(template, cluster_name=cluster_name, nodegroup=spec.name, function=gatekeeper)
-        # CloudFormation sends EKS either these or new nodes, never both in one update.
+        # EKS takes either new sizes or new nodes in one update, never both.
         sizes = deploy_step(
             self,
             "Sizes",
@@ -95,12 +95,12 @@ class GpuPool(Construct):
         )
 
     def comes_after(self, *others: IDependable) -> None:
-        """The pool changes after all these, its gate included: nobody waits for them at a closed gate."""
+        """The pool and its gate come after all these, so that the gate is closed for a short time only."""
         self._gate.node.add_dependency(*others)
         self.group.resource.node.add_dependency(*others)
 
 
 def _digest(spec: NodeGroupSpec, template: object, lab_tags: Mapping[str, str]) -> str:
-    """Changes when anything of the group changes that a deploy would send to EKS."""
+    """A digest of all properties of the group that a deploy would send to EKS."""
     document = json.dumps([repr(spec), template, dict(lab_tags)], sort_keys=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()[:16]

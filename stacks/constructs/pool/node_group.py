@@ -1,8 +1,8 @@
 """A managed node group: its role, its launch template and its size.
 
-Instance type and disk live in the launch template, because EKS replaces a group when they change on the
-group itself, and a group with a fixed name cannot be replaced. The template carries no tag that a lab
-may change: EKS refuses an update of template and tags together, and a new template rolls every node.
+Instance type and disk are in the launch template. On the group itself a change of them would replace the group, and a
+group with a fixed name cannot be replaced. The template has no tag that a lab may change: EKS refuses an update of
+template and tags together, and a new template replaces every node.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,25 +16,25 @@ from constructs import Construct
 
 from stacks.constructs.functions.accepted import accept_managed_policies
 
-# EKS names the taint effects of Kubernetes its own way.
+# EKS has its own names for the taint effects of Kubernetes.
 EFFECTS = {
     "NoSchedule": "NO_SCHEDULE",
     "NoExecute": "NO_EXECUTE",
     "PreferNoSchedule": "PREFER_NO_SCHEDULE",
 }
 NODE_POLICIES = {
-    "AmazonEKSWorkerNodePolicy": "What EKS requires of a node's role.",
-    "AmazonEC2ContainerRegistryReadOnly": "Images of add-ons come from Amazon's registry.",
+    "AmazonEKSWorkerNodePolicy": "EKS requires this policy on a node's role.",
+    "AmazonEC2ContainerRegistryReadOnly": "Nodes pull the images of add-ons from Amazon's registry.",
     "AmazonEKS_CNI_Policy": "The default lab gives it to its nodes, as the Terraform module does.",
     "AmazonSSMManagedInstanceCore": "SSM instead of SSH: no key pair, no open port, sessions under a role.",
 }
-# The volume that grows: Bottlerocket keeps images and containers on its second one.
+# The volume with images and containers: on Bottlerocket it is the second one.
 DISK, BOTTLEROCKET_DISK = "/dev/xvda", "/dev/xvdb"
 
 
 @dataclass(frozen=True)
 class NodeTaint:
-    """A taint in the words of Kubernetes."""
+    """A taint, with the values of Kubernetes."""
 
     key: str
     value: str
@@ -43,7 +43,7 @@ class NodeTaint:
 
 @dataclass(frozen=True)
 class NodeGroupSpec:
-    """What a node group is, without what depends on other resources."""
+    """The properties of a node group that do not depend on other resources."""
 
     name: str
     lab: str
@@ -59,13 +59,13 @@ class NodeGroupSpec:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: Sequence[NodeTaint] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
-    # How EKS rolls the nodes: MINIMAL stops one before it starts another, so that a pool never needs
-    # more instances than its quota has; DEFAULT starts first.
+    # How EKS replaces nodes: MINIMAL stops a node before it starts another, so that a pool never needs more
+    # instances than its quota has. DEFAULT starts one first.
     update_strategy: str = "DEFAULT"
 
 
 class LaunchTemplate(Construct):
-    """How an instance of a node group starts."""
+    """The launch template of a node group."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, spec: NodeGroupSpec, security_groups: Sequence[str]
@@ -104,7 +104,7 @@ class LaunchTemplate(Construct):
 
 
 class NodeGroup(Construct):
-    """The group itself; `version` of its template, `desired` and `most` may be what a custom resource says."""
+    """The node group; the template's `version`, `desired` and `most` may be values of a custom resource."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class NodeGroup(Construct):
             update_config=eks.CfnNodegroup.UpdateConfigProperty(
                 max_unavailable=1, update_strategy=spec.update_strategy
             ),
-            # A node whose pods cannot be evicted stays, and the update fails aloud.
+            # If a node's pods cannot be evicted, the node stays and the update fails.
             force_update_enabled=False,
             labels=dict(spec.labels),
             taints=[
@@ -172,9 +172,9 @@ def _is_bottlerocket(spec: NodeGroupSpec) -> bool:
 
 
 def _user_data(spec: NodeGroupSpec) -> str | None:
-    """The parts that EKS merges into its own: nodeadm's settings, then a script."""
+    """The user data that EKS merges into its own: nodeadm's settings, then a script."""
     if _is_bottlerocket(spec):
-        # It takes settings in TOML and nothing else, runs no script and has no packages.
+        # Bottlerocket takes settings in TOML only, runs no script and has no packages.
         settings = f"[settings.kubernetes]\nmax-pods = {spec.max_pods}\n"
         return Fn.base64(settings) if spec.max_pods is not None else None
     parts = ec2.MultipartUserData()

@@ -1,7 +1,7 @@
-"""What each node group of a cluster is to be, for the first step of a deploy to compare with what is deployed.
+"""The properties of each node group, which the first step of a deploy compares with the deployed ones.
 
-By group the two sides that EKS changes by two calls (lamplighter.domain.pool.node_group_edit): a digest of what
-CloudFormation would send, and the keys of the lab that it comes from, under the names that a person knows.
+EKS changes them by two calls (lamplighter.domain.pool.node_group_edit). For each call there is a digest of what
+CloudFormation would send, and the keys of lab.yaml that it comes from.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ SIZES = ("max_nodes", "min_nodes", "nodes")
 def sides(
     lab: Lab, spec: NodeGroupSpec, template: LaunchTemplate, *, pool: str | None = None, desired: int = 0
 ) -> NodeGroupSides:
-    """Both sides of one group; those of a pool have no sizes, which are brought to EKS by themselves."""
+    """Both sides of one group. A pool has no sizes here, because another step writes them."""
     part = f"pools.{pool}" if pool else "cluster.system_nodes"
     owner = lab.pools[pool] if pool else lab.cluster.system_nodes
     given: Mapping[str, object] = owner.model_dump(mode="json")
@@ -44,7 +44,7 @@ def sides(
 
 
 def written(groups: Mapping[str, NodeGroupSides]) -> str:
-    """As a property of the step, one text."""
+    """All sides as one text, the property of the step."""
     return json.dumps({name: asdict(group) for name, group in groups.items()}, sort_keys=True)
 
 

@@ -1,7 +1,7 @@
-"""Change, the picture: Change, Plan, Announce. What people change about a lab without a deploy.
+"""The workflow ChangeLab: Change, Plan, Announce. What people change about a lab without a deploy.
 
-Skips, pauses and what a person says to the guard are decided and kept by the first step; where the
-calendar changed, the planner runs at once, so that what is said then is already so.
+The first step decides on skips, pauses and orders to the guard, and keeps the answer. After a change of the calendar
+the planner runs at once, so the announcement is true when it is sent.
 """
 
 from aws_cdk import Duration
@@ -16,12 +16,12 @@ class ChangeLab(Workflow):
     """`workflow` is the state machine `<lab>-change`; `functions` needs leases, planner and notices."""
 
     def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
-        """The steps, and which follows which."""
+        """The steps and their order."""
         change = steps.step("Change", "leases", "Keep what a person decided, or say why not", Poll(2, 60))
         plan = steps.step("Plan", "planner", "Bring leases-to-be and schedules to the new calendar", BRIEF)
         announce = steps.step("Announce", "notices", "Say what changed, and who changed it", BRIEF)
         steps.fail(change, "NotChanged", "Everything is as it was")
-        # What was decided stands in the ledger: the planner takes it up in its next hour.
+        # The decision is in the ledger: the planner's next hourly run applies it.
         plan.add_catch(announce, errors=["States.ALL"], result_path="$.unplanned")
         done = sfn.Succeed(self, "Done")
         announce.add_catch(done, errors=["States.ALL"], result_path="$.unsaid")

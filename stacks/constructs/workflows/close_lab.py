@@ -1,7 +1,7 @@
-"""CloseLab, the picture: Announce, RestoreExperiments, GiveBack, Drain, Scale, ProveZero, Settle, Disarm, Receipt.
+"""The workflow CloseLab: Announce, RestoreExperiments, GiveBack, Drain, Scale, ProveZero, Settle, Disarm, Receipt.
 
-No step's failure keeps the later ones from bringing the pool to zero. Without proof of zero the pool is
-leaked: MarkLeaked says so, and the guard goes on closing it.
+If a step fails, the later steps still bring the pool to zero. Without proof of zero MarkLeaked marks the pool as
+leaked, and the guard continues to close it.
 """
 
 from aws_cdk import Duration
@@ -11,7 +11,7 @@ from stacks.constructs.workflows.workflow_steps import AN_HOUR, BRIEF, Poll, Wor
 from stacks.constructs.workflows.workflows import Workflow, state_machine
 from stacks.names import Names
 
-# EKS alone may drain for 15 minutes, and proof is sought for 30.
+# EKS alone may drain for 15 minutes, and ProveZero tries for 30.
 LONGEST = Duration.hours(3)
 
 
@@ -23,7 +23,7 @@ class CloseLab(Workflow):
     """
 
     def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
-        """The steps, and which follows which."""
+        """The steps and their order."""
         announce = steps.step("Announce", "notices", "Say that the lease ends, and why", BRIEF)
         restore = steps.step(
             "RestoreExperiments", "leases", "End the lease, hand over, undo what was put in on purpose", BRIEF
@@ -36,7 +36,7 @@ class CloseLab(Workflow):
         prove = steps.step("ProveZero", "guard", "See that nothing is left, everywhere", Poll(15, 180))
         leaked = steps.step("MarkLeaked", "guard", "Say that the pool will not close, and page", BRIEF)
         settle = steps.step("Settle", "leases", "Free the hold, count what was spent", BRIEF)
-        # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
+        # It waits while a schedule of the failsafe fires: seven and a half minutes at most.
         disarm = steps.step("Disarm", "leases", "Set the failsafe to the leases that remain", Poll(5, 100))
         receipt = steps.step("Receipt", "leases", "Keep the receipt", Poll(15, 250), AN_HOUR)
 

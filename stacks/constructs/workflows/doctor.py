@@ -1,6 +1,6 @@
-"""The doctor's monthly run: a function that examines the lab and sends what it found as a notice.
+"""The doctor's monthly run: a function examines the lab and sends its findings as a notice. It changes nothing.
 
-What is looked at, and what is wrong with it, is lamplighter/domain/doctor's business. It changes nothing.
+The checks are in lamplighter/domain/doctor.
 """
 
 from aws_cdk import Duration
@@ -15,7 +15,7 @@ from stacks.constructs.http.channels import Channels
 from stacks.names import Names
 
 VISIT = Duration.days(30)
-# The next run is a month away: a day late is better than not at all.
+# The next run comes after a month: a run that is a day late is better than none.
 GOOD_FOR = Duration.hours(6)
 
 

@@ -1,7 +1,7 @@
-"""Experiment, the picture: Prepare, AnnounceChange, Change, Observe, Restore, ProveRestored, Report, Announce.
+"""The workflow Experiment: Prepare, AnnounceChange, Change, Observe, Restore, ProveRestored, Report, Announce.
 
-Whatever fails on the way is followed by Restore; where Report then finds that it came to nothing, the run fails, and
-the schedules that Prepare armed and the guard go on. A command to restore begins there.
+After any failure Restore runs. If Report finds that the restore failed, the run fails; the schedules that Prepare
+armed and the guard then continue. A command to restore starts at Restore.
 """
 
 from aws_cdk import Duration
@@ -11,7 +11,7 @@ from stacks.constructs.workflows.workflow_steps import BRIEF, Poll, WorkflowStep
 from stacks.constructs.workflows.workflows import Workflow, state_machine
 from stacks.names import Names
 
-# The longest experiment observes for ten minutes, and is proven undone for ten.
+# The longest experiment observes for ten minutes, and its restore is proven for ten.
 LONGEST = Duration.hours(2)
 
 
@@ -19,7 +19,7 @@ class RunExperiment(Workflow):
     """`workflow` is the state machine `<lab>-experiment`; `functions` needs experiments and notices."""
 
     def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
-        """The steps, and which follows which."""
+        """The steps and their order."""
         prepare = steps.step(
             "Prepare", "experiments", "Keep what is there and arm what undoes it, or say why not", Poll(5, 60)
         )
@@ -60,7 +60,7 @@ class RunExperiment(Workflow):
             (warn, change),
             (change, restore),
             (observe, restore),
-            # What died may have put everything back: Report looks, and says so where it has not.
+            # A failed Restore may have restored everything: Report verifies it.
             (restore, prove),
             (prove, report),
             (report, announce),

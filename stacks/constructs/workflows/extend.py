@@ -1,4 +1,4 @@
-"""ExtendLease, the picture: Extend, Announce. The failsafe moves first, inside Extend."""
+"""The workflow ExtendLease: Extend, Announce. Extend moves the failsafe first."""
 
 from aws_cdk import Duration
 from aws_cdk import aws_stepfunctions as sfn
@@ -12,7 +12,7 @@ class ExtendLease(Workflow):
     """`workflow` is the state machine `<lab>-extend`; `functions` needs leases and notices."""
 
     def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
-        """The steps, and which follows which."""
+        """The steps and their order."""
         extend = steps.step(
             "Extend", "leases", "Move the failsafe, then the end, or say why not", Poll(2, 60)
         )

@@ -1,12 +1,11 @@
-"""OpenLab, the picture: Admit, ArmFailsafe, Scale, AwaitNodes, ApplyGpuSettings, AwaitGpus, Validate, Announce.
+"""The workflow OpenLab: Admit, ArmFailsafe, Scale, AwaitNodes, ApplyGpuSettings, AwaitGpus, Validate, Announce.
 
-Two states before Admit and Validate let functions start that are needed soon.
+States before Admit and Validate start workers of functions that are needed soon.
 
-A failure of ours closes the lease; a shortage outside degrades it: what came is opened, the rest is released
-(ordered and held no more), and the round is made again every five minutes, from ArmFailsafe on, until all is
-there or the lease is over; a run with a long history hands its lease on to a new one before that. What is
-late or not proven is diagnosed before it is announced; what failed is kept, closed or replaced once, as
-the lab says.
+A failure of ours closes the lease. A shortage outside degrades it: the nodes that came are opened, and the missing
+ones are no longer ordered or held for. The run repeats from ArmFailsafe every five minutes until all nodes are there
+or the lease ends. A run with a long history hands its lease on to a new run. Late or unproven GPUs are diagnosed
+before the announcement. Nodes with failed GPUs are kept, closed or replaced once, as the lab says.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from stacks.constructs.workflows.workflows import state_machine
 from stacks.names import Names
 
 AGAIN_AFTER = Duration.minutes(5)
-# Longer than any lease may be; a run ends by itself when its lease is over.
+# Longer than any lease. A run ends when its lease ends.
 LONGEST = Duration.days(8)
 NEVER = "9999-12-31T23:59:59Z"
 
@@ -46,15 +45,15 @@ class OpenLab(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         steps = WorkflowSteps(self, functions)
-        # A shot of the failsafe that is in the air is waited for: seven and a half minutes at the most.
+        # It waits while a schedule of the failsafe fires: seven and a half minutes at most.
         admit = steps.step("Admit", "leases", "Grant the lease, or say why not", Poll(2, 240))
         arm = steps.step("ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF)
-        # It waits for a deploy of the node group too, which may go back as well.
+        # It also waits for a deploy of the node group, which may roll back.
         scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))
         await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
         settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
         await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 600))
-        # Two minutes at smoke, three hours with dcgmi's level 4; what is ready is to be said at once.
+        # Two minutes at level smoke, three hours with dcgmi's level 4. It polls often, to announce at once.
         validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(1, 1400, 10))
         aloud = steps.step("AnnounceReplacement", "notices", "Say which nodes go, and why", BRIEF)
         empty = steps.step("Empty", "cluster", "Empty the nodes whose GPUs failed", Poll(10, 180))
@@ -97,16 +96,16 @@ class OpenLab(Construct):
         for ours in (admit, arm, scale, await_nodes, settings, await_gpus, validate, empty, replace, release):
             ours.add_catch(over, errors=["Stale"], result_path="$.failure")
             ours.add_catch(close, errors=["States.ALL"], result_path="$.failure")
-        # Nobody loses a lab because a cause could not be found, or a notice not be sent.
+        # A failed diagnosis or announcement does not close the lab.
         diagnose.add_catch(announce, errors=["States.ALL"], result_path="$.results.Diagnose")
-        # A later round tries again, if the next run was not started; until then the history has room.
+        # If the next run was not started, a later round tries again; the history has room until then.
         hand_on.add_catch(arm, errors=["States.ALL"], result_path="$.results.HandOn")
         aloud.add_catch(empty, errors=["States.ALL"], result_path="$.unsaid")
         announce.add_catch(is_missing, errors=["States.ALL"], result_path="$.unsaid")
 
         admit.next(is_granted)
         arm.next(scale).next(is_in_force)
-        # Each starts while the steps before its own work: a second and more that nobody waits for.
+        # Each worker starts while earlier steps run, which saves a second or more.
         warm = steps.warm("WarmNodegroups", "nodegroups", "Start the function that orders the nodes", admit)
         warm_notices = steps.warm("WarmNotices", "notices", "Start the function that says it", validate)
         await_nodes.next(settings).next(await_gpus).next(warm_notices)
@@ -126,7 +125,7 @@ class OpenLab(Construct):
     def _all_well(
         self, diagnose: sfn.IChainable, announce: sfn.IChainable, replacing: sfn.IChainable
     ) -> sfn.Choice:
-        """A diagnosis only where there is something to explain, and somebody to explain it to."""
+        """Runs a diagnosis only if GPUs are late, missing or not proven."""
         shortage, not_ready = "$.results.AwaitNodes.shortage", "$.results.AwaitGpus.not_ready[0]"
         return (
             sfn.Choice(self, "IsAllWell", comment="What is late, missing or not proven has a cause")
@@ -144,7 +143,7 @@ class OpenLab(Construct):
         )
 
     def _again(self, hand_on: sfn.TaskStateBase, arm: sfn.IChainable) -> sfn.IChainable:
-        """The next round, here or in the run that carries the lease on."""
+        """The next round, in this run or in the run that continues the lease."""
         is_handed_on = (
             sfn.Choice(self, "IsHandedOn")
             .when(
@@ -157,7 +156,7 @@ class OpenLab(Construct):
         return hand_on
 
     def _checks_failed(self, close: sfn.IChainable) -> sfn.Pass:
-        """The lab closes a lease whose GPUs fail: for the reason that Validate gave."""
+        """The lab closes a lease whose GPUs fail, with the reason that Validate returned."""
         said = sfn.Pass(
             self,
             "ChecksFailed",
@@ -205,7 +204,7 @@ class OpenLab(Construct):
         )
 
     def _close_after_failure(self, close_lab: sfn.IStateMachine) -> tasks.StepFunctionsStartExecution:
-        """Starts CloseLab without any function of ours: it may be our functions that fail."""
+        """Starts CloseLab without any function of ours, since our functions may be what fails."""
         close = tasks.StepFunctionsStartExecution(
             self,
             "CloseAfterFailure",
@@ -249,6 +248,6 @@ class OpenLab(Construct):
 
 
 def _follows(choice: str) -> sfn.Condition:
-    """What Validate said is to follow; a run that never came so far says nothing."""
+    """The decision of Validate; false if the run did not reach Validate."""
     then = "$.results.Validate.then"
     return sfn.Condition.and_(sfn.Condition.is_present(then), sfn.Condition.string_equals(then, choice))

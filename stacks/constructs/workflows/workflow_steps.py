@@ -1,7 +1,7 @@
-"""A step of a workflow: one function of ours, its polls, its retries and where its result goes.
+"""A step of a workflow: its function, its polls and retries, and the path of its result.
 
-Every step may run twice, late or never, so repeating is always safe; what no repeating changes
-(BadInput, Refused, Stale) is not repeated. Which steps follow each other is the workflows'.
+Every step may run twice, late or never, so a retry is always safe. BadInput, Refused and Stale are not retried,
+because a retry changes nothing. The workflows define the order of the steps.
 """
 
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ from constructs import Construct
 
 FINAL = ["BadInput", "Refused", "Stale"]
 NOT_YET = "TryLater"
-# Lambda ends a function long before; this is for an answer that got lost.
+# Lambda ends a function long before; this time-out is for a lost answer.
 LOST_AFTER = Duration.minutes(15)
-# A poll of 1 s that slows down asks every 2 s after half a minute and every 10 s after five minutes.
+# A poll of 1 s that slows down has an interval of 2 s after half a minute and of 10 s after five minutes.
 SLOWER = 1.03
 
 
 @dataclass(frozen=True)
 class Poll:
-    """How often a step is asked again while it says TryLater: one transition a try.
+    """How often a step is repeated while it raises TryLater: one transition a try.
 
     Every `seconds`, or ever slower up to `at_most` seconds: what takes long is asked about less often. The handler
     owns its deadline and answers with what it has; `tries` is only a backstop.
@@ -39,19 +39,19 @@ BRIEF = Poll(5, 60)
 
 @dataclass(frozen=True)
 class Patience:
-    """How often a step that fails is tried again: after 2 s, then twice as long each time, up to `at_most` seconds."""
+    """How often a failed step is retried: after 2 s, then twice as long each time, up to `at_most` seconds."""
 
     tries: int
     at_most: int | None = None
 
 
 A_MINUTE = Patience(5)
-# For what nobody else does if it is given up, and nobody waits for.
+# For steps that nobody waits for, and whose work nobody else does.
 AN_HOUR = Patience(20, 300)
 
 
 class WorkflowSteps:
-    """Makes the steps of one workflow: task states whose names are the steps' names."""
+    """Creates the steps of one workflow: task states with the names of the steps."""
 
     def __init__(self, scope: Construct, functions: Mapping[str, lambda_.IFunction]) -> None:
         self._scope = scope
@@ -65,7 +65,7 @@ class WorkflowSteps:
         poll: Poll = BRIEF,
         patience: Patience = A_MINUTE,
     ) -> tasks.LambdaInvoke:
-        """The step `name` of a function; its result lies at `$.results.<name>` afterwards.
+        """The step `name` of a function; its result is at `$.results.<name>`.
 
         The function gets the step's name, the run's state and the execution's ARN, which its logs name.
         """
@@ -83,7 +83,7 @@ class WorkflowSteps:
             ),
             payload_response_only=True,
             result_path=f"$.results.{name}",
-            # Ours below cover the service's own errors as well.
+            # Our retries below cover the service's own errors as well.
             retry_on_service_exceptions=False,
             task_timeout=sfn.Timeout.duration(LOST_AFTER),
         )
@@ -106,7 +106,7 @@ class WorkflowSteps:
         return task
 
     def warm(self, name: str, function: str, comment: str, following: sfn.IChainable) -> tasks.LambdaInvoke:
-        """The state `name`: lets a worker of a function start for a step that comes soon, and waits for nothing.
+        """The state `name`: starts a worker of a function for a step that comes soon, without waiting.
 
         Where Lambda refuses, that step starts cold.
         """
@@ -125,7 +125,7 @@ class WorkflowSteps:
         return task
 
     def fail(self, step: tasks.LambdaInvoke, name: str, comment: str) -> None:
-        """What fails for good in `step` ends the workflow in the state `name`, with the step's own error."""
+        """A final failure of `step` ends the workflow in the state `name`, with the step's error."""
         failed = sfn.Fail(
             self._scope,
             name,

@@ -1,7 +1,7 @@
-"""How a workflow becomes a state machine: its fixed name, its role, its kind.
+"""Creates the state machine of a workflow: its fixed name, its role and its type.
 
-The pictures themselves are open_lab.py, close_lab.py, extend.py and change.py; last_close.py is the one that a
-destroy goes through. Standard workflows, because they wait for hours and must show their history.
+The steps are in open_lab.py, close_lab.py, extend.py and change.py, those of a destroy in last_close.py. All are
+standard workflows, because they wait for hours and must keep their history.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from stacks.names import Names
 
 
 class Workflow(Construct):
-    """A workflow whose steps are functions of ours; `workflow` is its state machine."""
+    """A workflow whose steps are our functions; `workflow` is its state machine."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Workflow(Construct):
         self.workflow = self.draw(WorkflowSteps(self, functions), names)
 
     def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
-        """The steps, which follows which, and the state machine they make."""
+        """Creates the steps, their order and the state machine."""
         raise NotImplementedError
 
 
@@ -64,13 +64,15 @@ def state_machine(
         comment=comment,
         timeout=timeout,
     )
-    accept(machine, "SF1", "Step Functions keeps every step for 90 days; the ledger keeps what was decided.")
-    accept(machine, "SF2", "Each step is in the history with its time; a trace would cost and say the same.")
+    accept(machine, "SF1", "Step Functions keeps every step for 90 days; the ledger keeps the decisions.")
+    accept(
+        machine, "SF2", "The history has each step with its time; a trace would cost more and show the same."
+    )
     return machine
 
 
 def accept_invocations(workflow: Construct, functions: Iterable[lambda_.IFunction]) -> None:
-    """CDK lets a workflow that may invoke a function invoke its versions as well."""
+    """Accepts that CDK allows a workflow to invoke the versions of its functions as well."""
     for function in functions:
         resource = function.node.default_child
         if isinstance(resource, lambda_.CfnFunction):

@@ -157,7 +157,7 @@ def test_what_ran_without_a_lease_is_on_a_receipt_before_the_currency_changes() 
             world.run(timedelta(hours=1))
         world.run(datetime(2026, 11, 21, 10, tzinfo=UTC) - world.now)
         assert not world.cloudformation.changes_currency("USD", "EUR")
-        assert "that pool gpu ran without a lease is on no receipt yet" in world.cloudformation.reason
+        assert "which is on no receipt yet" in world.cloudformation.reason
 
 
 def test_a_lease_without_nodes_and_without_money_says_so_and_asks_again() -> None:

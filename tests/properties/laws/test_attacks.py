@@ -111,7 +111,7 @@ def test_a_pool_is_not_taken_away_from_a_lease_for_later() -> None:
         world.run(timedelta(minutes=5))
         without, before = {"Pools": "gpu"}, {"Pools": "big,gpu"}
         assert world.cloudformation._ask("Update", "Pools", "pools", without, before) is None
-        assert "would take away pool big while alice's lease" in world.cloudformation.reason
+        assert "would remove pool big, and alice's lease" in world.cloudformation.reason
 
 
 @pytest.mark.parametrize(("most", "refused"), [(1, True), (2, False)])

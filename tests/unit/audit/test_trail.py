@@ -9,6 +9,7 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.trail import of_closing, of_opening
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.reasons.reason import reason
 
 NOW = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 LEASE = Lease(
@@ -34,10 +35,10 @@ def told(**steps: Mapping[str, object]) -> list[tuple[str, str, str]]:
 
 
 def test_an_entry_names_its_lease_its_pool_and_its_nodes() -> None:
-    what = "there is no ClusterPolicy"
+    what, why = reason("audit.settings.absent"), reason("audit.settings.absent.why")
 
     assert opening(ApplyGpuSettings={"state": "absent"}) == [
-        Entry(NOW, "gpu", "settings-applied", "cluster", what, CHART, "evening-2026-11-20", 2)
+        Entry(NOW, "gpu", "settings-applied", "cluster", what, why, "evening-2026-11-20", 2)
     ]
     assert opening() == []
 
@@ -47,7 +48,10 @@ def test_an_entry_names_its_lease_its_pool_and_its_nodes() -> None:
     [
         (
             {"state": "as-lab"},
-            ("the GPU settings are as the lab wants them", "the ClusterPolicy was compared with the lab"),
+            (
+                "the GPU settings are as the lab wants them",
+                "the step compared the ClusterPolicy with the lab",
+            ),
         ),
         ({"state": "absent", "reason": None}, ("there is no ClusterPolicy", CHART)),
         ({"state": "absent", "reason": "no API"}, ("there is no ClusterPolicy", "no API")),
@@ -106,16 +110,21 @@ def test_verdicts_come_before_what_the_diagnosis_found() -> None:
         ({}, "0 pods evicted"),
         ({"evicted": 0, "forced": []}, "0 pods evicted"),
         ({"evicted": 1, "forced": None}, "1 pod evicted"),
-        ({"evicted": 3, "forced": ["lab/a", "lab/b"]}, "3 pods evicted; forced: lab/a, lab/b"),
+        ({"evicted": 3, "forced": ["lab/a", "lab/b"]}, "3 pods evicted; deleted by force: lab/a, lab/b"),
+        (
+            {"evicted": 3, "forced": ["lab/a"], "forced_more": 2},
+            "3 pods evicted; deleted by force: lab/a and 2 more",
+        ),
         ({"evicted": 3, "forced": "odd"}, "3 pods evicted"),
     ],
 )
 def test_a_drain_says_which_nodes_and_what_had_to_go(drain: dict[str, object], why: str) -> None:
     nodes = [{"name": "a"}, {"name": "b"}]
 
-    assert of_closing("gpu", "cli-1", {**drain, "nodes": nodes}, NOW) == [
-        Entry(NOW, "gpu", "drained", "cluster", "drained a, b", why, "cli-1", 2)
-    ]
+    [entry] = of_closing("gpu", "cli-1", {**drain, "nodes": nodes}, NOW)
+
+    assert (str(entry.what), str(entry.why)) == ("drained a and b", why)
+    assert (entry.pool, entry.kind, entry.lease, entry.nodes) == ("gpu", "drained", "cli-1", 2)
 
 
 @pytest.mark.parametrize("nodes", [None, [], 2])

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.why import explain
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.reasons.reason import draw
 
 EIGHT = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -52,11 +54,11 @@ def test_the_decision_is_named_unless_it_is_the_last_row_anyway() -> None:
     ready = entry(4, "node-ready", "node a is ready", "its GPUs are validated")
 
     after = explain([lease()], [GRANTED, ready], EIGHT + 30 * MINUTE, max_nodes=2)
-    assert after.decided_by(by_clock) == (
+    assert draw(after.last_decision, ENGLISH, by_clock) == (
         "Last decided at 20:00: alice granted the evening lease, because 2 of 2 nodes were free."
     )
-    assert explain([lease()], [GRANTED], EIGHT + 30 * MINUTE, max_nodes=2).decided_by(by_clock) == ""
-    assert explain([], [], EIGHT, max_nodes=2).decided_by(by_clock) == ""
+    assert explain([lease()], [GRANTED], EIGHT + 30 * MINUTE, max_nodes=2).last_decision is None
+    assert explain([], [], EIGHT, max_nodes=2).last_decision is None
 
 
 def test_a_past_instant_knows_nothing_of_a_later_extension_or_close() -> None:

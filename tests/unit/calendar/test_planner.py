@@ -15,6 +15,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto, lab_on_moto
 
@@ -189,7 +190,9 @@ def test_a_skipped_date_is_not_planned_and_said_once(world: LabOnMoto) -> None:
 
     assert [lease.date for lease in world.capacity.ledger.leases("gpu")] == ["2026-11-21"]
     said = [entry for entry in world.capacity.ledger.audit("gpu", EIGHT) if entry.kind == "skipped"]
-    assert [(entry.who, entry.what) for entry in said] == [("alice", "skipped evening on 2026-11-20")]
+    assert [(entry.who, entry.what) for entry in said] == [
+        ("alice", reason("audit.skipped", window="evening", date="2026-11-20"))
+    ]
 
 
 def test_a_window_whose_opening_was_missed_is_started_at_once(world: LabOnMoto) -> None:

@@ -110,11 +110,11 @@ def test_the_id_is_the_caller_s_own_and_follows_from_the_token_alone() -> None:
         ({"opens": "2199-12-31T23:59:59Z"}, None),
         (
             {"opens": "1969-12-31T23:59:59Z"},
-            "opens: must lie between 1970 and 2200, not be '1969-12-31T23:59:59Z'",
+            "opens: must lie between the years 1970 and 2200, not be '1969-12-31T23:59:59Z'",
         ),
         (
             {"closes": "2200-01-01T00:00:00Z"},
-            "closes: must lie between 1970 and 2200, not be '2200-01-01T00:00:00Z'",
+            "closes: must lie between the years 1970 and 2200, not be '2200-01-01T00:00:00Z'",
         ),
         ({"opens": "soon"}, "opens: must be an instant like 2026-11-20T20:00:00Z, not 'soon'"),
         (

@@ -36,10 +36,14 @@ def test_a_close_says_who_closed_what() -> None:
 @pytest.mark.parametrize(
     ("path", "body", "said"),
     [
-        ("own/open", {"verb": "open", "owner": "alice"}, "owner: you open for yourself; that alice answers"),
-        ("own/close", {"verb": "close"}, "all of pool gpu is not one person's: name the lease that is yours"),
-        ("own/change", {"verb": "pause", "pool": "*"}, "pause is felt by everybody in the lab: ask somebody"),
-        ("own/change", {"verb": "arm"}, "arm is felt by everybody in the lab: ask somebody who runs it"),
+        (
+            "own/open",
+            {"verb": "open", "owner": "alice"},
+            "owner: you may open for yourself only;",
+        ),
+        ("own/close", {"verb": "close"}, "you may not close all of pool gpu: name your own lease"),
+        ("own/change", {"verb": "pause", "pool": "*"}, "pause concerns everybody in the lab: ask somebody"),
+        ("own/change", {"verb": "arm"}, "arm concerns everybody in the lab: ask somebody who runs it"),
         ("own/open", {"verb": "open", "owner": "bob"}, None),
         ("own/change", {"verb": "keep", "lease": "evening"}, None),
         ("own/close", {"verb": "close", "lease": "evening"}, None),
@@ -61,7 +65,7 @@ def test_for_others_one_asks_as_who_runs_the_lab(
 
 @pytest.mark.parametrize(("verb", "way"), [("extend", "extend"), ("keep", "change")])
 def test_extending_and_keeping_need_the_lease_that_is_meant(verb: str, way: str) -> None:
-    with pytest.raises(BadInput, match=f"^lease: {verb} needs the lease that is meant$"):
+    with pytest.raises(BadInput, match=f"^lease: {verb} needs the id of a lease$"):
         ask(f"own/{way}", verb=verb)
 
 
@@ -74,7 +78,8 @@ def test_a_lease_is_touched_by_its_owner_or_by_who_runs_the_lab_and_stays_its_ow
 
     assert named("own", ALICE).owner == named("lab", BOB).owner == "alice"
     with pytest.raises(
-        Refused, match=f"^the evening lease is alice's, and you may {verb} your own: ask them"
+        Refused,
+        match=f"^the evening lease belongs to alice, and you may {verb} only your own leases: ask alice",
     ):
         named("own", BOB)
     with pytest.raises(BadInput, match=r"^lease: pool gpu has no lease 'evening'$"):
@@ -102,7 +107,8 @@ def test_an_experiment_is_restored_by_who_runs_it_the_owner_of_its_lease_or_who_
         (restore(caller=ALICE), LEASE, None),
     ):
         with pytest.raises(
-            Refused, match=r"^only who runs an experiment, the owner of its lease or who runs"
+            Refused,
+            match=r"^an experiment can be restored only by the person who runs it, the owner of its lease or",
         ):
             about(command, found, of)
 

@@ -80,12 +80,12 @@ def test_what_a_command_leaves_out_or_empty_it_does_not_say() -> None:
         ({"source": "mail"}, "source: 'mail' is none of cli, event, guard, slack, window"),
         ({"owner": ""}, "owner: a command needs it, as text"),
         ({"id": 7}, "id: a command needs it, as text"),
-        ({"because": 7}, "because: must be text, not 7"),
-        ({"nodes": 0}, "nodes: must be a whole number of at least 1, not 0"),
-        ({"nodes": True}, "nodes: must be a whole number of at least 1, not True"),
-        ({"nodes": 1.5}, "nodes: must be a whole number of at least 1, not 1.5"),
-        ({"for_seconds": 0}, "for_seconds: must be a whole number of at least 1, not 0"),
-        ({"generation": -1}, "generation: must be a whole number of at least 0, not -1"),
+        ({"because": 7}, "because: must be text, not '7'"),
+        ({"nodes": 0}, "nodes: must be a whole number of at least 1, not '0'"),
+        ({"nodes": True}, "nodes: must be a whole number of at least 1, not 'True'"),
+        ({"nodes": 1.5}, "nodes: must be a whole number of at least 1, not '1.5'"),
+        ({"for_seconds": 0}, "for_seconds: must be a whole number of at least 1, not '0'"),
+        ({"generation": -1}, "generation: must be a whole number of at least 0, not '-1'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_command_is_named(wrong: dict[str, Any], problem: str) -> None:

@@ -138,7 +138,7 @@ def test_a_request_of_which_aws_does_not_say_who_made_it_does_nothing(lab: LabOn
     code, said = ask("own/open", OPEN, None)
 
     assert code == 403
-    assert "AWS has not said who calls" in said["problem"]
+    assert "AWS did not say who calls" in said["problem"]
     assert not started(lab)
 
 

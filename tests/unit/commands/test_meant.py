@@ -37,17 +37,18 @@ def test_what_runs_is_meant_and_not_what_was_granted_ahead(lab: LabOnMoto) -> No
 def test_several_that_run_are_named_and_so_is_what_lies_ahead(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, opens=600, closes=700, name="cli-ahead")
     with pytest.raises(
-        Refused, match=r"no running lease on pool gpu to extend; granted ahead: cli-ahead \(alice\)"
+        Refused,
+        match=r"no lease runs on pool gpu: there is nothing to extend; granted ahead: cli-ahead \(alice\)",
     ):
         named("gpu")
 
     lab.lease(nodes=1, name="cli-1")
     lab.lease(nodes=1, name="cli-2")
     with pytest.raises(
-        BadInput, match=r"several leases run on pool gpu, name one of cli-1 \(alice\), cli-2 \(alice\)"
+        BadInput, match=r"several leases run on pool gpu; name one of cli-1 \(alice\), cli-2 \(alice\)"
     ):
         named("gpu")
-    with pytest.raises(Refused, match="there is no running lease on pool big to extend"):
+    with pytest.raises(Refused, match="no lease runs on pool big: there is nothing to extend"):
         named("big")
 
 

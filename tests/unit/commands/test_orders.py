@@ -80,7 +80,7 @@ def test_an_extension_and_a_close_are_on_the_owners_account() -> None:
 
 
 def meant(what: str | None, *leases: Lease, ending: bool = False) -> str:
-    return lease_meant(what, leases, ("gpu", "big"), "extend", now=NOW, closing=ending, or_else=", or all").id
+    return lease_meant(what, leases, ("gpu", "big"), "extend", now=NOW, closing=ending, or_else="or all").id
 
 
 def test_a_lease_is_meant_by_its_id_or_as_the_only_one_that_runs() -> None:
@@ -97,16 +97,17 @@ def test_a_lease_is_meant_by_its_id_or_as_the_only_one_that_runs() -> None:
         meant("ending", ending)
     with pytest.raises(
         BadInput,
-        match=r"^several leases run, name one of cli-1 \(alice\), elsewhere \(alice\), or all$",
+        match=r"^several leases run in the lab; name one of cli-1 \(alice\), elsewhere \(alice\); or all$",
     ):
         meant(None, LEASE, elsewhere)
     with pytest.raises(
-        Refused, match=r"^there is no running lease on pool gpu to extend; granted ahead: ahead \(alice\)$"
+        Refused,
+        match=r"^no lease runs on pool gpu: there is nothing to extend; granted ahead: ahead \(alice\)$",
     ):
         meant("gpu", ahead, elsewhere)
-    with pytest.raises(Refused, match=r"^there is no running lease to extend$"):
+    with pytest.raises(Refused, match=r"^no lease runs in the lab: there is nothing to extend$"):
         meant(None)
-    with pytest.raises(Refused, match=r"^there is no running lease to close$"):
+    with pytest.raises(Refused, match=r"^no lease runs in the lab: there is nothing to close$"):
         lease_meant(None, [ending], ["gpu"], "close", now=NOW)
 
 
@@ -174,12 +175,12 @@ def test_the_last_decision_is_told_by_a_clock_and_not_twice() -> None:
     by_clock = replace(granted, what="granted it until 22:00")
 
     assert told(granted, ready) == Explanation(NOW + HOUR, Target(0, ()), by_clock, (by_clock, ready))
-    assert told(granted, ready).decided_by(lambda at: f"{at:%H:%M}") == (
-        "Last decided at 20:00: alice granted it until 22:00, because why."
+    assert told(granted, ready).last_decision == reason(
+        "audit.last-decided", at=NOW, who="alice", what="granted it until 22:00", why="why"
     )
     assert told(granted, closing_it).decision == closing_it
     for last in (told(granted), told(granted, closing_it), told(ready), told()):
-        assert last.decided_by(lambda at: f"{at:%H:%M}") == ""
+        assert last.last_decision is None
 
 
 def test_an_explanation_is_written_whole() -> None:

@@ -180,7 +180,7 @@ def test_a_reason_follows_its_word() -> None:
     assert reason_given([]) is None
     assert reason_given(["because", "of", "the", "exams"]) == "of the exams"
     assert reason_given(["because", "exams"]) == "exams"
-    with pytest.raises(BadInput, match=r"^'why' was not expected; the word before a reason is because$"):
+    with pytest.raises(BadInput, match=r"^'why' was not expected; write 'because' before a reason$"):
         reason_given(["why", "because"])
     with pytest.raises(BadInput, match=r"^nothing follows 'because'; write the reason after it$"):
         reason_given(["because"])

@@ -201,7 +201,7 @@ def test_a_leased_pool_may_not_be_taken_out_of_the_lab(
     answer = fewer_pools(cloudformation, before="big,gpu", now="big")
 
     assert answer["Status"] == "FAILED"
-    assert "take away pool gpu" in answer["Reason"]
+    assert "remove pool gpu" in answer["Reason"]
 
 
 def test_pools_may_come_and_an_unleased_one_may_go(lab: LabOnMoto, cloudformation: CloudFormation) -> None:
@@ -217,7 +217,7 @@ def test_a_change_of_a_leased_pool_fails_by_name(lab: LabOnMoto, cloudformation:
 
     assert (answer["Status"], answer["PhysicalResourceId"]) == ("FAILED", "gate-gpu-old")
     assert answer["Reason"] == (
-        "this deploy would change pool gpu while alice's lease (cli-1) is on it until "
+        "this deploy would change pool gpu, and alice's lease (cli-1) is on it until "
         "22:00 UTC on 2026-11-20: deploy after that, or close the lease first"
     )
 
@@ -342,7 +342,7 @@ def test_a_curfew_without_a_node_group_fails_the_deploy_in_words(cloudformation:
 
     assert cloudformation.answer["Status"] == "FAILED"
     assert (
-        "node group new is not in cluster lab, so its curfew has nothing" in cloudformation.answer["Reason"]
+        "node group new is not in cluster lab, so its curfew has no group" in cloudformation.answer["Reason"]
     )
 
 
@@ -391,7 +391,7 @@ def test_a_change_of_a_leased_pool_is_refused_before_the_control_plane_changes(
     cloudformation.asks("Update", "Edit", known, {"Groups": before}, Groups=now)
 
     assert cloudformation.answer["Status"] == "FAILED"
-    assert "this deploy would change pool gpu while alice's lease (cli-1)" in cloudformation.answer["Reason"]
+    assert "this deploy would change pool gpu, and alice's lease (cli-1)" in cloudformation.answer["Reason"]
 
 
 def test_a_deploy_that_goes_back_is_not_kept_by_who_came_since(
@@ -557,7 +557,7 @@ def test_bounds_that_eks_does_not_bring_fail_the_deploy(
 
     assert answer["Status"] == "FAILED"
     assert answer["PhysicalResourceId"] == "sizes-of-a/b at 0 of 2"
-    assert f"maximum 7: it is {status}" in answer["Reason"]
+    assert f"maximum 7: the update is {status}" in answer["Reason"]
 
 
 @pytest.fixture

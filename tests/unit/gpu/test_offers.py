@@ -18,6 +18,7 @@ from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.notices.opening import of_opening
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from tests.unit.cli.shown.test_status import pool_at
 from tests.unit.lab_on_moto import EIGHT, LAB, LabOnMoto, lab_on_moto
 from tests.unit.notices.drawing import drawn
@@ -69,7 +70,7 @@ def test_what_is_not_as_asked_is_said_and_written_down(lab: LabOnMoto) -> None:
     first = trail_of_opening(lease, results, EIGHT)[0]
     assert (first.kind, first.what, first.why) == (
         "settings-applied",
-        "the GPU settings are not as asked",
+        reason("audit.settings.not-as-asked"),
         "dcgm.enabled belongs to argocd",
     )
 

@@ -257,7 +257,7 @@ def test_nothing_opens_while_a_shot_of_the_failsafe_is_tried_again(lab: LabOnMot
     command = Command.from_json(lab.command("open", lease=None, nodes=1))
     lab.at(15.5)
 
-    with pytest.raises(TryLater, match=r"fires at 20:10 .* may be tried again until 20:16 "):
+    with pytest.raises(TryLater, match=r"fires at 20:10 .* may retry until 20:16 "):
         admitted(command, lab.guard_services.lease_services)
     lab.at(16.5)
     answer = admitted(command, lab.guard_services.lease_services)

@@ -14,6 +14,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
@@ -86,10 +87,10 @@ def entries(lab: LabOnMoto, kind: str) -> list[Entry]:
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("Admit", "pool gpu or its budget keeps changing; asking again"),
-        ("Extend", "pool gpu or its budget keeps changing; asking again"),
-        ("RestoreExperiments", "the leases of pool gpu keep changing; closing again"),
-        ("Settle", "keeps changing"),
+        ("Admit", "pool gpu or its budget changed meanwhile"),
+        ("Extend", "pool gpu or its budget changed meanwhile"),
+        ("RestoreExperiments", "the leases of pool gpu changed while they were closed"),
+        ("Settle", "its budget"),
     ],
 )
 def test_a_step_looks_three_times_and_asks_to_come_again(lab: LabOnMoto, step: str, said: str) -> None:
@@ -137,7 +138,10 @@ def test_all_of_a_pool_closes_under_the_name_and_end_of_the_first_lease(lab: Lab
     assert done["closing"] == ["cli-1", "cli-2"]
     [said] = entries(lab, "closing")
     assert (said.what, said.lease, said.details) == (
-        "closes alice's lease and bob's lease",
+        reason(
+            "audit.closes",
+            leases=(reason("lease.of-owner", owner="alice"), reason("lease.of-owner", owner="bob")),
+        ),
         "cli-1",
         {"from": "2026-11-20T21:00:00Z"},
     )

@@ -331,7 +331,9 @@ def test_an_extension_leaves_planned_windows_their_money(lab: LabOnMoto) -> None
     refused = step(lab, "Extend", {**lab.command("extend", lease=lease.id), "for_seconds": 60})
 
     assert refused["outcome"] == "refused"
-    assert "asked to extend pool gpu: refused" in {entry.what for entry in ledger(lab).audit("gpu", EIGHT)}
+    assert reason("audit.extend-refused", pool="gpu") in {
+        entry.what for entry in ledger(lab).audit("gpu", EIGHT)
+    }
     assert "4.95 USD planned for windows, until" in sentence(refused["reason"])
 
 

@@ -11,12 +11,15 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.pool.pool import Phase
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.money.test_charges import cost, started
 
 MINUTE = timedelta(minutes=1)
 NOTHING = {"amount": "0.0000", "currency": "USD"}
+
+ALICES = reason("lease.of-owner", owner="alice")
 
 
 def step(lab: LabOnMoto, name: str, **results: object) -> dict[str, Any]:
@@ -86,9 +89,9 @@ def test_what_ran_is_paid_and_what_ran_past_the_end_is_told_apart(lab: LabOnMoto
     assert lease.overrun is not None
     assert (lease.overrun.seconds, lease.cost) == (4 * 60, cost(lab, 34))
     (entry,) = entries(lab, "closed")
-    assert (entry.what, entry.lease, entry.nodes) == ("closed alice's lease", "cli-1", 1)
-    assert entry.why == (
-        f"it ran 2040 node-seconds, 240 of them past its end for {cost(lab, 34)}; its hold of 1.00 USD is free"
+    assert (entry.what, entry.lease, entry.nodes) == (reason("audit.lease-closed", lease=ALICES), "cli-1", 1)
+    assert entry.why == reason(
+        "audit.settled.overrun", seconds=2040, past=240, cost=str(cost(lab, 34)), hold="1.00 USD"
     )
 
 
@@ -112,8 +115,8 @@ def test_the_last_close_takes_the_failsafe_away_and_one_beside_another_lease_kee
     (entry,) = entries(lab, "failsafe-disarmed")
     assert (entry.who, entry.what, entry.why) == (
         "leases",
-        "took away the failsafe of pool gpu",
-        "zero is proven and no lease is left",
+        reason("audit.failsafe-removed", pool="gpu"),
+        reason("audit.failsafe-removed.why"),
     )
 
 
@@ -141,8 +144,8 @@ def test_a_receipt_is_told_with_what_the_lease_came_to(lab: LabOnMoto) -> None:
 
     (entry,) = entries(lab, "receipt")
     assert (entry.what, entry.why, entry.lease, entry.nodes) == (
-        "alice's lease came to 0.00 USD",
-        "0 node-seconds",
+        reason("audit.lease-cost", lease=ALICES, cost="0.00 USD"),
+        reason("audit.node-seconds", seconds=0),
         "cli-1",
         1,
     )

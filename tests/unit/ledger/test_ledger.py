@@ -112,7 +112,7 @@ def test_of_two_pools_that_want_the_last_money_one_gets_it(ledger: Ledger) -> No
 def test_only_one_writes_to_a_pool_at_a_time(ledger: Ledger) -> None:
     with (
         ledger.writing("gpu", "first", EIGHT),
-        pytest.raises(TryLater, match="being written to by first"),
+        pytest.raises(TryLater, match="first is writing to pool gpu"),
         ledger.writing("gpu", "second", EIGHT + 59 * MINUTE / 60),
     ):
         pass
@@ -124,7 +124,7 @@ def test_only_one_writes_to_a_pool_at_a_time(ledger: Ledger) -> None:
 def test_a_writer_that_died_is_taken_over_after_a_minute_and_can_do_nothing_more(ledger: Ledger) -> None:
     with ledger.writing("gpu", "dead", EIGHT) as dead, ledger.writing("gpu", "next", EIGHT + MINUTE) as fence:
         assert fence.number > dead.number
-        with pytest.raises(Stale, match="dead may not write to pool gpu any more"):
+        with pytest.raises(Stale, match="dead may no longer write to pool gpu"):
             ledger.still_writing(dead, EIGHT)
         with pytest.raises(Conflict):
             ledger.grant(
@@ -305,6 +305,6 @@ def test_a_lease_that_nobody_can_read_is_said_by_its_place(ledger: Ledger) -> No
 
     for read in (lambda: ledger.leases("gpu"), lambda: ledger.lease("gpu", written.id)):
         with pytest.raises(
-            OutsideFailed, match=r"the ledger's item POOL#gpu/LEASE#cli-1 cannot be read: 'strange'"
+            OutsideFailed, match=r"the item POOL#gpu/LEASE#cli-1 of the ledger cannot be read: 'strange'"
         ):
             read()

@@ -82,7 +82,7 @@ def test_a_list_without_the_type_has_no_price() -> None:
 
 @pytest.mark.parametrize("answer", ["no json", "[]", '{"product": {}}', product("dear")])
 def test_an_answer_in_another_form_is_the_outside_failing(answer: str) -> None:
-    with pytest.raises(OutsideFailed, match="in a form we do not know"):
+    with pytest.raises(OutsideFailed, match="in an unknown form"):
         answering(answer).on_demand("ap-northeast-2", "g5.xlarge")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lamplighter.data import texts
-from lamplighter.data.texts import ENGLISH, Entry, Texts, area, catalogue, languages
+from lamplighter.data.texts import ENGLISH, CatalogueEntry, Texts, area, catalogue, languages
 
 ROOT = Path(__file__).resolve().parents[3]
 OTHERS = [language for language in languages() if language != "en"]
@@ -20,18 +20,18 @@ AREAS = {f"{key.partition('.')[0]}." for key in catalogue("en")}
 KEY = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 
 
-def forms(entry: Entry) -> dict[str, str]:
+def forms(entry: CatalogueEntry) -> dict[str, str]:
     return {"text": entry} if isinstance(entry, str) else {k: v for k, v in entry.items() if k != "by"}
 
 
-def named(entry: Entry) -> set[str]:
+def named(entry: CatalogueEntry) -> set[str]:
     """The values that any form of a text shows."""
     return {
         name for form in forms(entry).values() for _, name, _, _ in string.Formatter().parse(form) if name
     }
 
 
-def given(entry: Entry) -> set[str]:
+def given(entry: CatalogueEntry) -> set[str]:
     """What whoever says it gives: what it shows, and the number that it is chosen by."""
     return named(entry) | (set() if isinstance(entry, str) else {entry["by"]})
 
@@ -50,7 +50,7 @@ def test_every_text_names_what_the_english_one_names(language: str, key: str) ->
     assert named(entry) >= {name for name in named(english) if name != counts(english)}
 
 
-def counts(entry: Entry) -> str | None:
+def counts(entry: CatalogueEntry) -> str | None:
     """A number that a language without plural forms may leave out."""
     return None if isinstance(entry, str) else entry["by"]
 
@@ -168,7 +168,7 @@ def test_what_a_language_lacks_is_said_in_english_and_logged(
     assert "notice.closing.subject in ko" in caplog.text
 
 
-def _torn(language: str, name: str) -> Mapping[str, Entry]:
+def _torn(language: str, name: str) -> Mapping[str, CatalogueEntry]:
     whole = area(language, name)
     if language != "ko":
         return whole

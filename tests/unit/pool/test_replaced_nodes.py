@@ -84,6 +84,6 @@ def test_a_writer_whose_minute_is_over_takes_no_node(lab: LabOnMoto) -> None:
         if operation == "DescribeInstances":
             lab.at(1)
 
-    with aws_calls.heard(slow), pytest.raises(TryLater, match="may not write to pool gpu any more"):
+    with aws_calls.heard(slow), pytest.raises(TryLater, match="may no longer write to pool gpu"):
         replace(run(lab, before[0]), lab.capacity)
     assert lab.members == before

@@ -9,6 +9,7 @@ from lamplighter.application.capacity.steps import scale
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import EIGHT, LAB, Busy, LabOnMoto
 from tests.unit.leases.granting.test_granting import forget
 
@@ -54,7 +55,11 @@ def test_an_opening_notes_that_its_nodes_are_ordered_and_a_close_what_was_draine
     assert [each for each in ledger.audit("gpu", EIGHT) if each.kind == "drained"] == []
     scale({"command": lab.command("close"), "results": drain}, lab.capacity)
     [drained] = [each for each in ledger.audit("gpu", EIGHT) if each.kind == "drained"]
-    assert (drained.what, drained.lease, drained.nodes) == ("drained n-1", "cli-1", 1)
+    assert (drained.what, drained.lease, drained.nodes) == (
+        reason("audit.drained", nodes=("n-1",)),
+        "cli-1",
+        1,
+    )
 
 
 def test_what_stays_ordered_is_said_and_what_is_over_orders_nothing(lab: LabOnMoto) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.data.texts import Entry, Texts, catalogue, languages
+from lamplighter.data.texts import CatalogueEntry, Texts, catalogue, languages
 from lamplighter.reasons.reason import Reason, draw
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def named(entry: Entry) -> set[str]:
+def named(entry: CatalogueEntry) -> set[str]:
     """The values that a text shows, and the number that it is chosen by."""
     forms = [entry] if isinstance(entry, str) else [form for key, form in entry.items() if key != "by"]
     chosen = set() if isinstance(entry, str) else {entry["by"]}

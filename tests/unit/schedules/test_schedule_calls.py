@@ -131,7 +131,9 @@ def test_what_reads_back_otherwise_is_said_and_what_reads_the_same_is_not(schedu
     scheduler.add_client_error("get_schedule", "ResourceNotFoundException")
 
     schedules(scheduler).put_and_read_back(SHOT)
-    put = "scheduler:GetSchedule on lab/open-evening: put for 20:00:00, but it"
+    put = (
+        "scheduler:GetSchedule on lab/open-evening: the schedule was put for 20:00 UTC on 2026-11-20, but it"
+    )
     with pytest.raises(OutsideFailed, match=f"^{put} reads 20:00:01 {OPEN} {{}}$"):
         schedules(scheduler).put_and_read_back(SHOT)
     with pytest.raises(OutsideFailed, match=f"^{put} is not there$"):

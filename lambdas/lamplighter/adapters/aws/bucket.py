@@ -1,9 +1,10 @@
-"""The bucket of pages, as far as a destroy needs it. What is put there, and when, is the pages' business."""
+"""Empties the bucket of pages for a destroy. page_store.py writes the pages."""
 
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -17,7 +18,7 @@ class Bucket:
         self._s3: S3Client = s3 or client("s3")
 
     def empty(self) -> None:
-        """Delete every object; a bucket that is gone is empty. OutsideFailed where AWS does not."""
+        """Deletes every object; a bucket that does not exist is empty. Raises OutsideFailed if an object stays."""
         with outside("s3:DeleteObjects", self._name):
             try:
                 for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._name):
@@ -31,6 +32,15 @@ class Bucket:
         reply = self._s3.delete_objects(
             Bucket=self._name, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True}
         )
-        # Of many, some may stay, and the call succeeds all the same.
+        # The call succeeds even if it could not delete some of the objects.
         for left in reply.get("Errors", []):
-            raise OutsideFailed(f"{left.get('Key')} stays in {self._name}: {left.get('Message')}")
+            raise OutsideFailed(
+                reason(
+                    "aws.object-left",
+                    key=str(left.get("Key")),
+                    bucket=self._name,
+                    error=str(left.get("Message")),
+                ),
+                "s3:DeleteObjects",
+                self._name,
+            )

@@ -1,4 +1,4 @@
-"""How every call to AWS is made: short time-outs, and errors translated once into ours.
+"""Settings of every call to AWS: short time-outs, and AWS's errors translated into ours.
 
 Owns the connection settings; which calls are made is the business of the adapter beside it. boto3 is
 imported on first use, so that a function that refuses early never pays for it.
@@ -10,16 +10,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from lamplighter.errors import BadInput, OutsideFailed, TryLater
+from lamplighter.reasons.reason import Reason, reason
 
 # Two attempts of at most 4 s and a back-off of at most 1 s: an unreachable endpoint is told within 10 s.
 ATTEMPTS = 2
 CONNECT_SECONDS = 3
 READ_SECONDS = 4
 FIRST_READ_SECONDS = 3
-"""For a program's first call, whose start counts too: a person at a prompt waits."""
+"""For the first call of a program: its start takes time too, and a person waits at a prompt."""
 
 CALLED = "lamplighter"
-"""Who calls, in CloudTrail; botocore's own words about itself are composed anew twice a call, a sixth of its cost."""
+"""The caller's name in CloudTrail. botocore would build its own user agent twice a call, a sixth of the call's cost."""
 
 THROTTLED = frozenset(
     {
@@ -64,32 +65,30 @@ def client(
             ),
         )
     except NoRegionError as error:
-        raise BadInput("no AWS region is set: name one with AWS_REGION or in your AWS profile") from error
+        raise BadInput(reason("aws.no-region")) from error
     except InvalidRegionError as error:
-        raise BadInput(f"AWS_REGION: {str(error).rstrip('.')}; name one like eu-central-1") from error
+        raise BadInput(reason("aws.bad-region", error=str(error).rstrip("."))) from error
     except ProfileNotFound as error:
-        raise BadInput(
-            f"AWS_PROFILE: {error}; `aws configure list-profiles` shows those there are"
-        ) from error
+        raise BadInput(reason("aws.bad-profile", error=str(error))) from error
     except (ConfigParseError, InvalidConfigError) as error:
-        raise BadInput(f"your AWS settings cannot be read: {error}") from error
+        raise BadInput(reason("aws.bad-settings", error=str(error))) from error
     except _no_credentials() as error:
         raise BadInput(_log_in(error, service)) from error
     except ValueError as error:
-        # botocore's only words for an endpoint that is no URL.
-        raise BadInput(f"AWS_ENDPOINT_URL: {error}; write an address like https://host:443") from error
+        # botocore raises it for an endpoint that is no URL.
+        raise BadInput(reason("aws.bad-endpoint", error=str(error))) from error
 
 
 def error_code(error: Exception) -> str:
-    """AWS's code of an error ("ResourceNotFoundException"), or "" where it has none."""
-    # A connection that breaks off has a response too: None.
+    """AWS's code of an error ("ResourceNotFoundException"), or "" if it has none."""
+    # The error of a broken connection has a response too: None.
     response: dict[str, dict[str, str]] | None = getattr(error, "response", None)
     return (response or {}).get("Error", {}).get("Code", "")
 
 
 @contextmanager
 def outside(call: str, subject: str) -> Iterator[None]:
-    """Turn what botocore raises into TryLater (throttled) or OutsideFailed, naming call and object."""
+    """Translates botocore's errors into TryLater (throttled) or OutsideFailed, with the call and its subject."""
     try:
         yield
     except _botocore_errors() as error:
@@ -97,29 +96,31 @@ def outside(call: str, subject: str) -> Iterator[None]:
             raise BadInput(_log_in(error, call)) from error
         code = error_code(error)
         if code in THROTTLED:
-            raise TryLater(f"AWS asks us to slow down: {call} on {subject} ({code})") from error
+            raise TryLater(reason("aws.throttled", call=call, subject=subject, error=code)) from error
         if isinstance(error, _not_aws()):
             what = str(error).splitlines()[0]
             raise OutsideFailed(
-                f"{call} on {subject} was answered, but not by AWS: {what}", call, subject
+                reason("aws.not-from-aws", call=call, subject=subject, answer=what), call, subject
             ) from error
         if code:
-            raise OutsideFailed(f"{call} on {subject} failed: {error}", call, subject) from error
+            raise OutsideFailed(
+                reason("aws.failed", call=call, subject=subject, error=str(error)), call, subject
+            ) from error
         raise OutsideFailed(
-            f"{call} on {subject} got no answer in {ATTEMPTS} attempts: {error}", call
+            reason("aws.no-answer", call=call, subject=subject, attempts=ATTEMPTS, error=str(error)), call
         ) from error
     except FileNotFoundError as error:
-        # The token of a web identity is read at the first call.
+        # botocore reads the token of a web identity at the first call.
         raise BadInput(_log_in(error, call)) from error
 
 
-def _log_in(error: Exception, call: str) -> str:
+def _log_in(error: Exception, call: str) -> Reason:
     from botocore.exceptions import SSOError, TokenRetrievalError  # noqa: PLC0415
 
     said = " ".join(str(error).split()).rstrip(".")
     if isinstance(error, (SSOError, TokenRetrievalError)):
-        return f"your AWS single sign-on has ended ({said}): run `aws sso login`, with the --profile you use"
-    return f"no AWS credentials were found for {call} ({said}): log in, or name a profile with AWS_PROFILE"
+        return reason("aws.sso-ended", error=said)
+    return reason("aws.no-credentials", call=call, error=said)
 
 
 def _not_aws() -> type[Exception]:
@@ -143,7 +144,7 @@ def _no_credentials() -> tuple[type[Exception], ...]:
 
 
 def _botocore_errors() -> tuple[type[Exception], ...]:
-    # Evaluated only while an exception passes: botocore is imported by then, or was never in play.
+    # Evaluated only for an exception: botocore is imported by then, or was never used.
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
     from botocore.parsers import ResponseParserError  # noqa: PLC0415
 

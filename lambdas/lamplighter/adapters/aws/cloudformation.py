@@ -1,4 +1,4 @@
-"""CloudFormation stacks, read only: which lab is deployed here, and where its parts are."""
+"""Reads CloudFormation stacks: which labs are deployed here, and the outputs of their stacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Stacks:
         self._cfn: CloudFormationClient = cloudformation or client("cloudformation")
 
     def of_labs(self, lab: str | None = None) -> tuple[Stack, ...]:
-        """Every stack that carries the lab tag (of that lab, when one is named), by stack name."""
+        """Every stack with the lab tag, or those of the named lab, ordered by stack name."""
         stacks: list[Stack] = []
         with outside("cloudformation:DescribeStacks", "all stacks"):
             for page in self._cfn.get_paginator("describe_stacks").paginate():

@@ -1,4 +1,4 @@
-"""The lab's own address for people: a POST that is signed with the caller's credentials, as AWS's own calls are.
+"""Sends commands to the lab's HTTP address: a POST that is signed with the caller's AWS credentials.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-control-iam.html
 """
@@ -9,26 +9,27 @@ from collections.abc import Mapping
 from lamplighter import clock
 from lamplighter.adapters.aws.calls import CONNECT_SECONDS, outside
 from lamplighter.errors import BadInput, OutsideFailed, Refused, TryLater
+from lamplighter.reasons.reason import reason
 
 SERVICE = "execute-api"
 READ_SECONDS = 30
-"""As long as API Gateway waits for a function."""
+"""API Gateway waits for a function as long."""
 ATTEMPTS = 2
 WAITS = (1.0, 2.0, 4.0)
-"""Seconds before a command is given again that nobody looked at: the address had no room for it."""
+"""Seconds before a retry of a command that was throttled, so no function got it."""
 ACCEPTED, BAD, FORBIDDEN, MANY, NO_ROOM = 202, 400, 403, 429, 503
 FAILED_FROM = 500
 
 
 class CommandsApi:
-    """The address of one lab, for the credentials that any SDK program would find here."""
+    """The address of one lab, with the credentials that any SDK program would find here."""
 
     def __init__(self, address: str, region: str) -> None:
         self._address = address
         self._region = region
 
     def send(self, path: str, document: Mapping[str, object]) -> Mapping[str, object]:
-        """The answer to what was asked for at `path`; asked again where none came, which is safe by its token.
+        """The answer to a command at `path`. Without an answer it is sent again, which is safe by its token.
 
         Raises BadInput and Refused with the lab's own line, OutsideFailed and TryLater else.
         """
@@ -42,21 +43,32 @@ class CommandsApi:
         if code == BAD and problem:
             raise BadInput(str(problem))
         if code == FORBIDDEN and problem:
-            raise Refused(f"refused: {problem}")
+            raise Refused(reason("aws.lab.refused", problem=str(problem)))
         if code == FORBIDDEN:
-            needs = (
-                ": what is another's, or everybody's, is for who runs the lab"
+            raise OutsideFailed(
+                reason("aws.lab.denied-to-users", call=call, subject=about)
                 if path.startswith("lab/")
-                else ""
+                else reason("aws.lab.denied", call=call, subject=about),
+                call,
+                about,
             )
-            raise OutsideFailed(f"{call} on {about} was denied to these credentials{needs}")
-        why = problem or said.get("message") or "no reason was given"
         if code in {MANY, NO_ROOM}:
-            raise TryLater(f"{call} on {about}: too many requests at once, ask again in a moment")
-        raise OutsideFailed(f"{call} on {about} failed with {code}: {why}")
+            raise TryLater(reason("aws.lab.too-many", call=call, subject=about))
+        why = problem or said.get("message")
+        raise OutsideFailed(
+            reason(
+                "aws.lab.failed",
+                call=call,
+                subject=about,
+                status=code,
+                error=str(why) if why else reason("aws.lab.no-reason"),
+            ),
+            call,
+            about,
+        )
 
     def _patiently(self, url: str, body: bytes) -> tuple[int, Mapping[str, object]]:
-        """As `_asked`, and again after a while where too many ask or run at once."""
+        """As `_asked`, with retries while requests are throttled."""
         for seconds in WAITS:
             code, said = self._asked(url, body)
             if code not in {MANY, NO_ROOM}:
@@ -110,6 +122,4 @@ def _read(content: bytes) -> Mapping[str, object]:
         said = json.loads(content)
     except ValueError:
         said = None
-    return (
-        said if isinstance(said, dict) else {"message": f"an answer that is not the lab's: {content[:80]!r}"}
-    )
+    return said if isinstance(said, dict) else {"message": repr(content[:80])}

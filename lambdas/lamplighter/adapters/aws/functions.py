@@ -1,4 +1,4 @@
-"""Lambda functions: run another one of the lab's functions, and wait for it or not."""
+"""Runs another Lambda function of the lab, with or without waiting for it."""
 
 import json
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -22,16 +23,18 @@ class Functions:
         self._lambda: LambdaClient = lambda_ or client("lambda", read_seconds=patience_seconds, attempts=1)
 
     def start(self, name: str, event: object) -> None:
-        """Let the function run, without waiting for it; an event that it fails on ends in its dead letters."""
+        """Starts the function without waiting; an event that it fails on goes to its dead-letter queue."""
         with outside("lambda:Invoke", name):
             self._lambda.invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode())
 
     def run(self, name: str, event: object) -> Mapping[str, object]:
-        """Run the function to its end and give what it returned; OutsideFailed with its error when it fails."""
+        """Runs the function to its end and returns its result. Raises OutsideFailed with its error if it fails."""
         with outside("lambda:Invoke", name):
             reply = self._lambda.invoke(FunctionName=name, Payload=json.dumps(event).encode())
             said = reply["Payload"].read().decode("utf-8", "replace")
         if reply.get("FunctionError"):
-            raise OutsideFailed(f"the function {name} failed: {said[:500]}")
+            raise OutsideFailed(
+                reason("aws.function-failed", function=name, answer=said[:500]), "lambda:Invoke", name
+            )
         returned = json.loads(said or "null")
         return returned if isinstance(returned, Mapping) else {}

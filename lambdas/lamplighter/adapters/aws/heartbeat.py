@@ -1,4 +1,4 @@
-"""A sign of life on a topic of its own: CloudWatch counts what a topic is given, and pages when nothing comes.
+"""A heartbeat on an SNS topic of its own: CloudWatch counts the messages, and an alarm pages if none comes.
 
 The count is one of SNS's own metrics; one that we put ourselves would cost more than the alarm on it
 (https://docs.aws.amazon.com/sns/latest/dg/sns-monitoring-using-cloudwatch.html, NumberOfMessagesPublished).
@@ -20,6 +20,6 @@ class Heartbeat:
         self._sns: SNSClient = sns or client("sns")
 
     def beat(self, said: str) -> None:
-        """Say so once more."""
+        """Publishes one heartbeat."""
         with outside("sns:Publish", self._topic):
             self._sns.publish(TopicArn=self._topic, Message=said)

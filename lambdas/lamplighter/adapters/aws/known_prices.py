@@ -1,6 +1,6 @@
-"""What is known of prices now, by pool: from the lab, the ledger's copy of AWS's list, and the table shipped with us.
+"""The known prices by pool: from the lab, the ledger's copy of AWS's price list, and the table shipped with us.
 
-Whoever reads a whole lab asks here; which source wins is domain/money/price.py's.
+domain/money/price.py decides which source applies.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from lamplighter.lab.model import Lab
 
 
 def known_prices(lab: Lab, ledger: Ledger) -> dict[str, Price | None]:
-    """What a node costs; None where nobody knows it."""
+    """The price of a node by pool; None if it is not known."""
     return {
         name: known_price(lab, name, ledger.price(lab.region, pool.instance_type))
         for name, pool in lab.pools.items()
@@ -21,7 +21,7 @@ def known_prices(lab: Lab, ledger: Ledger) -> dict[str, Price | None]:
 
 
 def known_terms(lab: Lab, prices: Mapping[str, Price | None]) -> dict[str, Terms]:
-    """Of every pool that has a price: the others open nothing."""
+    """The terms of every pool that has a price; no lease opens on a pool without one."""
     known: dict[str, Terms] = {}
     for pool, price in prices.items():
         try:

@@ -1,4 +1,4 @@
-"""CloudWatch's metrics: what has arrived of a topic's count."""
+"""Reads CloudWatch metrics: whether messages of a topic are counted."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ class Metrics:
         self._cloudwatch: CloudWatchClient = cloudwatch or client("cloudwatch")
 
     def has_counted(self, topic: str, since: datetime, until: datetime) -> bool:
-        """Whether CloudWatch shows a message that the topic, an ARN, was given in that time."""
+        """Whether CloudWatch shows a message to the topic, an ARN, in that time."""
         name = topic.rpartition(":")[2]
         with outside("cloudwatch:GetMetricStatistics", name):
             found = self._cloudwatch.get_metric_statistics(

@@ -1,4 +1,4 @@
-"""SNS: what the lab says aloud. A notice that cannot be sent fails no workflow: it is handed to whoever tries again."""
+"""Publishes notifications by SNS. A notification that cannot be sent fails no workflow: it is retried elsewhere."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
 
 Sent = Literal["yes", "later", "no"]
-"""Whether people were told; `later`: it is tried again, and ends in the dead letters where that fails too."""
+"""Whether it was published; `later`: it is retried, and goes to the dead-letter queue if that fails too."""
 _SUBJECT = 100
 _logger = logging.getLogger(__name__)
 
@@ -32,11 +32,11 @@ class Notices:
     ) -> None:
         self._topic = topic
         self._again = again
-        # One attempt: a workflow waits for it, and what fails is tried again behind its back.
+        # One attempt: a workflow waits for it, and a failed message is retried without the workflow.
         self._sns: SNSClient = sns or client("sns", attempts=1)
 
     def say(self, notification: Notification) -> Sent:
-        """Publish, or have it published later; never fails."""
+        """Publishes now or later; never fails."""
         try:
             self.send(notification)
         except LamplighterError as error:
@@ -44,7 +44,7 @@ class Notices:
         return "yes"
 
     def send(self, notification: Notification) -> None:
-        """Publish; OutsideFailed or TryLater where the topic does not take it."""
+        """Publishes. Raises OutsideFailed or TryLater if the topic does not take it."""
         line = " ".join(notification.subject.split())
         # SNS takes printable ASCII subjects only.
         ascii_line = line.encode("ascii", "replace").decode("ascii")[:_SUBJECT]

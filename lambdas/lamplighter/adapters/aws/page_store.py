@@ -1,6 +1,6 @@
-"""The bucket of pages: puts a page there where it differs from what lies there, and signs a link to it.
+"""The bucket of pages: puts a page there if it has changed, and signs a link to it.
 
-Owns names, headers and how long a link lives; what is on a page is pages/'s.
+Owns names, headers and the lifetime of a link. pages/ draws the pages.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 LAB = "lab.html"
 LINK_LIVES = timedelta(hours=1)
-"""A link is signed with the function's own session: longer than that lives no promise could be kept."""
+"""A link is signed with the function's session, so a longer lifetime could not be promised."""
 DIGEST = "drawn-from"
-# Without the right to list, a page that is not there is one that may not be read.
+# Without the permission to list, S3 answers 403 for a page that does not exist.
 ABSENT = frozenset({"404", "403", "NoSuchKey", "AccessDenied", "Forbidden"})
 
 
 def receipt_key(receipt: Mapping[str, object]) -> str:
-    """Where a receipt's page lies; what ran without a lease goes by the instant of its close."""
+    """The key of a receipt's page; a receipt without a lease is named by the instant of its close."""
     return f"receipts/{receipt['pool']}/{receipt.get('lease') or 'unleased-' + str(receipt['closed'])}.html"
 
 
@@ -36,7 +36,7 @@ class PageStore:
         self._s3: S3Client = s3 or client("s3")
 
     def keep(self, key: str, page: str, drawn_from: str | None = None) -> bool:
-        """Put a page; False where what lies there was drawn from the same, which is the page itself if not said."""
+        """Puts a page; False if the stored one was drawn from the same data. `drawn_from` defaults to the page."""
         digest = hashlib.sha256((drawn_from or page).encode()).hexdigest()
         if self._digest(key) == digest:
             return False
@@ -47,14 +47,14 @@ class PageStore:
                 Body=page.encode(),
                 ContentType="text/html; charset=utf-8",
                 ContentDisposition="inline",
-                # It is drawn anew in place: whoever has it asks whether it still is so.
+                # A page changes under the same key, so a browser must ask whether its copy is current.
                 CacheControl="private, no-cache",
                 Metadata={DIGEST: digest},
             )
         return True
 
     def link(self, key: str, lives: timedelta = LINK_LIVES) -> str:
-        """An address that opens the page for whoever has it, for an hour at most."""
+        """An address that opens the page without credentials, for an hour at most."""
         with outside("s3:GetObject", f"{self._bucket}/{key}"):
             return self._s3.generate_presigned_url(
                 "get_object",

@@ -1,4 +1,4 @@
-"""AWS's price list: what an on-demand Linux instance costs for an hour in a region, in USD.
+"""AWS's price list: the hourly price of an on-demand Linux instance in a region, in USD.
 
 The API has endpoints in few regions and prices of all of them; we ask the one in us-east-1.
 """
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_pricing import PricingClient
 
 REGION = "us-east-1"
 CURRENCY = "USD"
-#: What tells the one product that a pool's nodes are from dedicated, licensed and reserved ones.
+#: The attributes of the product that a pool's nodes are, unlike dedicated, licensed and reserved ones.
 ORDINARY = {
     "operatingSystem": "Linux",
     "tenancy": "Shared",
@@ -38,7 +39,7 @@ class PriceList:
         return self._given
 
     def on_demand(self, region: str, instance_type: str) -> Decimal | None:
-        """USD for an hour; where several products match, the dearest; None where the list has none."""
+        """USD for an hour: the highest price if several products match; None if the list has none."""
         wanted = {"regionCode": region, "instanceType": instance_type, **ORDINARY}
         with outside("pricing:GetProducts", f"{instance_type} in {region}"):
             pages = self._pricing.get_paginator("get_products").paginate(
@@ -53,15 +54,15 @@ class PriceList:
         try:
             prices = [price for product in products for price in _hourly(json.loads(product))]
         except (AttributeError, InvalidOperation, KeyError, TypeError, ValueError) as error:
+            call, subject = "pricing:GetProducts", f"{instance_type} in {region}"
             raise OutsideFailed(
-                f"pricing:GetProducts on {instance_type} in {region} was answered in a form we do not know: "
-                f"{error!r}"
+                reason("aws.unknown-form", call=call, subject=subject, error=repr(error)), call, subject
             ) from error
         return max(prices, default=None)
 
 
 def _hourly(product: Mapping[str, Any]) -> Iterator[Decimal]:
-    """The on-demand prices for an hour; nothing is free, so a price of nothing is none."""
+    """The on-demand prices for an hour. A price of 0 is ignored, since nothing is free."""
     for term in product["terms"].get("OnDemand", {}).values():
         for dimension in term["priceDimensions"].values():
             amount = dimension["pricePerUnit"].get(CURRENCY)

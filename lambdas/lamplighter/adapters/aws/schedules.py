@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.domain.schedules.drift import Listed
 from lamplighter.domain.schedules.schedule import Schedule
 from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
@@ -50,9 +51,9 @@ class Schedules:
         self._scheduler: EventBridgeSchedulerClient = scheduler or client("scheduler")
 
     def put(self, schedule: Schedule) -> None:
-        """Make the schedule exactly so, whether it was there or not; putting it again changes nothing."""
+        """Creates or updates the schedule; putting it again changes nothing."""
         asked = self._asked(schedule)
-        # Every field every time: UpdateSchedule resets what it is not given.
+        # UpdateSchedule resets fields that it does not get, so every call has all fields.
         with outside("scheduler:CreateSchedule", f"{self.group}/{schedule.name}"):
             try:
                 self._scheduler.create_schedule(**asked)
@@ -71,20 +72,27 @@ class Schedules:
                 self._scheduler.create_schedule(**asked)
 
     def put_and_read_back(self, schedule: Schedule) -> None:
-        """Put the schedule and see with AWS that it is there, enabled, at its instant, with its target."""
+        """Puts the schedule and reads it back: it must exist, be enabled, and have its instant and target."""
         self.put(schedule)
         found = self.read(schedule.name)
         if found != schedule:
-            was = (
-                "is not there" if found is None else f"reads {found.at:%H:%M:%S} {found.target} {found.input}"
-            )
+            call, subject = "scheduler:GetSchedule", f"{self.group}/{schedule.name}"
             raise OutsideFailed(
-                f"scheduler:GetSchedule on {self.group}/{schedule.name}: put for {schedule.at:%H:%M:%S}, "
-                f"but it {was}"
+                reason("aws.schedule.missing", call=call, subject=subject, at=schedule.at)
+                if found is None
+                else reason(
+                    "aws.schedule.differs",
+                    call=call,
+                    subject=subject,
+                    at=schedule.at,
+                    found=f"{found.at:%H:%M:%S} {found.target} {found.input}",
+                ),
+                call,
+                subject,
             )
 
     def read(self, name: str) -> Schedule | None:
-        """The schedule of that name as AWS has it; None when there is none that would fire as it should.
+        """The schedule of that name as AWS has it; None if it does not exist or would not fire as it should.
 
         One that is switched off, fires somewhere in a window or acts with another role counts as none.
         """
@@ -103,7 +111,7 @@ class Schedules:
         return _schedule(found) if sound else None
 
     def listed(self) -> "list[Listed]":
-        """Every schedule of the group as one listing shows it: a call for each hundred, and none for any."""
+        """Every schedule of the group, by ListSchedules: one call for each hundred."""
         found: list[Listed] = []
         with outside("scheduler:ListSchedules", self.group):
             for page in self._scheduler.get_paginator("list_schedules").paginate(GroupName=self.group):
@@ -115,7 +123,7 @@ class Schedules:
         return found
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Let a schedule fire or not, and leave all else as it is; one that is gone stays gone."""
+        """Enables or disables a schedule and changes nothing else; a schedule that does not exist is ignored."""
         with outside("scheduler:UpdateSchedule", f"{self.group}/{name}"):
             try:
                 found = self._scheduler.get_schedule(GroupName=self.group, Name=name)
@@ -123,12 +131,12 @@ class Schedules:
                 if error_code(error) == "ResourceNotFoundException":
                     return
                 raise
-            # UpdateSchedule resets what it is not given.
+            # UpdateSchedule resets fields that it does not get.
             asked = {key: value for key, value in found.items() if key in UPDATABLE}
             self._scheduler.update_schedule(**{**asked, "State": "ENABLED" if on else "DISABLED"})  # type: ignore[arg-type]
 
     def delete(self, names: Iterable[str]) -> None:
-        """Take the schedules away; what is gone already is fine."""
+        """Deletes the schedules; one that does not exist is ignored."""
         for name in names:
             with outside("scheduler:DeleteSchedule", f"{self.group}/{name}"):
                 try:

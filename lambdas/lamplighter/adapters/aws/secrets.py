@@ -1,4 +1,4 @@
-"""A secret's value is written, by a person at the command line; functions only read theirs."""
+"""Writes the value of a secret for a person at the command line; functions only read their secret."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def put(arn: str, values: Mapping[str, str], secretsmanager: "SecretsManagerClient | None" = None) -> None:
-    """Write the values of a secret that exists; errors name the secret and never what was to be written."""
+    """Writes the values of an existing secret. Errors name the secret and never its values."""
     found: SecretsManagerClient = secretsmanager or client("secretsmanager")
     with outside("secretsmanager:PutSecretValue", arn):
         found.put_secret_value(SecretId=arn, SecretString=json.dumps(dict(values)))

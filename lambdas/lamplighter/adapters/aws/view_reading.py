@@ -1,4 +1,4 @@
-"""Reads from the ledger what views are made of: nothing else is asked, so it is quick and needs no other right.
+"""Reads the data of views from the ledger only, so it is quick and needs no other permission.
 
 What is made of it is domain/views'. Adopted pools' own values are as the planner read them last.
 """
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from lamplighter.domain.calendar.planner import Calendar
 
 AHEAD = timedelta(days=14)
-"""So far the lab's view looks ahead."""
+"""How far ahead the lab's view shows windows."""
 PAST = 40
-"""So many receipts of a pool it looks back on, and so many proofs."""
+"""The number of past receipts, and of proofs, of a pool."""
 BEFORE = timedelta(hours=1)
-"""The trail before a lease opened that is its own: granted, planned, refused."""
+"""Audit entries within this time before the opening belong to the lease: granted, planned, refused."""
 
 
 def read_lease(ledger: Ledger, lab: Lab, pool: str, lease_id: str, now: datetime) -> LeaseView | None:
-    """One lease; None where the ledger has it no more."""
+    """One lease; None if the ledger no longer has it."""
     return ViewReading(ledger, lab, now).lease(pool, lease_id)
 
 
@@ -58,7 +58,7 @@ def read_receipt(ledger: Ledger, lab: Lab, pool: str, lease_id: str) -> ReceiptV
     lease = ledger.lease(pool, lease_id)
     found = None if lease is None else ledger.receipt(pool, lease_id, lease.closed or lease.closes)
     if found is None:
-        # Of a lease that the ledger has no more: all that were ever given are gone through.
+        # The ledger no longer has the lease: search all receipts.
         given = reversed(ledger.receipts_in_brief(pool))
         brief = next((each for each in given if each.get("lease") == lease_id), None)
         found = brief and ledger.receipt(pool, lease_id, instant.read(str(brief["closed"])))
@@ -90,7 +90,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
 
 
 class ViewReading:
-    """What one look reads, each item once, when it is asked for."""
+    """Reads the data of one view: each item once, on first use."""
 
     def __init__(self, ledger: Ledger, lab: Lab, now: datetime) -> None:
         self._ledger, self._lab, self._now = ledger, lab, now
@@ -100,14 +100,14 @@ class ViewReading:
         self._audits: dict[str, tuple[datetime, list[Entry]]] = {}
 
     def leases_of(self, pool: str) -> list[Lease]:
-        """Every lease of a pool that is kept."""
+        """Every lease of a pool in the ledger."""
         if pool not in self._leases:
             self._leases[pool] = self._ledger.leases(pool)
         return self._leases[pool]
 
     @property
     def leases(self) -> dict[str, list[Lease]]:
-        """Every lease that is kept, by pool."""
+        """Every lease in the ledger, by pool."""
         return {pool: self.leases_of(pool) for pool in self._lab.pools}
 
     def state(self, pool: str) -> PoolState:
@@ -118,12 +118,12 @@ class ViewReading:
 
     @cached_property
     def prices(self) -> dict[str, Price | None]:
-        """What a node costs, as it is known now."""
+        """The price of a node by pool, as it is known now."""
         return known_prices(self._lab, self._ledger)
 
     @cached_property
     def terms(self) -> dict[str, Terms]:
-        """Of every pool that has a price: the others open nothing."""
+        """The terms of every pool that has a price; no lease opens on a pool without one."""
         return known_terms(self._lab, self.prices)
 
     @property
@@ -133,7 +133,7 @@ class ViewReading:
 
     @property
     def pause(self) -> Pause | None:
-        """What keeps the lab closed now."""
+        """The pause that keeps the lab closed now."""
         return paused_at(self._changed[1], self._now)
 
     @cached_property
@@ -142,7 +142,7 @@ class ViewReading:
 
     @cached_property
     def open_now(self) -> OpenWindows:
-        """The windows that the calendar has open."""
+        """The windows that are open now by the calendar."""
         return Timetable(self._lab, kept_courses(self._lab, self._ledger)).open_at(self._now)
 
     @cached_property
@@ -216,7 +216,7 @@ class ViewReading:
         )
 
     def lease(self, pool: str, lease_id: str) -> LeaseView | None:
-        """One lease, with what is known of it."""
+        """The view of one lease."""
         found = self._ledger.lease(pool, lease_id)
         return None if found is None else self._view(found)
 

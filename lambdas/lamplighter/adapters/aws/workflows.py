@@ -1,4 +1,4 @@
-"""Step Functions: start a workflow by name. The same name is the same start, so asking twice is safe."""
+"""Step Functions: starts a workflow under a name. The same name starts it once, so a retry is safe."""
 
 from typing import TYPE_CHECKING
 
@@ -23,23 +23,23 @@ class Workflows:
         self._sfn: SFNClient = stepfunctions or client("stepfunctions")
 
     def start(self, start: Start) -> bool:
-        """Start a workflow for a command; False when this very start was made before."""
+        """Starts a workflow for a command; False if it was started under this name before."""
         return self.start_with(start.workflow, start.name, start.input)
 
     def start_with(self, workflow: str, name: str, document: str) -> bool:
-        """Start a workflow with any input; False when this very start was made before."""
+        """Starts a workflow with any input; False if it was started under this name before."""
         with outside("states:StartExecution", f"{workflow}, {name}"):
             try:
                 self._sfn.start_execution(stateMachineArn=workflow, name=name, input=document)
             except self._sfn.exceptions.ClientError as error:
-                # Same name with another input, or closed within 90 days: it was started, as wanted.
+                # The same name with another input, or a run that ended within 90 days: it was started.
                 if error_code(error) == "ExecutionAlreadyExists":
                     return False
                 raise
         return True
 
     def running(self, workflow: str, name: str) -> bool:
-        """Whether a run of that name is at work."""
+        """Whether a run of that name is running."""
         return self._status(workflow, name) == "RUNNING"
 
     def ended(self, workflow: str, name: str) -> str | None:
@@ -48,7 +48,7 @@ class Workflows:
         return NEVER_STARTED if status is None else ENDED.get(status)
 
     def events(self, execution: str) -> int:
-        """How many events the history of a run has, by its ARN; the last one's number says it."""
+        """The number of events in the history of a run, by its ARN: the number of the last event."""
         with outside("states:GetExecutionHistory", execution):
             last = self._sfn.get_execution_history(
                 executionArn=execution, reverseOrder=True, maxResults=1, includeExecutionData=False
@@ -56,7 +56,7 @@ class Workflows:
         return last[0]["id"] if last else 0
 
     def _status(self, workflow: str, name: str) -> str | None:
-        """None where it is not there at the second look: one that has just begun may not be seen at the first."""
+        """None if two calls do not find the run: the first may not see a run that has just started."""
         found = self._seen(workflow, name)
         if found is not None:
             return found

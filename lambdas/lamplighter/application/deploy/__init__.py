@@ -1,1 +1,1 @@
-"""The steps of a deploy that need to know the world: CloudFormation's custom resources."""
+"""Deploy steps that read the account's real state: CloudFormation's custom resources."""

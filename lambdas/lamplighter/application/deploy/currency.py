@@ -1,6 +1,6 @@
-"""A deploy that changes the currency of the budget: refused while anything of the period is in another one.
+"""Refuses a deploy that changes the currency of the budget while amounts of the period are in another currency.
 
-Amounts of two currencies are never reckoned together, so such a lab could neither grant nor settle.
+Amounts of two currencies are never added, so such a lab could neither grant nor settle.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,16 +12,20 @@ from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.money.money import period_of
 from lamplighter.errors import Refused
+from lamplighter.reasons.reason import reason
 from lamplighter.values import zones
-from lamplighter.values.instant import clock_time
 
-KEY = "guard.budget.currency"
+_PERIODS = {
+    "day": reason("money.per.day"),
+    "week": reason("money.per.week"),
+    "month": reason("money.per.month"),
+}
 COUNTED_WITHIN = timedelta(minutes=30)
-"""The guard counts what ran a quarter of an hour later, in a sweep of every five minutes."""
+"""The guard counts node time a quarter of an hour later, in a sweep of every five minutes."""
 
 
 def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
-    """Refused, by name, while the present period or a lease has money in another currency than the first asks for.
+    """Raises Refused while the present period or a lease has money in another currency than the first of `asked`.
 
     `asked` are `Currency`, `Period` and `TimeZone` as the lab has them now, and as it had them before.
     """
@@ -34,30 +38,48 @@ def refuse_another(pools: Iterable[str], *asked: Mapping[str, str]) -> None:
             last = ledger.budget(before.key, currency).used
             if last.currency != currency:
                 raise Refused(
-                    f"{KEY}: is {currency}, and the last minutes of the {each['Period']} {before.key} are still "
-                    f"counted in {last.currency}; deploy the change after {clock_time(period.begins + COUNTED_WITHIN)}"
+                    reason(
+                        "deploy.currency.last-minutes",
+                        currency=currency,
+                        per=_PERIODS[each["Period"]],
+                        period=before.key,
+                        other=last.currency,
+                        after=period.begins + COUNTED_WITHIN,
+                    )
                 )
         used = ledger.budget(period.key, currency).used
         if used.currency != currency:
             raise Refused(
-                f"{KEY}: is {currency}, and {used} of the {each['Period']} {period.key} is held or spent; "
-                f"deploy the change after {clock_time(period.ends)}"
+                reason(
+                    "deploy.currency.used",
+                    currency=currency,
+                    used=str(used),
+                    per=_PERIODS[each["Period"]],
+                    period=period.key,
+                    after=period.ends,
+                )
             )
     for pool in pools:
         unbilled = ledger.pool(pool).unbilled
         if unbilled is not None and unbilled.cost.currency != currency:
             raise Refused(
-                f"{KEY}: is {currency}, and {unbilled.cost} that pool {pool} ran without a lease is on no receipt yet; "
-                f"deploy the change after the next lease there was closed"
+                reason("deploy.currency.unbilled", currency=currency, cost=str(unbilled.cost), pool=pool)
             )
         for lease in ledger.leases(pool):
             if _counts(lease) and lease.hold.currency != currency:
                 raise Refused(
-                    f"{KEY}: is {currency}, and {lease.called()} ({lease.id}) on pool {pool} is paid for in "
-                    f"{lease.hold.currency} until {clock_time(lease.closes)}; deploy the change after that"
+                    reason(
+                        "deploy.currency.lease",
+                        currency=currency,
+                        lease=lease.called(),
+                        id=lease.id,
+                        pool=pool,
+                        other=lease.hold.currency,
+                        after=lease.closes,
+                    )
                 )
 
 
 def _counts(lease: Lease) -> bool:
-    """What is only planned is planned anew in the lab's currency."""
+    """A planned lease does not count: it is planned anew in the lab's currency."""
     return lease.state not in OVER and lease.state is not LeaseState.PLANNED

@@ -1,6 +1,6 @@
-"""The first step of a deploy of the cluster: refuse before anything is changed what would be refused halfway.
+"""The first step of a deploy of the cluster: refuses a deploy that would fail halfway, before anything changes.
 
-Halfway is too late: a control plane that has a newer version cannot go back to the one before.
+Halfway is too late: a control plane with a newer version cannot go back.
 """
 
 import hashlib
@@ -10,10 +10,11 @@ from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.environment import lab
 from lamplighter.domain.pool.node_group_edit import NodeGroupSides, Side, two_deploys
 from lamplighter.errors import Refused
+from lamplighter.reasons.reason import reason
 
 
 def checked(groups: str, before: str | None, known: str) -> str:
-    """The physical id of the node groups that a deploy would make; Refused where EKS or a lease is in the way.
+    """The physical id of the node groups that a deploy would make. Raises Refused if EKS or a lease forbids it.
 
     `groups` and `before` are JSON, by group its two sides; `known` is the id that CloudFormation has. The id says what
     is deployed and what was before: on its way back CloudFormation asks for that again, and leases that came since do
@@ -25,14 +26,9 @@ def checked(groups: str, before: str | None, known: str) -> str:
     old, new = read(before), read(groups)
     found = two_deploys(old, new)
     if found is not None:
-        advice = (
-            f"deploy {_listed(found.first)} first and leave {_listed(found.then)} as before, then deploy the rest"
-            if found.then
-            else f"{_listed(found.first)} would do both, deploy an earlier one first"
-        )
-        raise Refused(
-            f"EKS does not replace the nodes of a group and change its other settings in one update: {advice}"
-        )
+        if found.then:
+            raise Refused(reason("deploy.two-deploys", first=found.first, then=found.then))
+        raise Refused(reason("deploy.one-group-twice", groups=found.first))
     if known.endswith(f"-after-{now}"):
         return f"edit-{now}-after-nothing"
     for pool in lab().pools:
@@ -43,7 +39,7 @@ def checked(groups: str, before: str | None, known: str) -> str:
 
 
 def read(groups: str) -> dict[str, NodeGroupSides]:
-    """The property of the step, by node group."""
+    """Reads the property of the step, by node group."""
     return {
         name: NodeGroupSides(Side(**group["replacing"]), Side(**group["settings"]))
         for name, group in json.loads(groups).items()
@@ -52,8 +48,3 @@ def read(groups: str) -> dict[str, NodeGroupSides]:
 
 def _digest(groups: str) -> str:
     return hashlib.sha256(groups.encode()).hexdigest()[:16]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    *some, last = names
-    return f"{', '.join(some)} and {last}" if some else last

@@ -1,4 +1,4 @@
-"""What CloudFormation sends to a custom resource, read."""
+"""Reads the event that CloudFormation sends to a custom resource."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -12,11 +12,11 @@ def properties_of(event: Event) -> dict[str, str]:
 
 
 def before(event: Event) -> dict[str, str] | None:
-    """The properties that are deployed; None where nothing is."""
+    """The deployed properties; None before the first deploy."""
     found = event.get("OldResourceProperties")
     return {key: str(value) for key, value in found.items()} if isinstance(found, Mapping) else None
 
 
 def known_as(event: Event) -> str:
-    """The physical id that CloudFormation knows; one of ours for a resource that never came to be."""
+    """The physical id that CloudFormation knows; an id of ours for a resource that was never created."""
     return str(event.get("PhysicalResourceId") or f"{event.get('LogicalResourceId', 'resource')}-not-created")

@@ -1,4 +1,4 @@
-"""Before the alarm on the guard's silence is made, CloudWatch has counted a sweep.
+"""Waits until CloudWatch has counted a sweep, before the alarm on missing sweeps is created.
 
 A new alarm is judged at once, and what was missing before it existed is silence to it (CloudWatch API reference,
 PutMetricAlarm): without this it would page at every first deploy.
@@ -17,14 +17,14 @@ from lamplighter.errors import LamplighterError
 _logger = logging.getLogger(__name__)
 
 COUNTED_LATELY = timedelta(minutes=10)
-"""A count of that age keeps the alarm quiet until the next sweep's has come as well."""
+"""A count of this age keeps the alarm quiet until the next sweep is counted."""
 PATIENCE = timedelta(minutes=6)
-"""SNS gives its counts to CloudWatch every minute, and they take some minutes."""
+"""SNS sends its counts to CloudWatch every minute, and they take some minutes."""
 LOOK_EVERY_SECONDS = 10.0
 
 
 def await_sweep() -> None:
-    """Return when a sweep is counted; where none comes in time as well, for then the alarm is right to page."""
+    """Returns when a sweep is counted, or after a time-out: without a sweep the alarm is right to page."""
     metrics, begun = Metrics(), clock.now()
     try:
         if _counted(metrics):

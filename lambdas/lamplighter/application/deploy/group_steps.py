@@ -1,4 +1,4 @@
-"""The deploy steps about a node group: refuse an edit, state its sizes, its version, its role and its group."""
+"""The deploy steps about a node group: they check an edit, and return its sizes, version, role and group."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,11 @@ from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, before, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 
 def desired_size(event: Event) -> CloudFormationResponse:
-    """What the node group has now, for CloudFormation to write it back; 0 where there is none yet.
+    """The present size of the node group, which CloudFormation writes back; 0 if there is no group yet.
 
     Nobody raises it from here on. What leases justify counts too: a node may be ordered at this moment.
     """
@@ -29,7 +30,7 @@ def desired_size(event: Event) -> CloudFormationResponse:
 
 
 def edit(event: Event) -> CloudFormationResponse:
-    """Fail an edit that EKS takes in two updates only, before anything is changed."""
+    """Fails an edit that EKS takes only in two updates, before anything changes."""
     from lamplighter.application.deploy.edit import checked  # noqa: PLC0415 -- only here
 
     known = known_as(event)
@@ -40,7 +41,7 @@ def edit(event: Event) -> CloudFormationResponse:
 
 
 def sizes(event: Event) -> CloudFormationResponse:
-    """What CloudFormation shall write of a pool's sizes."""
+    """The sizes that CloudFormation writes to a pool's node group."""
     from lamplighter.application.deploy.sizes import sizes  # noqa: PLC0415 -- only here
 
     known = known_as(event)
@@ -52,7 +53,7 @@ def sizes(event: Event) -> CloudFormationResponse:
 
 
 def version(event: Event) -> CloudFormationResponse:
-    """The version of its launch template that a node group has from here on."""
+    """The version of the launch template for a node group."""
     from lamplighter.application.deploy.version import version  # noqa: PLC0415 -- only here
 
     known, given = known_as(event), event.get("ResourceProperties")
@@ -62,7 +63,7 @@ def version(event: Event) -> CloudFormationResponse:
 
 
 def node_role(event: Event) -> CloudFormationResponse:
-    """The name of the nodes' role: the one that the group has, which EKS never changes, or a new group's.
+    """The name of the nodes' role: the role of the existing group, which EKS never changes, or that of a new group.
 
     A group of another role would be another group, and its name is taken: roles of older releases keep theirs.
     """
@@ -99,8 +100,5 @@ def group(event: Event) -> CloudFormationResponse:
         tagged = AutoScaling().group_of(cluster, nodegroup)
         group = tagged.name if tagged else None
     if group is None:
-        raise BadInput(
-            f"pool {pool}: node group {nodegroup} is not in cluster {cluster}, so its curfew has nothing to "
-            "bring to zero; deploy when it is there, or leave the curfew out"
-        )
+        raise BadInput(reason("deploy.no-node-group", pool=pool, group=nodegroup, cluster=cluster))
     return CloudFormationResponse(name, data={"AutoScalingGroupName": group})

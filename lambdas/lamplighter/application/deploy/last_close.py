@@ -1,6 +1,6 @@
-"""The last close: what a destroy of the controller closes first, and whether zero was proven after it.
+"""The last close: a destroy of the controller first closes all pools, then checks that zero is proven.
 
-Closing is CloseLab's; this only says which closes to run and judges what is left when they are done.
+CloseLab closes. This file says which closes run, and judges the pools after them.
 """
 
 import json
@@ -12,7 +12,7 @@ from lamplighter.application.capacity.capacity import Capacity, deployed
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import BadInput
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Reason, Sentences, reason
 from lamplighter.values import instant
 
 BECAUSE = reason("lease.lab-destroyed")
@@ -20,10 +20,10 @@ GOOD_FOR = timedelta(hours=2)
 
 
 def start(event: Mapping[str, object], workflow: str) -> None:
-    """Hand CloudFormation's event and the closes to the workflow, which answers when it is done."""
+    """Starts the workflow with CloudFormation's event and the closes; the workflow answers at its end."""
     capacity = deployed()
     now, request = capacity.now(), str(event["RequestId"])
-    # First of all: a planner that runs beside this, or an opening under way, finds the lab paused.
+    # First, so that a planner or an opening that runs meanwhile finds the lab paused.
     capacity.ledger.begin_last_close("cdk destroy", now)
     for pool in capacity.lab.pools:
         for lease in capacity.ledger.leases(pool):
@@ -35,7 +35,7 @@ def start(event: Mapping[str, object], workflow: str) -> None:
 
 
 def closes_of(capacity: Capacity, request: str, now: datetime) -> Iterator[Command]:
-    """A close for each lease that holds nodes, and one for each pool without any, for the proof."""
+    """A close for each lease that holds nodes, and one for each other pool, for its proof of zero."""
     for pool in capacity.lab.pools:
         holding: list[Lease | None] = [lease for lease in capacity.ledger.leases(pool) if _holds(lease)]
         for lease in holding or [None]:
@@ -57,34 +57,32 @@ def _holds(lease: Lease) -> bool:
     return lease.granted or lease.state is LeaseState.CLOSING
 
 
-def unproven(run: Mapping[str, object]) -> str | None:
+def unproven(run: Mapping[str, object]) -> Reason | None:
     """Why the destroy must fail, or None: every pool is at zero now, and CloseLab proved it since it was asked."""
     asked = run.get("asked")
     if not isinstance(asked, str):
-        raise BadInput("run.asked: Respond needs the instant at which the destroy began")
+        raise BadInput(reason("deploy.no-instant-of-destroy"))
     capacity = deployed()
     since = instant.read(asked)
-    reasons = [
-        f"pool {pool}: {reason}"
+    pools = tuple(
+        reason("deploy.of-pool", pool=pool, reason=still_there)
         for pool in capacity.lab.pools
-        if (reason := _still_there(capacity, pool, since)) is not None
-    ]
-    if not reasons:
-        return None
-    return f"{'; '.join(reasons)}. The controller stays, so that it goes on closing; destroy it again later"
+        if (still_there := _still_there(capacity, pool, since)) is not None
+    )
+    return reason("deploy.not-at-zero", pools=Sentences(pools)) if pools else None
 
 
-def _still_there(capacity: Capacity, pool: str, since: datetime) -> str | None:
+def _still_there(capacity: Capacity, pool: str, since: datetime) -> Reason | None:
     seen = capacity.see(pool)
     if seen.existing:
-        return f"{', '.join(instance.id for instance in seen.existing)} still in EC2"
+        return reason("deploy.instances-left", instances=tuple(instance.id for instance in seen.existing))
     if seen.group is not None and (seen.group.desired or seen.group.members):
-        return f"its group still wants {seen.group.desired} nodes"
+        return reason("deploy.group-not-empty", nodes=seen.group.desired)
     if any(_holds(lease) for lease in capacity.ledger.leases(pool)):
-        return "a lease is not settled yet"
+        return reason("deploy.lease-not-settled")
     proofs = [
         entry
         for entry in capacity.ledger.audit(pool, since)
         if entry.kind == "zero-proven" and entry.nodes == 0
     ]
-    return None if proofs else "zero was not proven in Kubernetes"
+    return None if proofs else reason("deploy.zero-not-proven")

@@ -1,7 +1,7 @@
-"""A deploy that writes a pool's node group, and the leases of that pool: neither comes between the other.
+"""The deploy mark: a deploy that changes a pool's node group and the leases of the pool exclude each other.
 
-The mark is set before the leases are read. Whoever raises a size reads the mark after its lease was
-granted (sizes.py), so one of the two always sees the other.
+The deploy sets the mark before it reads the leases. A step that raises a size reads the mark after its lease was
+granted (sizes.py). So one of the two always sees the other.
 """
 
 import logging
@@ -17,24 +17,23 @@ from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import LamplighterError, OutsideFailed, Refused
-from lamplighter.values.counted import counted
-from lamplighter.values.instant import clock_time
+from lamplighter.reasons.reason import Value, reason
 
 _logger = logging.getLogger(__name__)
 
 WRITTEN_WITHIN = timedelta(minutes=15)
-"""From the mark to the write it takes CloudFormation a minute or two; rolling an empty group takes a few more."""
+"""From the mark to the change CloudFormation takes a minute or two; replacing an empty group takes a few more."""
 
 
 class Write(StrEnum):
-    """What a deploy does to a pool."""
+    """How a deploy changes a pool."""
 
     CHANGE = "change"
     TAKE_AWAY = "take away"
 
 
 def hold_still(pool: str, write: Write) -> None:
-    """From here on nobody raises the pool; Refused, and as before, while somebody holds it.
+    """From now on nobody may raise the pool. Raises Refused, and changes nothing, while a lease holds it.
 
     A pool that an earlier step or the way back finds marked was empty then, and still is.
     """
@@ -50,7 +49,7 @@ def hold_still(pool: str, write: Write) -> None:
 
 
 def marked(pool: str) -> bool:
-    """Set the pool's mark, or set it anew; whether no lease has had a node since it was first set."""
+    """Sets or renews the pool's mark; returns whether no lease has had a node since it was first set."""
     ledger, now = _ledger(), clock.now()
     before = ledger.deploy_mark(pool)
     empty = before is not None and before.stands(now) and before.empty
@@ -59,7 +58,7 @@ def marked(pool: str) -> bool:
 
 
 def justified(pool: str) -> int:
-    """The nodes that leases justify whose order may be on its way; from here on nobody raises the pool."""
+    """The nodes that leases justify and whose order may be under way. From now on nobody may raise the pool."""
     from lamplighter.application.capacity.capacity import deployed  # noqa: PLC0415 -- brings the lab's model
 
     with _if_there_is_a_ledger():
@@ -68,7 +67,7 @@ def justified(pool: str) -> int:
 
 
 def let_go(pool: str) -> None:
-    """The node group is written or left alone: who waits may go on. Where this fails, the mark ends by itself."""
+    """Removes the mark, so that waiting steps continue. If this fails, the mark ends by itself."""
     try:
         _ledger().end_deploy(pool)
     except LamplighterError as error:
@@ -77,24 +76,29 @@ def let_go(pool: str) -> None:
 
 
 def _refuse_if_held(leases: list[Lease], write: Write) -> None:
-    # What is granted for later waits for a change, and would never end on a pool that is gone.
+    # A lease that is granted for later can wait for a change, but not for the removal of its pool.
     holding = [lease for lease in leases if _holds(lease) or (write is Write.TAKE_AWAY and lease.granted)]
     if holding:
         last = max(holding, key=lambda lease: lease.closes)
-        raise Refused(
-            f"this deploy would {write.value} pool {last.pool} while {last.called()} ({last.id}) is on it until "
-            f"{clock_time(last.closes)}: deploy after that, or close the lease first"
-        )
+        held: dict[str, Value] = {
+            "pool": last.pool,
+            "lease": last.called(),
+            "id": last.id,
+            "until": last.closes,
+        }
+        if write is Write.TAKE_AWAY:
+            raise Refused(reason("deploy.pool-held.removed", **held))
+        raise Refused(reason("deploy.pool-held.changed", **held))
 
 
 def refuse_change(pool: str) -> None:
-    """Refused while somebody holds the pool; nothing is marked, the gate looks again."""
+    """Raises Refused while a lease holds the pool. It sets no mark; the gate checks again."""
     with _if_there_is_a_ledger():
         _refuse_if_held(_ledger().leases(pool), Write.CHANGE)
 
 
 def refuse_fewer(pool: str, most: int) -> None:
-    """Refused where at any instant granted leases have more nodes than that."""
+    """Raises Refused if at any instant granted leases have more nodes than `most`."""
     now, leases = clock.now(), list[Lease]()
     with _if_there_is_a_ledger():
         leases = _ledger().leases(pool)
@@ -104,9 +108,15 @@ def refuse_fewer(pool: str, most: int) -> None:
         if have > most:
             last = max(there, key=lambda lease: lease.closes)
             raise Refused(
-                f"this deploy would leave pool {pool} {counted(most, 'node')}, and its leases have {have}, the last "
-                f"until {clock_time(last.closes)} ({last.called()}, {last.id}): deploy after that, or close leases "
-                f"first"
+                reason(
+                    "deploy.too-few-nodes",
+                    pool=pool,
+                    most=most,
+                    nodes=have,
+                    lease=last.called(),
+                    id=last.id,
+                    until=last.closes,
+                )
             )
 
 
@@ -116,7 +126,7 @@ def _holds(lease: Lease) -> bool:
 
 @contextmanager
 def _if_there_is_a_ledger() -> Iterator[None]:
-    """At a first deploy there is none yet, and nothing on any pool."""
+    """At a first deploy there is no ledger and no lease: ignores the missing table."""
     try:
         yield
     except OutsideFailed as error:

@@ -9,21 +9,24 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from lamplighter.clock import sleep
+from lamplighter.data.texts import ENGLISH
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.reasons.reason import Said, draw, reason
+from lamplighter.values.clock_time import clock_time
 
 # One bucket for each region (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cfn-vpce-bucketnames.html);
-# a bucket of any other name may be anybody's.
+# a bucket of another name may belong to anybody.
 _BUCKET = "cloudformation-custom-resource-response"
 HTTPS = 443
 _logger = logging.getLogger(__name__)
 
 TRIES = 3
 SECONDS = 10
-# CloudFormation takes so many bytes in all, and of a larger answer no word
+# CloudFormation ignores a larger answer
 # (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/crpg-ref-responses.html).
 MOST_BYTES = 4096
 # It shows a reason on one line.
-LONGEST_REASON = 1000
+LONGEST_TEXT = 1000
 
 
 @dataclass(frozen=True)
@@ -31,28 +34,30 @@ class CloudFormationResponse:
     """SUCCESS, or FAILED where there is a reason."""
 
     physical_id: str
-    reason: str | None = None
+    reason: Said | None = None
     data: Mapping[str, object] = field(default_factory=dict)
 
 
 def answer(event: Mapping[str, object], found: CloudFormationResponse) -> None:
-    """Tell CloudFormation; OutsideFailed when it cannot be told, BadInput where the address is not its own."""
+    """Answers CloudFormation. Raises OutsideFailed if that fails, BadInput for an address that is not its own."""
     url = str(event["ResponseURL"])
     if not is_of_cloudformation(url):
-        raise BadInput("ResponseURL: is not an address of CloudFormation's, so nothing is sent there")
-    reason = " ".join((found.reason or "done").split())[:LONGEST_REASON]
-    body = _body(event, found, reason)
-    while reason and len(body) > MOST_BYTES:
+        raise BadInput(reason("deploy.foreign-address"))
+    # CloudFormation shows the text to the person who deploys. Its events are in English.
+    drawn = draw(found.reason, ENGLISH, clock_time) or "done"
+    text = " ".join(drawn.split())[:LONGEST_TEXT]
+    body = _body(event, found, text)
+    while text and len(body) > MOST_BYTES:
         # A letter beyond ASCII is written as 6 or 12 bytes.
-        reason = reason[: -1 - (len(body) - MOST_BYTES) // 12]
-        body = _body(event, found, reason)
+        text = text[: -1 - (len(body) - MOST_BYTES) // 12]
+        body = _body(event, found, text)
     _put(url, body)
 
 
-def _body(event: Mapping[str, object], found: CloudFormationResponse, reason: str) -> bytes:
+def _body(event: Mapping[str, object], found: CloudFormationResponse, text: str) -> bytes:
     document = {
         "Status": "SUCCESS" if found.reason is None else "FAILED",
-        "Reason": reason,
+        "Reason": text,
         "PhysicalResourceId": found.physical_id,
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],
@@ -64,7 +69,7 @@ def _body(event: Mapping[str, object], found: CloudFormationResponse, reason: st
 
 
 def is_of_cloudformation(url: str) -> bool:
-    """Whether CloudFormation takes answers there: its own buckets, or the endpoint that AWS is set to have.
+    """Whether the address belongs to CloudFormation: one of its buckets, or the configured AWS endpoint.
 
     Whoever may start the last close names an address in its input.
     """
@@ -95,6 +100,6 @@ def _put(url: str, body: bytes) -> None:
             _logger.warning("CloudFormation was not told, try %d: %s", attempt, error)
             if attempt == TRIES:
                 raise OutsideFailed(
-                    f"PUT of the answer to CloudFormation failed after {TRIES} tries: {error}"
+                    reason("deploy.not-answered", tries=TRIES, error=str(error)), "cloudformation:PUT"
                 ) from error
             sleep(1)

@@ -17,8 +17,9 @@ from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.domain.pool.evidence import NodeGroup
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.reasons.reason import Said, Sentences, reason
 
-# What replaces nodes, as CloudFormation sees it.
+# A change of these properties replaces nodes.
 REPLACING = ("LaunchTemplateVersion", "KubernetesVersion")
 # An update of sizes takes 10 to 30 s; the function has four minutes.
 LOOK_SECONDS = 5.0
@@ -29,7 +30,7 @@ Properties = Mapping[str, str]
 
 
 def present_size(found: NodeGroup) -> int:
-    """The nodes that the node group is asked for now."""
+    """The number of nodes that the node group asks for now."""
     group = AutoScaling().group_of(found.cluster, found.name)
     return group.desired if group else found.desired
 
@@ -37,7 +38,7 @@ def present_size(found: NodeGroup) -> int:
 def sizes(
     now: Properties, before: Properties | None, known: str | None, request: str
 ) -> CloudFormationResponse:
-    """What to tell CloudFormation; the physical id carries it, for the next time.
+    """The sizes for CloudFormation; the physical id contains them, for the next deploy.
 
     `before` are the properties that are deployed, None at a first deploy. `request` is CloudFormation's id of it: the
     same where it is delivered twice.
@@ -63,7 +64,7 @@ def _answer(now: Properties, told: tuple[int, int]) -> CloudFormationResponse:
 
 
 def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -> None:
-    """Bring the group to its new maximum, and wait for EKS, which replaces no node before that.
+    """Brings the group to its new maximum, and waits for EKS, which replaces no node before that.
 
     No more and no fewer nodes than are asked for now. With a token the group may have the maximum from this request,
     delivered before: EKS names that update again, and it is waited for.
@@ -71,22 +72,26 @@ def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -
     found = nodegroups.read(name)
     if found is None or (found.maximum == most and token is None):
         return
-    update, why = "", "it is not begun"
+    update: str = ""
+    why: Said = reason("deploy.update-not-begun")
     for _ in range(LOOKS):
         try:
-            # Asked anew each time: what keeps EKS busy may be just what brings the group to zero.
+            # It is read anew each time: the update that keeps EKS busy may bring the group to zero.
             update = update or _bound(nodegroups, found, most, token)
         except TryLater as busy:
-            why = str(busy)
+            why = busy.said
         else:
             now = nodegroups.update(name, update)
-            why = "; ".join(now.errors) or f"it is {now.status}"
+            why = (
+                Sentences(tuple(now.errors)) if now.errors else reason("deploy.update-is", status=now.status)
+            )
             if not now.in_progress:
                 break
         clock.sleep(LOOK_SECONDS)
     if not update or now.failed or now.in_progress:
+        call, subject = "eks:UpdateNodegroupConfig", f"{nodegroups.cluster}/{name}"
         raise OutsideFailed(
-            f"eks:UpdateNodegroupConfig on {nodegroups.cluster}/{name}, maximum {most}: {why}"
+            reason("deploy.update-failed", call=call, subject=subject, most=most, reason=why), call, subject
         )
 
 

@@ -9,12 +9,14 @@ from lamplighter.application.deploy import mark as deploy_mark
 from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Sentences, reason
 
 _logger = logging.getLogger(__name__)
 
 
 def gate(event: Event) -> CloudFormationResponse:
-    """Fail a change of a pool's own resources while somebody holds it, and keep it empty until they are changed.
+    """Fails a change of a pool's own resources while a lease holds it, and keeps it empty until they are changed.
 
     The physical id carries the digest that is deployed, so that a rollback to it is no change; and so that
     the id before, or on the way back the new one, is deleted as the deploy's last act: the pool is let go.
@@ -32,7 +34,7 @@ def gate(event: Event) -> CloudFormationResponse:
 
 
 def pools(event: Event) -> CloudFormationResponse:
-    """Fail a deploy that takes a pool, or nodes of it, away from who holds them."""
+    """Fails a deploy that removes a pool, or nodes of it, that leases hold."""
     old = event.get("OldResourceProperties")
     had = str(old.get("Pools", "")) if isinstance(old, Mapping) else ""
     if event["RequestType"] == "Update":
@@ -46,13 +48,13 @@ def pools(event: Event) -> CloudFormationResponse:
 
 
 def _most(properties: object) -> dict[str, int]:
-    """By pool how many nodes it may have; empty where an older deploy did not say."""
+    """The maximum of nodes by pool; empty if an older deploy did not state it."""
     said = str(properties.get("Most", "")) if isinstance(properties, Mapping) else ""
     return {pool: int(most) for pool, _, most in (each.partition("=") for each in said.split(",") if each)}
 
 
 def currency(event: Event) -> CloudFormationResponse:
-    """Fail a deploy after which the ledger would have money in two currencies."""
+    """Fails a deploy after which the ledger would have money in two currencies."""
     if event["RequestType"] != "Delete":
         from lamplighter.application.deploy.currency import refuse_another  # noqa: PLC0415 -- only here
         from lamplighter.application.environment import lab  # noqa: PLC0415
@@ -64,7 +66,7 @@ def currency(event: Event) -> CloudFormationResponse:
 
 
 def plan(event: Event) -> CloudFormationResponse:
-    """Let the planner run to its end, so that changed windows are in force when the deploy is done.
+    """Runs the planner to its end, so that changed windows are in force when the deploy ends.
 
     A first deploy fails where a pool's node group is not there or nobody knows its price: the name is wrong.
     """
@@ -74,19 +76,19 @@ def plan(event: Event) -> CloudFormationResponse:
     if event["RequestType"] == "Delete":
         return CloudFormationResponse(known)
     name = f"plan-{properties_of(event)['Digest']}"
-    # As with the gate: the way back to what is deployed is not refused.
+    # As with the gate, a rollback to the deployed state is not refused.
     if known != name:
         _all_groups_are_reached()
     _may_open_again()
     planned = Functions().run(os.environ["PLANNER_FUNCTION_ARN"], {"source": "deploy"})
     unknown = planned.get("unknown")
     if event["RequestType"] == "Create" and isinstance(unknown, list) and unknown:
-        raise BadInput("; ".join(map(str, unknown)))
+        raise BadInput(Sentences(tuple(read(problem) for problem in unknown)))
     return CloudFormationResponse(name)
 
 
 def _all_groups_are_reached() -> None:
-    """An adopted pool whose Auto Scaling group our roles and rules do not name would have half a failsafe."""
+    """Fails if our roles and rules do not name the group of an adopted pool: it would have half a failsafe."""
     from lamplighter.adapters.aws.capacity.nodegroups import NodeGroups  # noqa: PLC0415
     from lamplighter.application.environment import lab  # noqa: PLC0415 -- only here
 
@@ -96,13 +98,18 @@ def _all_groups_are_reached() -> None:
         found = NodeGroups(lab().cluster_name).read(settings.existing)
         if found is not None and found.group and not lab().reaches(pool, found.group):
             raise BadInput(
-                f"pools.{pool}.auto_scaling_group: is {settings.auto_scaling_group or 'left out'}, and the Auto "
-                f"Scaling group behind node group {settings.existing} is {found.group}: write that"
+                reason(
+                    "deploy.other-scaling-group",
+                    pool=pool,
+                    given=settings.auto_scaling_group or reason("deploy.left-out"),
+                    group=settings.existing,
+                    scaling_group=found.group,
+                )
             )
 
 
 def swept(event: Event) -> CloudFormationResponse:
-    """Let the guard sweep before the alarm on its silence is made."""
+    """Lets the guard sweep before the alarm on missing sweeps is created."""
     if event["RequestType"] == "Create":
         from lamplighter.application.deploy.first_sweep import await_sweep  # noqa: PLC0415 -- only at a first deploy
 
@@ -111,7 +118,7 @@ def swept(event: Event) -> CloudFormationResponse:
 
 
 def _may_open_again() -> None:
-    """A retained ledger remembers the destroy before it: this deploy ends that."""
+    """A retained ledger still has the mark of an earlier destroy: this deploy removes it."""
     from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- on first use
     from lamplighter.application.environment import ENVIRONMENT  # noqa: PLC0415
 
@@ -119,7 +126,7 @@ def _may_open_again() -> None:
 
 
 def emptied(event: Event) -> CloudFormationResponse:
-    """On deletion, empty the bucket of pages, which CloudFormation deletes only empty."""
+    """On deletion, empties the bucket of pages: CloudFormation deletes only an empty bucket."""
     bucket = properties_of(event)["Bucket"]
     if event["RequestType"] == "Delete":
         from lamplighter.adapters.aws.bucket import Bucket  # noqa: PLC0415 -- only at a destroy
@@ -129,7 +136,7 @@ def emptied(event: Event) -> CloudFormationResponse:
 
 
 def last_closed(event: Event) -> CloudFormationResponse | None:
-    """On deletion, hand over to the workflow that closes every pool; it answers, with proof or without."""
+    """On deletion, starts the workflow that closes every pool; the workflow answers, with or without proof."""
     if event["RequestType"] != "Delete":
         return CloudFormationResponse("last-closed")
     from lamplighter.application.deploy.last_close import start  # noqa: PLC0415 -- only at a destroy
@@ -139,7 +146,7 @@ def last_closed(event: Event) -> CloudFormationResponse | None:
 
 
 def may_be_resumed() -> None:
-    """Nothing opens by itself after a destroy that failed, and people may say that it shall."""
+    """After a failed destroy nothing opens until a person resumes the lab."""
     from lamplighter.adapters.aws.ledger.ledger import Ledger  # noqa: PLC0415 -- on first use
     from lamplighter.application.environment import ENVIRONMENT  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Which version of its launch template a node group is told: another one only where the template says something else.
+"""The version of the launch template for a node group. It changes only when the template's content changes.
 
 CloudFormation makes a new version on the way back of a failed deploy as well, and takes none away
 (aws-cloudformation/cloudformation-coverage-roadmap 1912). So the latest number may be ahead of the group's though both
@@ -16,7 +16,7 @@ _TOLD = re.compile(r"version-of-\S+ (\d+) as (\w+)(?: after (\d+) as (\w+))?")
 
 
 def version(now: Mapping[str, object], known: str) -> CloudFormationResponse:
-    """The version to tell; the physical id carries it with what it says, and those before, for the way back."""
+    """The version. The physical id has it with its digest, and the version before, for a rollback."""
     says = hashlib.sha256(json.dumps(now["Template"], sort_keys=True).encode()).hexdigest()[:16]
     told = _TOLD.fullmatch(known)
     number, before = str(now["Latest"]), ""

@@ -1,27 +1,26 @@
-"""What people change about the calendar: skip and unskip a window, pause and resume the lab.
+"""What people change in the calendar: they skip and unskip a window, pause and resume the lab.
 
-The rules are in domain/calendar/ (skipping.py, pausing.py); here each is decided on what the ledger says and written
-all at once.
+The rules are in domain/calendar/ (skipping.py, pausing.py). Here each is decided on what the ledger has, and the
+decision, the change and its audit entries are written in one transaction.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 
 from lamplighter.adapters.calendars.kept import kept_courses
+from lamplighter.application.leases.answers import keep_answer
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar import pausing, skipping
 from lamplighter.domain.calendar.changes import Clock, clock_of
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import zones
 
 
 def skip(command: Command, lease_services: LeaseServices) -> Decision:
-    """Take a date of a window out of the calendar."""
-    now, ledger = lease_services.now(), lease_services.ledger
-    lab = lease_services.capacity.lab
-    courses = kept_courses(lab, ledger)
+    """Takes one date of a window out of the calendar."""
+    now, ledger, lab = lease_services.now(), lease_services.ledger, lease_services.capacity.lab
     answer = skipping.skip(
         command,
         lab,
@@ -29,90 +28,75 @@ def skip(command: Command, lease_services: LeaseServices) -> Decision:
         _leases(lease_services),
         now=now,
         clock=_clock(lease_services),
-        courses=courses,
+        courses=kept_courses(lab, ledger),
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
-        return _kept(command, decision, lease_services)
+        return keep_answer(command, decision, lease_services)
     pool, lease = answer.opening.pool, answer.opening.lease
-    what = f"skipped {answer.skip.window} on {answer.skip.date}"
-    why = Entry(now, pool, "skipped", command.by, what, answer.reason, lease)
-    ledger.skip(answer.skip, (pool, lease), command.pool, decision, why)
+    what = reason("audit.skipped", window=answer.skip.window, date=answer.skip.date)
+    entry = Entry(now, pool, "skipped", command.by, what, answer.reason, lease)
+    ledger.skip(answer.skip, (pool, lease), command.pool, decision, entry)
     return decision
 
 
 def unskip(command: Command, lease_services: LeaseServices) -> Decision:
-    """Put a date of a window back into the calendar."""
-    now, ledger = lease_services.now(), lease_services.ledger
-    lab = lease_services.capacity.lab
-    courses = kept_courses(lab, ledger)
+    """Puts one date of a window back into the calendar."""
+    now, ledger, lab = lease_services.now(), lease_services.ledger, lease_services.capacity.lab
     answer = skipping.unskip(
-        command, lab, ledger.skips(), now=now, clock=_clock(lease_services), courses=courses
+        command,
+        lab,
+        ledger.skips(),
+        now=now,
+        clock=_clock(lease_services),
+        courses=kept_courses(lab, ledger),
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.skip is None or answer.opening is None:
-        return _kept(command, decision, lease_services)
-    lease = answer.opening.lease
-    what = f"put back {answer.skip.window} on {answer.skip.date}"
-    why = Entry(now, answer.opening.pool, "unskipped", command.by, what, answer.reason, lease)
-    ledger.unskip(answer.skip, command.pool, decision, why)
+        return keep_answer(command, decision, lease_services)
+    what = reason("audit.put-back", window=answer.skip.window, date=answer.skip.date)
+    entry = Entry(
+        now, answer.opening.pool, "unskipped", command.by, what, answer.reason, answer.opening.lease
+    )
+    ledger.unskip(answer.skip, command.pool, decision, entry)
     return decision
 
 
 def pause(command: Command, lease_services: LeaseServices) -> Decision:
-    """Keep everything closed for a while."""
-    now = lease_services.now()
+    """Keeps all pools closed until an instant, or until somebody resumes the lab."""
+    now, ledger = lease_services.now(), lease_services.ledger
     answer = pausing.pause(
-        command,
-        lease_services.ledger.pauses(),
-        _leases(lease_services),
-        now=now,
-        clock=_clock(lease_services),
+        command, ledger.pauses(), _leases(lease_services), now=now, clock=_clock(lease_services)
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if answer.pause is None:
-        return _kept(command, decision, lease_services)
-    why = _of_all_pools(command, decision, "paused", "paused the lab", lease_services)
-    lease_services.ledger.pause(answer.pause, command.pool, decision, why)
+        return keep_answer(command, decision, lease_services)
+    entries = _of_all_pools(command, decision, "paused", reason("audit.paused"), lease_services)
+    ledger.pause(answer.pause, command.pool, decision, entries)
     return decision
 
 
 def resume(command: Command, lease_services: LeaseServices) -> Decision:
-    """Let pools open again."""
-    now = lease_services.now()
+    """Lets pools open again."""
+    now, ledger = lease_services.now(), lease_services.ledger
     answer = pausing.resume(
-        command,
-        lease_services.ledger.pauses(),
-        _leases(lease_services),
-        now=now,
-        clock=_clock(lease_services),
+        command, ledger.pauses(), _leases(lease_services), now=now, clock=_clock(lease_services)
     )
     decision = Decision(command.id, answer.outcome, answer.reason, now)
     if not answer.ended:
-        return _kept(command, decision, lease_services)
-    why = _of_all_pools(command, decision, "resumed", "resumed the lab", lease_services)
-    lease_services.ledger.resume(answer.ended, command.pool, decision, why)
-    return decision
-
-
-def _kept(command: Command, decision: Decision, lease_services: LeaseServices) -> Decision:
-    """An answer that changes nothing; a no is for the trail as well."""
-    why = None
-    if decision.outcome == "refused":
-        why = Entry(
-            decision.at, command.pool, "refused", command.by, f"asked to {command.verb}", decision.reason
-        )
-    lease_services.ledger.decide(command.pool, decision, why)
+        return keep_answer(command, decision, lease_services)
+    entries = _of_all_pools(command, decision, "resumed", reason("audit.resumed"), lease_services)
+    ledger.resume(answer.ended, command.pool, decision, entries)
     return decision
 
 
 def _of_all_pools(
-    command: Command, decision: Decision, kind: str, what: str, lease_services: LeaseServices
+    command: Command, decision: Decision, kind: str, what: Reason, lease_services: LeaseServices
 ) -> Sequence[Entry]:
-    """`why POOL` reads the trail of one pool: each says what was decided for all."""
-    at: datetime = decision.at
+    """An entry for each pool: `why POOL` reads the trail of one pool only."""
     return [
-        Entry(at, pool, kind, command.by, what, decision.reason) for pool in lease_services.capacity.lab.pools
+        Entry(decision.at, pool, kind, command.by, what, decision.reason)
+        for pool in lease_services.capacity.lab.pools
     ]
 
 

@@ -1,30 +1,29 @@
-"""Change: what people change without a deploy is decided and kept, the same command with the same answer.
+"""Step Change: decides on what people change without a deploy, and keeps the answer.
 
-Owns the way of a change, its age and its one answer; what each verb does is in calendar_changes.py
-and guard_changes.py.
+The same command always gets the same answer. What each verb does is in calendar_changes.py and guard_changes.py.
 """
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.application.leases.answers import keep_answer
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.run import command_of
-from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import CHANGES_TO_THE_CALENDAR, WHOLE_LAB, Command, Decision, Verb
 from lamplighter.errors import BadInput, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Said, reason
 
 Changing: TypeAlias = Callable[[Command, LeaseServices], Decision]
-"""Decides on a command, keeps decision, audit entry and change together, and gives the decision.
+"""Decides on a command and keeps decision, audit entry and change in one transaction; returns the decision.
 
-Raises Conflict where somebody wrote in between: it is asked again.
+Raises Conflict where somebody changed the ledger meanwhile: the caller decides again.
 """
 
 
 def change(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step Change: the answer to a person's change; `calendar` says that the planner must look again."""
+    """The answer to a person's change; `calendar` says that the planner must run again."""
     command = command_of(run)
     decision = lease_services.ledger.command(command.pool, command.id) or _decide(command, lease_services)
     changed = decision.outcome not in {"refused", "unchanged"}
@@ -37,29 +36,24 @@ def change(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
 
 
 def _decide(command: Command, lease_services: LeaseServices) -> Decision:
-    does = _changes().get(command.verb)
-    if does is None:
-        raise BadInput(f"verb: '{command.verb}' is no change")
+    decide = _changes().get(command.verb)
+    if decide is None:
+        raise BadInput(reason("command.no-change", verb=command.verb.value))
     if command.pool != WHOLE_LAB and command.pool not in lease_services.capacity.lab.pools:
-        return refusal(command, reason("lease.no-pool", pool=command.pool), lease_services)
+        return _refuse(command, reason("lease.no-pool", pool=command.pool), lease_services)
     too_old = command.too_old(lease_services.now(), _generation(command, lease_services))
     if too_old:
-        return refusal(command, too_old, lease_services)
+        return _refuse(command, too_old, lease_services)
     for _ in range(LOOKS):
         try:
-            return does(command, lease_services)
+            return decide(command, lease_services)
         except Conflict:
             continue
-    raise TryLater(f"what {command.verb} is about keeps changing; asking again")
+    raise TryLater(reason("lease.changes-meanwhile", verb=command.verb.value))
 
 
-def refusal(command: Command, said: Said, lease_services: LeaseServices) -> Decision:
-    """Keep a no and its reason; changes nothing else."""
-    now = lease_services.now()
-    decision = Decision(command.id, "refused", said, now)
-    why = Entry(now, command.pool, "refused", command.by, f"asked to {command.verb}", said)
-    lease_services.ledger.decide(command.pool, decision, why)
-    return decision
+def _refuse(command: Command, why: Said, lease_services: LeaseServices) -> Decision:
+    return keep_answer(command, Decision(command.id, "refused", why, lease_services.now()), lease_services)
 
 
 def _generation(command: Command, lease_services: LeaseServices) -> int:

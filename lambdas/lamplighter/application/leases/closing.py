@@ -5,7 +5,7 @@ at the ledger, not at what an earlier try did, and may run again.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -32,16 +32,17 @@ from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
 from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 RECEIPT_OWED = timedelta(days=1)
-"""For so long the next close of a pool gives a receipt that is missing."""
+"""The next close of a pool writes a missing receipt of a lease that closed within this time."""
 
 _logger = logging.getLogger(__name__)
 
 
 def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step RestoreExperiments: hand over, undo what was put in on purpose, end the leases, move the failsafe nearer.
+    """Step RestoreExperiments: hands nodes over, undoes experiments, ends the leases, moves the failsafe nearer.
 
     An experiment that cannot be undone now keeps no lease from ending: the guard goes on undoing it.
     """
@@ -64,7 +65,7 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
             pool=pool,
             kind="closing",
             who=command.by,
-            what=f"closes {' and '.join(str(lease.called()) for lease in decided.leases) or f'pool {pool}'}",
+            what=_closes(pool, decided.leases),
             why=decided.reason,
             lease=decided.leases[0].id if decided.leases else None,
             details={"from": instant.written(decided.leases[0].closes)} if decided.leases else {},
@@ -75,7 +76,7 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
             continue
         break
     else:
-        raise TryLater(f"the leases of pool {pool} keep changing; closing again")
+        raise TryLater(reason("lease.leases-change", pool=pool))
     answer = Decision(command.id, "over" if decided.over else "closing", decided.over or decided.reason, now)
     lease_services.ledger.decide(pool, answer)
     if decided.over:
@@ -91,8 +92,14 @@ def restore_experiments(run: Mapping[str, object], lease_services: LeaseServices
     }
 
 
+def _closes(pool: str, leases: Sequence[Lease]) -> Reason:
+    if not leases:
+        return reason("audit.closes-pool", pool=pool)
+    return reason("audit.closes", leases=tuple(lease.called() for lease in leases))
+
+
 def settle(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step Settle: what ran is metered and counts as spent, the hold goes back, the lease is closed."""
+    """Step Settle: meters the nodes, counts their cost as spent, frees the hold and closes the lease."""
     pool = pool_of(run, lease_services.capacity.lab)
     at = result(run, "ProveZero").get("at")
     closed = instant.read(str(at)) if at else lease_services.now()
@@ -104,7 +111,7 @@ def settle(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
             continue
         break
     else:
-        raise TryLater(f"the budget keeps changing while pool {pool} is settled")
+        raise TryLater(reason("lease.budget-changes", pool=pool))
     leases = _ended(run, pool, lease_services)
     cost = sum((lease.cost for lease in leases if lease.cost), Money.zero(terms.budget.currency))
     return {
@@ -116,7 +123,7 @@ def settle(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
 
 
 def disarm(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step Disarm: the failsafe is set to the leases that remain, or taken away where there are none."""
+    """Step Disarm: sets the failsafe for the remaining leases, or removes it if there are none."""
     pool = pool_of(run, lease_services.capacity.lab)
     with lease_services.ledger.writing(pool, f"Disarm {command_of(run).id}", lease_services.now()):
         first, _ = lease_services.arm(pool)
@@ -133,15 +140,15 @@ def disarm(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
                 pool=pool,
                 kind="failsafe-disarmed",
                 who="leases",
-                what=f"took away the failsafe of pool {pool}",
-                why="zero is proven and no lease is left",
+                what=reason("audit.failsafe-removed", pool=pool),
+                why=reason("audit.failsafe-removed.why"),
             )
         )
     return {"at": instant.written(first) if first else None}
 
 
 def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step Receipt: keep one receipt for each lease that ended, and one for what ran without any.
+    """Step Receipt: keeps one receipt for each lease that ended, and one for nodes that ran without a lease.
 
     A run closes whatever is being closed on its pool, so it gives the receipts of other runs' leases as well.
     """
@@ -166,8 +173,8 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
                 pool=pool,
                 kind="receipt",
                 who="leases",
-                what=f"{lease.called()} came to {lease.cost}",
-                why=f"{lease.node_seconds} node-seconds",
+                what=reason("audit.lease-cost", lease=lease.called(), cost=str(lease.cost)),
+                why=reason("audit.node-seconds", seconds=lease.node_seconds or 0),
                 lease=lease.id,
                 nodes=lease.nodes,
             )
@@ -184,7 +191,7 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
 
 
 def _lives(pool: str, lease_services: LeaseServices) -> tuple[NodeLife, ...]:
-    """The nodes' lives, to be drawn: a receipt is given without them where AWS does not say."""
+    """When each node started and ended. If AWS does not answer, the receipt goes without them."""
     try:
         return nodes_lives(lease_services.capacity, lease_services.capacity.see(pool), lease_services.now())
     except LamplighterError as error:
@@ -193,7 +200,7 @@ def _lives(pool: str, lease_services: LeaseServices) -> tuple[NodeLife, ...]:
 
 
 def _hand_over(pool: str, lease_services: LeaseServices) -> None:
-    """Grant what opens at this very moment, so that its nodes are kept; then nobody is bounced."""
+    """Grants leases that open at this moment, so that they keep the running nodes."""
     leases = lease_services.ledger.leases(pool)
     closing.wait_for_successor(leases, lease_services.now())
     for planned in due(leases, lease_services.now()):
@@ -206,7 +213,7 @@ def _hand_over(pool: str, lease_services: LeaseServices) -> None:
 
 
 def _move_nearer(pool: str, lease_services: LeaseServices) -> None:
-    """The failsafe follows the leases that end; one that fires just now comes soon enough, and keeps nobody waiting."""
+    """Moves the failsafe nearer. If it fires right now, it stays as it is and nobody waits."""
     try:
         lease_services.arm(pool)
     except TryLater as later:
@@ -214,7 +221,7 @@ def _move_nearer(pool: str, lease_services: LeaseServices) -> None:
 
 
 def _keep_the_moved_end(lease_id: str | None, leases: list[Lease], lease_services: LeaseServices) -> None:
-    """A close that came for an end since moved: see that the new end has its schedules."""
+    """After a close that came for an earlier end: makes sure that the new end has its schedules."""
     for lease in leases:
         if lease.id == lease_id and lease.in_force(lease_services.now()):
             lease_services.schedule_end(lease)
@@ -228,7 +235,7 @@ def _ended(run: Mapping[str, object], pool: str, lease_services: LeaseServices) 
 
 
 def _without_receipt(pool: str, named: Collection[str], lease_services: LeaseServices) -> list[Lease]:
-    """Other leases that were closed lately and have no receipt yet, since the run that ended them has failed."""
+    """Other recently closed leases without a receipt: the run that ended them has failed."""
     since = lease_services.now() - RECEIPT_OWED
     return [
         lease
@@ -242,13 +249,13 @@ def _without_receipt(pool: str, named: Collection[str], lease_services: LeaseSer
 
 
 def _settle_once(pool: str, closed: datetime, terms: Terms, lease_services: LeaseServices) -> NodeTime:
-    """Count what ran past or without a lease, then close every lease that is being closed.
+    """Counts nodes past or without a lease, then closes every lease that is closing.
 
     Gives what no receipt says yet.
     """
     count_beyond(pool, closed, lease_services, "leases")
     leases = lease_services.ledger.leases(pool)
-    # One that began to close after the proof has a close, and a proof, of its own.
+    # A lease that began to close after the proof has a run and a proof of its own.
     ending = [lease for lease in leases if lease.state is LeaseState.CLOSING and lease.closes <= closed]
     if ending:
         ran = metered(pool, leases, min(lease.opens for lease in ending), closed, lease_services)
@@ -262,21 +269,34 @@ def _settle_lease(
 ) -> None:
     price = lease.price_per_hour or terms.price_per_hour
     whole = NodeTime.at(ran, price, terms.budget.currency)
-    past = ""
     if lease.overrun:
         whole += lease.overrun
-        replaced = " or by what was replaced for it" if lease.replaced else ""
-        past = f", {lease.overrun.seconds} of them past its end{replaced}"
     settled = replace(lease, closed=closed, node_seconds=whole.seconds, cost=whole.cost)
     why = Entry(
         at=lease_services.now(),
         pool=lease.pool,
         kind="closed",
         who="leases",
-        what=f"closed {lease.called()}",
-        why=f"it ran {settled.node_seconds} node-seconds{past} for {whole.cost}; its hold of {lease.hold} is free",
+        what=reason("audit.lease-closed", lease=lease.called()),
+        why=_ran(lease, whole),
         lease=lease.id,
         nodes=lease.nodes,
     )
     budget = lease_services.ledger.budget(lease.period, terms.budget.currency)
     lease_services.ledger.settle(settled, budget, why)
+
+
+def _ran(lease: Lease, whole: NodeTime) -> Reason:
+    """How long a lease ran and what it cost, its overrun included."""
+    cost, hold, past = str(whole.cost), str(lease.hold), lease.overrun
+    if past is None:
+        return reason("audit.settled", seconds=whole.seconds, cost=cost, hold=hold)
+    if lease.replaced:
+        return reason(
+            "audit.settled.overrun-or-replaced",
+            seconds=whole.seconds,
+            past=past.seconds,
+            cost=cost,
+            hold=hold,
+        )
+    return reason("audit.settled.overrun", seconds=whole.seconds, past=past.seconds, cost=cost, hold=hold)

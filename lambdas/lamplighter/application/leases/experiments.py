@@ -1,4 +1,4 @@
-"""Where leases meet experiments: one that ends, or ends sooner, has its experiment undone before that.
+"""Undoes the experiment of a lease that ends, or that ends sooner, before its end.
 
 The experiments function does it and is waited for; what it cannot do now, its schedules and the guard go on with.
 """
@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 def undone_before_the_end(
     leases: Iterable[Lease], command: Command, done: Collection[str], lease_services: LeaseServices
 ) -> list[str]:
-    """Undo every run of leases that are about to end, also one that is called undone; gives their ids.
+    """Undoes all runs of leases that are about to end, also those that are marked undone; returns their ids.
 
     A change that came late is found here at the latest.
     """
@@ -44,7 +44,7 @@ def undone_before_the_end(
 
 
 def experiment_follows(lease: Lease, command: Command, lease_services: LeaseServices) -> None:
-    """A lease ends sooner: the schedules of its experiment come with it, or it is undone at once."""
+    """A lease ends sooner: moves the schedules of its experiment, or undoes the experiment at once."""
     run = lease_services.ledger.experiment_under_way()
     if run is None or run.lease != lease.id:
         return

@@ -1,4 +1,4 @@
-"""Extend: a lease ends later, behind a failsafe that was moved first.
+"""Step Extend: a lease ends later. The failsafe moves first.
 
 The rules are in domain/leases/extension.py; the order is that of a grant.
 """
@@ -14,14 +14,16 @@ from lamplighter.application.run import command_of, pool_of
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases import extension
+from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.pool import Fence
 from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
+from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
 
 def extend(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step Extend: move the failsafe, then the end of a lease, then its schedules; or say why not."""
+    """Moves the failsafe, then the end of a lease, then its schedules; or returns the reason of the refusal."""
     pool = pool_of(run, lease_services.capacity.lab)
     command = command_of(run)
     decision = lease_services.ledger.command(pool, command.id) or _decide_extension(command, lease_services)
@@ -44,11 +46,11 @@ def _decide_extension(command: Command, lease_services: LeaseServices) -> Decisi
                 decision = _extend_once(command, lease_services, fence)
             except Conflict:
                 continue
-            # After a shortening the failsafe comes nearer only now: before, it would have cut a lease short.
+            # After a shortening the failsafe moves nearer only now: earlier it would have cut the lease short.
             if decision.outcome == "shortened" or (look and decision.outcome != "extended"):
                 lease_services.arm(command.pool)
             return decision
-    raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
+    raise TryLater(reason("lease.pool-changes", pool=command.pool))
 
 
 def _extend_once(command: Command, lease_services: LeaseServices, fence: Fence) -> Decision:
@@ -72,7 +74,7 @@ def _extend_once(command: Command, lease_services: LeaseServices, fence: Fence) 
             pool=command.pool,
             kind="refused",
             who=command.by,
-            what=f"asked to extend pool {command.pool}: {answer.outcome}",
+            what=reason("audit.extend-refused", pool=command.pool),
             why=answer.reason,
             lease=decision.lease,
         )
@@ -92,7 +94,7 @@ def _extend_once(command: Command, lease_services: LeaseServices, fence: Fence) 
                 answer.after,
                 answer.outcome,
                 command.by,
-                f"{answer.outcome} {answer.after.called()}",
+                _moved(answer.outcome, answer.after),
                 answer.reason,
                 now,
             ),
@@ -100,3 +102,9 @@ def _extend_once(command: Command, lease_services: LeaseServices, fence: Fence) 
         ),
     )
     return decision
+
+
+def _moved(outcome: str, lease: Lease) -> Reason:
+    if outcome == "extended":
+        return reason("audit.lease-extended", lease=lease.called())
+    return reason("audit.lease-shortened", lease=lease.called())

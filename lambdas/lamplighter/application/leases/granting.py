@@ -1,4 +1,4 @@
-"""Admit and ArmFailsafe: a lease is granted only behind an armed failsafe.
+"""Steps Admit and ArmFailsafe: a lease is granted only after its failsafe is armed.
 
 The rules are in domain/leases/grant.py; here is the order: decide, move the failsafe,
 write all at once, and look again when somebody wrote in between. The same command gets the same answer.
@@ -30,21 +30,21 @@ from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 SOON = timedelta(minutes=2)
-"""An opening that near is waited for; a later one gets a schedule of its own."""
+"""The run waits for an opening within this time; a later one gets a schedule of its own."""
 
 
 def admit(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step Admit: grant the lease that the command asks for, or say why not and when it would be."""
+    """Step Admit: grants the lease, or returns the reason of the refusal and the earliest possible instant."""
     pool_of(run, lease_services.capacity.lab)
     before = result(run, "Admit")
     if before.get("outcome") == "granted":
-        # Handed on by an earlier run: Scale sees whether the lease still stands.
+        # An earlier run handed the lease on. Scale checks whether the lease is still in force.
         return {**before}
     return admitted(command_of(run), lease_services)
 
 
 def admitted(command: Command, lease_services: LeaseServices) -> dict[str, object]:
-    """The answer to an open command; the one it got the first time, if there was one."""
+    """The answer to an open command. A repeated command gets its first answer again."""
     if command.opens is not None:
         _wait_for(command.opens, lease_services)
     decision = lease_services.ledger.command(command.pool, command.id) or _decide_opening(
@@ -56,13 +56,13 @@ def admitted(command: Command, lease_services: LeaseServices) -> dict[str, objec
         lease is None or not lease.granted or lease.closes <= lease_services.now()
     ):
         return _replayed(decision, lease)
-    # A little late is now: only what is really ahead is left to a schedule.
+    # Only an opening that is really ahead gets a schedule.
     later = decision.outcome == "granted" and lease is not None and lease.opens > lease_services.now() + SOON
     if later and lease is not None:
         lease_services.schedule_opening(lease)
         lease_services.schedule_end(lease)
     elif decision.outcome == "granted" and lease is not None:
-        # It was further ahead as this look began, and has no schedule: this very run opens it.
+        # It was further ahead when this run started and has no schedule, so this run opens it.
         _wait_for(lease.opens, lease_services)
         lease_services.ledger.begin_stage(command.pool, lease.id, Stage.ARMED, 1, lease_services.now())
     return {
@@ -75,14 +75,14 @@ def admitted(command: Command, lease_services: LeaseServices) -> dict[str, objec
 
 
 def _wait_for(opens: datetime, lease_services: LeaseServices) -> None:
-    """TryLater where a lease opens in a moment."""
+    """Raises TryLater if the lease opens within two minutes."""
     ahead = opens - lease_services.now()
     if timedelta() < ahead <= SOON:
         raise TryLater(reason("lease.opens-in", seconds=ahead.seconds))
 
 
 def arm_failsafe(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Step ArmFailsafe: what brings the pool to zero without us is there, read back, before any node."""
+    """Step ArmFailsafe: puts the failsafe and reads it back before any node is ordered."""
     command = command_of(run)
     pool = pool_of(run, lease_services.capacity.lab)
     stop_if_handed_on(run, lease_services)
@@ -102,8 +102,8 @@ def arm_failsafe(run: Mapping[str, object], lease_services: LeaseServices) -> di
                 pool=pool,
                 kind="failsafe-armed",
                 who="leases",
-                what=f"armed the failsafe of pool {pool} for {instant.clock_time(first)}",
-                why="it fires ten minutes after the last running lease ends, whatever becomes of us",
+                what=reason("audit.failsafe-armed", pool=pool, at=first),
+                why=reason("audit.failsafe-armed.why"),
                 lease=lease.id if lease else None,
                 details={"at": instant.written(first)},
             )
@@ -112,7 +112,7 @@ def arm_failsafe(run: Mapping[str, object], lease_services: LeaseServices) -> di
 
 
 def _hold_again(lease: Lease, lease_services: LeaseServices) -> None:
-    """Another round for nodes that did not come: their money is set aside again before they are asked for."""
+    """Another round for missing nodes: their money is held again before they are ordered."""
     for look in range(LOOKS):
         found = lease_services.ledger.lease(lease.pool, lease.id) if look else lease
         if found is None or not found.granted or not found.missing:
@@ -130,17 +130,18 @@ def _hold_again(lease: Lease, lease_services: LeaseServices) -> None:
         why = reason("lease.nodes-asked-again", nodes=again, of=found.nodes, hold=str(after.hold))
         if after.nodes < found.nodes:
             why = reason("lease.makes-do", missing=found.missing, nodes=after.nodes)
-        note = entry(after, "degraded", "leases", f"asks again for {found.called()}", why, now)
+        what = reason("audit.nodes-asked-again", lease=found.called())
+        note = entry(after, "degraded", "leases", what, why, now)
         try:
             lease_services.ledger.rehold(found, after, pool=pool, budget=budget, why=note)
         except Conflict:
             continue
         return
-    raise TryLater(f"pool {lease.pool} or its budget keeps changing; its missing nodes are asked for later")
+    raise TryLater(reason("lease.pool-changes", pool=lease.pool))
 
 
 def _replayed(decision: Decision, lease: Lease | None) -> dict[str, object]:
-    """A command delivered again after its lease was over: it opened once, and opens nothing more."""
+    """The answer to a command that is delivered again after its lease ended: it opens only once."""
     why = (
         reason("lease.replayed", at=decision.at, lease=lease.called(), state=lease.stands())
         if lease
@@ -163,16 +164,16 @@ def _decide_opening(command: Command, lease_services: LeaseServices) -> Decision
             except Conflict:
                 continue
             except BadInput as unknown:
-                # No price, no such node group: nothing that waiting would change.
+                # The price or the node group is not known: waiting does not help.
                 answer = grant.GrantDecision("refused", unknown.said)
                 decision = _refuse(
                     command, answer, lease_services.ledger.leases(command.pool), lease_services
                 )
             if look and decision.outcome != "granted":
-                # It was moved for a lease that was then not granted.
+                # The failsafe was moved for a lease that was then not granted.
                 lease_services.arm(command.pool)
             return decision
-    raise TryLater(f"pool {command.pool} or its budget keeps changing; asking again")
+    raise TryLater(reason("lease.pool-changes", pool=command.pool))
 
 
 def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) -> Decision:
@@ -194,7 +195,7 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
     if answer.outcome != "granted" or answer.lease is None:
         return _refuse(command, answer, leases, lease_services)
     decision = _decision(command, answer, now)
-    # One that opens later is opened by a run of its own, which its schedule names.
+    # A lease that opens later gets a run of its own, which its schedule names.
     ahead = answer.lease.opens > now + SOON
     if not ahead:
         lease_services.let_it_fire(pool, now)
@@ -210,23 +211,30 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
         pool=pool,
         budget=budgets[lease.period],
         fence=fence,
-        why=entry(lease, "lease-granted", command.by, f"granted {lease.called()}", answer.reason, now),
-        also=_opens(lease, terms),
+        why=entry(
+            lease,
+            "lease-granted",
+            command.by,
+            reason("audit.lease-granted", lease=lease.called()),
+            answer.reason,
+            now,
+        ),
+        also=_opens(lease),
     )
     return decision
 
 
-def _opens(lease: Lease, terms: Terms) -> list[Entry]:
-    """What the trail says of a window; nothing of a lease of nobody's plan."""
+def _opens(lease: Lease) -> list[Entry]:
+    """The entry of the window that opens; none for a lease without a window."""
     if lease.window is None:
         return []
-    window = f"window {lease.window}"
-    because = f"{window} opens at {terms.clock(lease.opens)}"
-    return [entry(lease, "window-opens", window, f"opens pool {lease.pool}", because, lease.opens)]
+    what = reason("audit.window-opens", pool=lease.pool)
+    why = reason("audit.window-opens.why", window=lease.window, at=lease.opens)
+    return [entry(lease, "window-opens", f"window {lease.window}", what, why, lease.opens)]
 
 
 def _changes(command: Command, lease_services: LeaseServices) -> Changes:
-    """What people changed that may keep this lease closed."""
+    """The pauses and the skip that may keep this lease closed."""
     skip = (
         lease_services.ledger.skipped(command.window, command.date)
         if command.window and command.date
@@ -238,12 +246,12 @@ def _changes(command: Command, lease_services: LeaseServices) -> Changes:
 def _promised(
     command: Command, leases: Sequence[Lease], terms: Terms, lease_services: LeaseServices
 ) -> list[Lease]:
-    """The windows over a lease that begins later, for those further ahead than the planner has written."""
+    """Windows at the time of a lease that begins later, and that the planner has not written yet."""
     if command.window is not None or command.opens is None or command.opens <= lease_services.now():
         return []
 
     ends = command.closes or command.opens + (command.lasting or terms.default)
-    # What is longer is refused: the windows of a century would take longer than the pool may be kept.
+    # A longer lease is refused anyway, and computing the windows of a century would take too long.
     ends = min(ends, command.opens + terms.longest)
     lab = lease_services.capacity.as_found(command.pool)
     around = beside(lab, lease_services.ledger, {command.pool: leases})
@@ -267,13 +275,16 @@ def _refuse(
             None,
         )
     )
+    # A person who finds the pool open already is not refused.
+    refused = answer.outcome == "refused"
     why = Entry(
         at=now,
         pool=command.pool,
-        # Who finds the pool open already was not refused.
-        kind="refused" if answer.outcome == "refused" else "answered",
+        kind="refused" if refused else "answered",
         who=command.by,
-        what=f"asked to open pool {command.pool}: {answer.outcome}",
+        what=reason("audit.open-refused", pool=command.pool)
+        if refused
+        else reason("audit.open-already", pool=command.pool),
         why=answer.reason,
         lease=decision.about,
     )

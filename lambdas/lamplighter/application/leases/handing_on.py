@@ -1,6 +1,6 @@
-"""Step HandOn: a run that waits long for capacity starts the one that carries its lease on, and ends.
+"""Step HandOn: a run that waits long for capacity starts the next run, which continues its lease, and ends.
 
-The new run has this one's state, and Admit's answer with it. Nothing is granted, closed or ordered here. Asked
+The next run gets this run's state, with the answer of Admit. Nothing is granted, closed or ordered here. Called
 twice, it starts the same run.
 """
 
@@ -13,16 +13,17 @@ from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.leases.handing_on import is_long, next_run
+from lamplighter.domain.leases.handing_on import STEP_FUNCTIONS_LIMIT, is_long, next_run
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import BadInput, OutsideFailed, Stale, TryLater
+from lamplighter.reasons.reason import reason
 
 
 def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str, object]:
-    """Gives `{"handed_on", "events", "run"}`: whether the workflow goes on in another run, and in which."""
+    """Returns `{"handed_on", "events", "run"}`: whether another run continues the workflow, and its name."""
     execution, workflows = str(run.get("execution") or ""), Workflows()
     if not execution:
-        raise BadInput("execution: HandOn needs the ARN of the run that waits")
+        raise BadInput(reason("lease.no-execution"))
     events = workflows.events(execution)
     if not is_long(events):
         return {"handed_on": False, "events": events, "run": None}
@@ -33,8 +34,8 @@ def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
     if lease is not None:
         lease_services.ledger.carried_on_by(pool, lease.id, name)
         if begun:
-            what = f"goes on opening {lease.called()} in run {name}"
-            why = f"the run before has {events} events, and Step Functions ends one at 25,000"
+            what = reason("audit.handed-on", lease=lease.called(), run=name)
+            why = reason("audit.handed-on.why", events=events, most=STEP_FUNCTIONS_LIMIT)
             lease_services.ledger.append_audit(
                 Entry(lease_services.now(), pool, "handed-on", "leases", what, why, lease.id)
             )
@@ -42,7 +43,7 @@ def hand_on(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
 
 
 def stop_if_handed_on(run: Mapping[str, object], lease_services: LeaseServices) -> None:
-    """Stale where HandOn failed after it had started the next run: that one carries the lease on, and this one ends.
+    """Raises Stale if HandOn failed after it had started the next run: that run continues the lease, this one ends.
 
     Asked before another round. The run's `execution` is its ARN.
     """
@@ -54,14 +55,14 @@ def stop_if_handed_on(run: Mapping[str, object], lease_services: LeaseServices) 
         if Workflows().ended(ENVIRONMENT.open_lab, name) == NEVER_STARTED:
             return
     except (OutsideFailed, TryLater) as unknown:
-        # A failure here would close the lease. Two runs at one lease do no harm until the next HandOn, which ends one.
+        # A failure here would close the lease. Two runs of one lease do no harm until the next HandOn, which ends one.
         logger().warning("nobody can tell whether run %s was started: %s", name, unknown)
         return
     pool = pool_of(run, lease_services.capacity.lab)
     lease = _granted(run, pool, lease_services)
     if lease is not None:
         lease_services.ledger.carried_on_by(pool, lease.id, name)
-    raise Stale(f"run {name} was started before HandOn failed ({failed}): it carries the lease on")
+    raise Stale(reason("lease.handed-on-before", run=name, error=str(failed)))
 
 
 def _next(execution: str) -> str:

@@ -1,4 +1,4 @@
-"""What an open command would be answered now, by the rule that grants, without asking for anything."""
+"""The answer that an open command would get now, by the rule that grants, without granting anything."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What the lease steps work with: the lab, its ledger, its schedules; and the one way to move the failsafe.
+"""The dependencies of the lease steps: the lab, its ledger and its schedules; and the one way to move the failsafe.
 
 Owns the order that keeps the laws: the failsafe is moved and read back first, the ledger written then.
 """
@@ -36,23 +36,23 @@ from lamplighter.domain.schedules.schedule import (
     warn_schedules,
 )
 from lamplighter.errors import TryLater
-from lamplighter.values import instant
+from lamplighter.reasons.reason import reason
 
 LOOKS = 3
 EXPERIMENTS_SECONDS = 40
-"""Longer than the experiments function takes to start and put back; shorter than this function may live."""
+"""Longer than the experiments function takes to start and restore; shorter than the time-out of this function."""
 
 
 @dataclass
 class LeaseServices:
-    """One lab's leases, and the schedules that follow from them."""
+    """The leases of one lab, and their schedules."""
 
     capacity: Capacity
     failsafes: Schedules
     windows: Schedules
     workflow_arns: WorkflowArns
     ask_experiments: Callable[[Mapping[str, object]], Mapping[str, object]] = field(default=lambda _: {})
-    """Asks the experiments function for one step, and waits for it."""
+    """Runs one step of the experiments function, and waits for it."""
 
     @property
     def ledger(self) -> Ledger:
@@ -80,7 +80,7 @@ class LeaseServices:
         also: Lease | None = None,
         read: tuple[PoolState, Sequence[Lease]] | None = None,
     ) -> tuple[datetime | None, tuple[str, ...]]:
-        """Set the failsafe to what the pool's leases need, `also` included, and read it back.
+        """Sets the failsafe as the pool's leases need it, `also` included, and reads it back.
 
         The caller is the pool's writer; `read` is what it has read already, the pool before its leases. Gives the
         first instant and the names of the schedules. TryLater while a shot of the one that stands is in the air.
@@ -98,15 +98,15 @@ class LeaseServices:
                 self.failsafes.delete(names)
             else:
                 self._put_failsafe(pool, first, now, armed=first == state.failsafe_at)
-            # Schedules know no generation: look again whether it still is what it was set for.
+            # Schedules know no generation: check again that the leases are the same.
             noted = first is not None and first == state.failsafe_at
             after = self.ledger.pool(pool) if noted else self.ledger.set_failsafe(pool, first)
             if (after.generation, after.failsafe_at) == (state.generation, first):
                 return first, (() if first is None else names)
-        raise TryLater(f"the leases of pool {pool} keep changing while its failsafe is set")
+        raise TryLater(reason("lease.failsafe-changes", pool=pool))
 
     def let_it_fire(self, pool: PoolState, now: datetime) -> None:
-        """TryLater while a shot of a pool's failsafe fires or is tried again: nothing calls it back.
+        """Raises TryLater while a schedule of a pool's failsafe fires or retries: nothing can stop it.
 
         Whoever got nodes, or forgot the failsafe, meanwhile would lose nodes to it that a lease justifies.
         """
@@ -114,45 +114,44 @@ class LeaseServices:
         if shot is None:
             return
         name, at = shot
-        # One that was carried out, or given up, is gone by itself.
+        # A schedule that succeeded or gave up deletes itself.
         found = self.failsafes.read(name) if now >= at else None
         if now < at or (found is not None and found.at == at):
             raise TryLater(
-                f"the failsafe of pool {pool.name} fires at {instant.clock_time(at)} and may be tried again "
-                f"until {instant.clock_time(at + FIRES_WITHIN + RETRIED)}: nothing opens before that is over"
+                reason("lease.failsafe-fires", pool=pool.name, at=at, until=at + FIRES_WITHIN + RETRIED)
             )
 
     def wanted_failsafe(self, pool: str) -> tuple[Schedule, ...]:
-        """The failsafe that the pool's leases of this moment need; none without leases."""
+        """The failsafe that the pool's leases need at this moment; empty without leases."""
         first = failsafe_instant(self.ledger.leases(pool), self.now())
         return () if first is None else self._shots(pool, first)
 
     def schedule_end(self, lease: Lease) -> tuple[str, ...]:
-        """Put the schedules that warn before the end of a lease and close it; gives their names."""
+        """Puts the schedules that warn before the end of a lease and close it; returns their names."""
         put = []
         for schedule in (
             close_schedule(lease, self.workflow_arns),
             *warn_schedules(lease, self.workflow_arns),
         ):
             if schedule.at > self.now() + NEAREST:
-                # The planner has put what ends a window's lease.
+                # The planner has put the schedules of a window's lease.
                 if lease.window is None or self.windows.read(schedule.name) != schedule:
                     self.windows.put(schedule)
                 put.append(schedule.name)
         return tuple(put)
 
     def schedule_opening(self, lease: Lease) -> None:
-        """Put the schedule that opens a lease granted ahead of its time."""
+        """Puts the schedule that opens a lease which was granted ahead of its time."""
         self.windows.put(open_schedule(lease, self.workflow_arns))
 
     def unschedule(self, lease: Lease) -> None:
-        """Take away whatever would still open, warn or close a lease."""
+        """Deletes the schedules that would open, warn or close a lease."""
         self.windows.delete(names_of(lease.id, self.workflow_arns))
 
     def _put_failsafe(self, pool: str, first: datetime, now: datetime, *, armed: bool) -> None:
-        """Each shot is read back, with AWS; one that was `armed` before and reads as it should is not put again."""
+        """Each schedule is read back. A schedule that was `armed` before and is correct is not put again."""
         for shot in self._shots(pool, first):
-            # A nearer one was armed before and is about to fire; Scheduler takes none in the past.
+            # A nearer schedule was armed before and is about to fire; Scheduler takes none in the past.
             ahead = shot.at > now + NEAREST
             if ahead and not (armed and self.failsafes.read(shot.name) == shot):
                 self.failsafes.put_and_read_back(shot)
@@ -161,13 +160,13 @@ class LeaseServices:
         nodegroup = self.capacity.nodegroup(pool)
         group = self.capacity.group_of(nodegroup)
         if group is None:
-            raise TryLater(f"node group {nodegroup.name} has no Auto Scaling group yet")
+            raise TryLater(reason("lease.no-scaling-group", group=nodegroup.name))
         return failsafe_schedules(pool, first, nodegroup.cluster, nodegroup.name, group.name)
 
 
 @cache
 def lease_services() -> LeaseServices:
-    """The services for the lab that this function belongs to."""
+    """The dependencies of the leases function."""
     group = ENVIRONMENT.schedule_group
     return LeaseServices(
         capacity=deployed(),

@@ -1,1 +1,1 @@
-"""The audit trail: its entries, what the steps write into it, and `why`, which reads it."""
+"""The audit trail: its entries, the entries of a run's steps, and `why`, which reads the trail."""

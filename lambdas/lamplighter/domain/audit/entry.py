@@ -1,6 +1,6 @@
-"""An audit entry: who did what to a pool, when and why, in words and in the contract's kinds.
+"""An audit entry: who did what to a pool, when and why. Its kinds are those of the contract.
 
-Entries are only ever added; reading them back into an explanation is why.py's.
+Entries are only added. why.py makes an explanation of them.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ TIMELINE = (
     "zero-proven",
     "receipt",
 )
-"""The kinds that the timeline of `local demo` shows; others (planned, refused, leaked, …) only explain."""
+"""The kinds that the timeline of `local demo` shows. Other kinds, such as planned and refused, only explain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Entry:
     pool: str
     kind: str
     who: str
-    """The person, window or part of ours that did it: `alice`, `window evening`, `guard`."""
+    """The person, window or part of Lamplighter that did it: `alice`, `window evening`, `guard`."""
     what: Said
     why: Said
     lease: str | None = None

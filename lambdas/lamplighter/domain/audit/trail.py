@@ -1,6 +1,6 @@
-"""What a run's steps found, as audit entries: settings, nodes, GPUs, verdicts, what was drained.
+"""Audit entries from the results of a run's steps: settings, nodes, GPUs, verdicts and the drain.
 
-The steps themselves only look and answer; the run's last step writes down what they said.
+A step only returns its result. The last step of the run writes these entries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,70 +9,69 @@ from datetime import datetime
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import findings as findings_told
-from lamplighter.values.counted import counted
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import Reason, Said, reason
 
 Result = Mapping[str, object]
 _SETTINGS = {
-    "as-lab": ("the GPU settings are as the lab wants them", "the ClusterPolicy was compared with the lab"),
-    "differs": (
-        "the GPU settings differ from the lab",
-        "another hand or another chart wrote the ClusterPolicy",
-    ),
-    "absent": ("there is no ClusterPolicy", "the lab has no GPU operator, or it is not installed yet"),
-    "as-window": (
-        "the GPU settings are as the window asks",
-        "what it changes was put on, and goes back to Helm when it closes",
-    ),
+    "as-lab": (reason("audit.settings.as-lab"), reason("audit.settings.as-lab.why")),
+    "differs": (reason("audit.settings.differs"), reason("audit.settings.differs.why")),
+    "absent": (reason("audit.settings.absent"), reason("audit.settings.absent.why")),
+    "as-window": (reason("audit.settings.as-window"), reason("audit.settings.as-window.why")),
 }
-_NOT_AS_ASKED = "the GPU settings are not as asked"
 
 
 def of_opening(lease: Lease, results: Mapping[str, Result], now: datetime) -> list[Entry]:
-    """What the steps of an opening found, in their order."""
-    found: list[Entry] = []
+    """The entries of an opening, in the order of its steps."""
+    entries: list[Entry] = []
 
-    def add(kind: str, who: str, what: str, why: str) -> None:
-        found.append(Entry(now, lease.pool, kind, who, what, why, lease.id, lease.nodes))
+    def add(kind: str, what: Reason, why: Said) -> None:
+        entries.append(Entry(now, lease.pool, kind, "cluster", what, why, lease.id, lease.nodes))
 
     applied = results.get("ApplyGpuSettings", {})
-    state, reason = str(applied.get("state", "")), str(applied.get("reason") or "")
+    state, why_so = str(applied.get("state", "")), read(applied.get("reason"))
     if state in _SETTINGS:
         what, why = _SETTINGS[state]
-        add("settings-applied", "cluster", what, reason or why)
-    elif reason:
-        add("settings-applied", "cluster", _NOT_AS_ASKED, reason)
+        add("settings-applied", what, why_so or why)
+    elif why_so:
+        add("settings-applied", reason("audit.settings.not-as-asked"), why_so)
     nodes = _rows(results, "AwaitGpus", "nodes")
     for node in nodes:
-        gpus = (
-            f"{counted(int(str(node.get('gpus') or 0)), 'GPU')} can be allocated on it, and validation passed"
-        )
         if node.get("ready"):
-            add("node-ready", "cluster", f"node {node.get('name')} is ready", gpus)
+            gpus = int(str(node.get("gpus") or 0))
+            add(
+                "node-ready",
+                reason("audit.node-ready", node=str(node.get("name"))),
+                reason("audit.node-ready.why", gpus=gpus),
+            )
     if nodes and all(node.get("ready") for node in nodes):
-        add(
-            "gpus-ready",
-            "cluster",
-            f"the GPUs of {counted(len(nodes), 'node')} are ready",
-            "all that readiness asks holds",
-        )
+        add("gpus-ready", reason("audit.gpus-ready", nodes=len(nodes)), reason("audit.gpus-ready.why"))
     for verdict in _rows(results, "Validate", "verdicts"):
-        what = f"{verdict.get('check')} {verdict.get('verdict')} on {verdict.get('node')}"
-        add("verdict", "cluster", what, str(verdict.get("reason")))
-    return found + findings_told.entries(lease, results.get("Diagnose", {}), now)
+        what = reason(
+            "audit.verdict",
+            check=str(verdict.get("check")),
+            verdict=str(verdict.get("verdict")),
+            node=str(verdict.get("node")),
+        )
+        add("verdict", what, read(verdict.get("reason")))
+    return entries + findings_told.entries(lease, results.get("Diagnose", {}), now)
 
 
 def of_closing(pool: str, lease: str | None, drain: Result, now: datetime) -> list[Entry]:
-    """What was emptied, and what had to be forced."""
+    """The entry of a drain: its nodes, and the pods that were evicted or deleted by force."""
     nodes = drain.get("nodes")
     if not isinstance(nodes, Sequence) or not nodes:
         return []
-    names = ", ".join(str(node.get("name")) for node in nodes if isinstance(node, Mapping))
-    forced = drain.get("forced")
-    by_force = f"; forced: {', '.join(map(str, forced))}" if isinstance(forced, list) and forced else ""
-    if more := drain.get("forced_more"):
-        by_force += f" and {more} more"
-    why = f"{counted(int(str(drain.get('evicted') or 0)), 'pod')} evicted{by_force}"
-    return [Entry(now, pool, "drained", "cluster", f"drained {names}", why, lease, len(nodes))]
+    names = tuple(str(node.get("name")) for node in nodes if isinstance(node, Mapping))
+    evicted, forced, more = int(str(drain.get("evicted") or 0)), drain.get("forced"), drain.get("forced_more")
+    why = reason("audit.drained.why", evicted=evicted)
+    if isinstance(forced, list) and forced:
+        pods = ", ".join(map(str, forced))
+        why = reason("audit.drained.forced", evicted=evicted, forced=pods)
+        if more:
+            why = reason("audit.drained.forced-more", evicted=evicted, forced=pods, more=int(str(more)))
+    what = reason("audit.drained", nodes=names)
+    return [Entry(now, pool, "drained", "cluster", what, why, lease, len(nodes))]
 
 
 def _rows(results: Mapping[str, Result], step: str, key: str) -> list[Result]:

@@ -1,13 +1,13 @@
-"""Why a pool is, or was, as it is: the answer out of the audit trail and the leases, in words.
+"""Why a pool is, or was, as it is: the answer from the audit trail and the leases.
 
-Decides nothing; it reads what was decided at the time.
+It decides nothing. It reads what was decided at the time.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lamplighter.data.texts import ENGLISH
+from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.calendar.planned_window import PlannedWindow
@@ -15,7 +15,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.pool.explanation import UnmetWindow, standing
 from lamplighter.domain.pool.target import Target
-from lamplighter.reasons.reason import draw
+from lamplighter.reasons.reason import Reason, draw, reason
 from lamplighter.values import instant
 
 _OF_LEASES = ("lease-granted", "extended", "closing", "closed", "refused")
@@ -25,38 +25,41 @@ DECIDES = frozenset({*_OF_LEASES, "breach", "leaked", "degraded", "held-up", "re
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a pool should have had at an instant, the decision behind it, and what led there."""
+    """How many nodes a pool should have had at an instant, the decision behind it, and what led to it."""
 
     at: datetime
     target: Target
     decision: Entry | None
     trail: tuple[Entry, ...]
     unmet: tuple[UnmetWindow, ...] = ()
-    """Windows that the calendar had open then, without a lease in force."""
+    """Windows that were open then by the calendar, without a lease in force."""
     findings: tuple[Entry, ...] = ()
-    """Causes that the last diagnosis before then named for what was late or failed, and that stood then."""
+    """Causes that the last diagnosis before the instant named, and that still held then."""
 
     @property
     def nodes(self) -> int:
         """How many nodes it should have had."""
         return self.target.nodes
 
-    def told_by(self, clock: Callable[[datetime], str]) -> "Explanation":
-        """The same with what was kept in sentences told by this clock."""
-        trail = tuple(_told(entry, clock) for entry in self.trail)
+    def told_by(self, clock: Callable[[datetime], str], texts: Texts = ENGLISH) -> "Explanation":
+        """The same with its reasons drawn in a language and by this clock."""
+        trail = tuple(_told(entry, clock, texts) for entry in self.trail)
         last = bool(self.trail) and self.decision is self.trail[-1]
-        decision = trail[-1] if last else self.decision and _told(self.decision, clock)
+        decision = trail[-1] if last else self.decision and _told(self.decision, clock, texts)
         return replace(self, decision=decision, trail=trail)
 
-    def decided_by(self, clock: Callable[[datetime], str]) -> str:
-        """The last decision as a sentence; empty where it is the trail's last row, which says the same."""
-        if self.decision is None or self.decision is self.trail[-1]:
-            return ""
-        made = self.decision
-        return f"Last decided at {clock(made.at)}: {made.who} {made.what}, because {made.why}."
+    @property
+    def last_decision(self) -> Reason | None:
+        """The last decision; None where it is the last row of the trail, which says the same."""
+        decision = self.decision
+        if decision is None or decision is self.trail[-1]:
+            return None
+        return reason(
+            "audit.last-decided", at=decision.at, who=decision.who, what=decision.what, why=decision.why
+        )
 
     def to_json(self, clock: Callable[[datetime], str] = instant.clock_time) -> dict[str, object]:
-        """The document of `why --json`; its sentences name instants by this clock."""
+        """The document of `why --json`; its sentences write instants by this clock."""
         return {
             "at": instant.written(self.at),
             "nodes": self.nodes,
@@ -88,8 +91,8 @@ def explain(
 ) -> Explanation:
     """The explanation for an instant, past or present; `entries` may reach beyond it.
 
-    What came after it tells what was not known then. `windows` are those of the pool that the calendar,
-    as it is now, has open there.
+    Later entries tell what was not known at the instant. `windows` are the pool's windows that are open then by
+    the calendar as it is now.
     """
     entries = sorted(entries, key=lambda entry: entry.at)
     before = [entry for entry in entries if entry.at <= at]
@@ -108,9 +111,9 @@ def explain(
 
 
 def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:
-    """The lease as it stood then: what was ended, or moved to another end, later was not yet.
+    """The lease as it was then: a later close, or a later move of its end, is undone.
 
-    `after` is what happened since, in order; the first that moved the end says where it was before.
+    `after` are the later entries in order. The first that moved the end says where it was before.
     """
     moved = (entry.details["from"] for entry in after if entry.lease == lease.id and "from" in entry.details)
     closes = next(moved, None)
@@ -121,8 +124,8 @@ def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:
     return lease
 
 
-def _told(entry: Entry, clock: Callable[[datetime], str]) -> Entry:
-    return replace(entry, what=draw(entry.what, ENGLISH, clock), why=draw(entry.why, ENGLISH, clock))
+def _told(entry: Entry, clock: Callable[[datetime], str], texts: Texts) -> Entry:
+    return replace(entry, what=draw(entry.what, texts, clock), why=draw(entry.why, texts, clock))
 
 
 def _document(entry: Entry) -> dict[str, object]:

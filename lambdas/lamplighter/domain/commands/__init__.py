@@ -1,1 +1,1 @@
-"""What a person, a schedule or an event asks for: words, values, and who asks."""
+"""Commands of a person, a schedule or an event: their words, their values and their caller."""

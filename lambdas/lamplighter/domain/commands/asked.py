@@ -1,7 +1,7 @@
-"""What a person asks for at the lab's own address: the body that is sent there, read into a command.
+"""Reads the body that a person sends to the lab's HTTP address into a command.
 
-The body says what is wanted and never who wants it: that is AWS's word. Whose leases a person may touch follows
-from the address that AWS let them in by, `own` or `lab`.
+The body says what the person wants, and never who the person is: AWS says that. The address says whose leases the
+person may change: `own` or `lab`.
 """
 
 import hashlib
@@ -25,10 +25,11 @@ LONGEST_NAME = 100
 MOST_NODES = 100
 LONGEST = timedelta(days=366)
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Instants that can be reckoned with in every zone."""
+"""The range of instants that every time zone can represent."""
 
+_EXAMPLE = '{"verb": "open", "pool": "gpu", "token": "…"}'
 _UNTIL = ("closes", "for_seconds")
-#: What each verb takes, beside `verb`, `pool` and `token`.
+#: The keys that each verb takes, beside `verb`, `pool` and `token`.
 _TAKES: Mapping[Verb, tuple[str, ...]] = {
     Verb.OPEN: ("nodes", "opens", *_UNTIL, "because", "add", "owner"),
     Verb.EXTEND: ("lease", *_UNTIL, "because"),
@@ -61,31 +62,31 @@ def route(verb: Verb) -> str:
 
 
 def document(command: Command, token: str) -> dict[str, object]:
-    """What is sent for a command; the same token means the same command, however often it is sent."""
+    """The body for a command. The same token means the same command, however often it is sent."""
     said = command.to_json()
     keys = ["verb", "pool", *_TAKES[command.verb]]
     return {key: said[key] for key in keys if said[key] not in (None, False)} | {"token": token}
 
 
 def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
-    """The command that the body asks for, in the caller's name.
+    """The command of a body, in the caller's name.
 
     `path` is `own` or `lab` and a route, as `own/open`. Raises BadInput naming the key that is wrong, and
     Refused where only the lab's own people may ask for it.
     """
     if not isinstance(body, Mapping):
-        raise BadInput('body: must be a JSON object like {"verb": "open", "pool": "gpu", "token": "…"}')
+        raise BadInput(reason("command.body-no-object", example=_EXAMPLE))
     authority, _, way = path.partition("/")
     verb = _verb(body, way)
     _only_known(body, verb)
     token = _text(body, "token", LONGEST_NAME)
     pool = _text(body, "pool", LONGEST_NAME)
     if token is None or pool is None:
-        raise BadInput(f"{'pool' if token else 'token'}: is missing, it must be text")
+        raise BadInput(reason("command.body-key-missing", key="pool" if token else "token"))
     if (pool == WHOLE_LAB) != (verb in CHANGES_TO_THE_CALENDAR):
-        raise BadInput(
-            f"pool: {verb.value} takes {'a pool' if pool == WHOLE_LAB else repr(WHOLE_LAB)}, not {pool[:80]!r}"
-        )
+        if pool == WHOLE_LAB:
+            raise BadInput(reason("command.pool-needed", verb=verb.value, lab=WHOLE_LAB))
+        raise BadInput(reason("command.lab-needed", verb=verb.value, lab=WHOLE_LAB, pool=repr(pool[:80])))
     given = replace(
         orders.order(verb, pool, command_id=_id(verb, token, caller), by=caller.name, source="cli", now=now),
         nodes=_nodes(body),
@@ -110,43 +111,45 @@ def read(body: object, path: str, caller: Caller, now: datetime) -> Command:
 
 
 def restoring(command: Command, run: ExperimentRun) -> Command:
-    """The command to restore with the run that is meant: where it is, its run says."""
+    """The command to restore, with the pool and the lease of the run that it means."""
     return replace(command, experiment=run.id, pool=run.pool, lease=run.lease)
 
 
 def about(command: Command, lease: Lease | None, run: ExperimentRun | None = None) -> Command:
-    """The command with what the lease that it names says. Raises Refused where that is somebody else's."""
+    """The command with the owner of the lease that it names. Raises Refused if the lease is another person's."""
     if command.verb in _OF_A_LEASE and command.lease is not None:
         if lease is None:
-            raise BadInput(f"lease: pool {command.pool} has no lease '{command.lease[:80]}'")
+            raise BadInput(reason("command.no-such-lease", pool=command.pool, lease=command.lease[:80]))
         if not command.for_lab and not lease.is_of(command.by):
             raise Refused(
-                f"{lease.called()} is {lease.owner}'s, and you may {command.verb.value} your own: ask them, or "
-                "somebody who runs the lab"
+                reason(
+                    "command.lease-of-another",
+                    lease=lease.called(),
+                    owner=lease.owner,
+                    verb=command.verb.value,
+                )
             )
         return replace(command, owner=lease.owner)
     if command.verb is Verb.RESTORE and not command.for_lab:
         mine = run is not None and (run.by == command.by or (lease is not None and lease.is_of(command.by)))
         if not mine:
-            raise Refused(
-                "only who runs an experiment, the owner of its lease or who runs the lab may restore it"
-            )
+            raise Refused(reason("command.restore-of-another"))
     return command
 
 
 def _of_ones_own(command: Command, owner: str | None) -> None:
     if owner not in {None, command.by}:
-        raise Refused(f"owner: you open for yourself; that {owner} answers for it, who runs the lab may say")
+        raise Refused(reason("command.owner-of-another", owner=owner or ""))
     if command.verb is Verb.KEEP:
         return
     if route(command.verb) == "change":
-        raise Refused(f"{command.verb.value} is felt by everybody in the lab: ask somebody who runs it")
+        raise Refused(reason("command.for-lab-only", verb=command.verb.value))
     if command.verb is Verb.CLOSE and command.lease is None:
-        raise Refused(f"all of pool {command.pool} is not one person's: name the lease that is yours")
+        raise Refused(reason("command.whole-pool", pool=command.pool))
 
 
 def _id(verb: Verb, token: str, caller: Caller) -> str:
-    """Nobody's command has the id of another person's."""
+    """The id contains the caller, so two people's commands never have the same id."""
     return f"cli-{verb.value}-{hashlib.sha256(f'{caller.arn} {token}'.encode()).hexdigest()[:16]}"
 
 
@@ -154,7 +157,9 @@ def _verb(body: Mapping[str, object], way: str) -> Verb:
     found = body.get("verb")
     known = [verb.value for verb in Verb if route(verb) == way]
     if not isinstance(found, str) or found not in known:
-        raise BadInput(f"verb: {str(found)[:80]!r} is none of {', '.join(known)}")
+        raise BadInput(
+            reason("command.not-one-of", key="verb", value=repr(str(found)[:80]), known=", ".join(known))
+        )
     return Verb(found)
 
 
@@ -162,9 +167,11 @@ def _only_known(body: Mapping[str, object], verb: Verb) -> None:
     takes = ("verb", "pool", "token", *_TAKES[verb])
     unknown = [key for key in body if key not in takes]
     if unknown:
-        raise BadInput(f"{unknown[0][:80]}: {verb.value} takes {', '.join(takes)}")
+        raise BadInput(
+            reason("command.unknown-key", key=unknown[0][:80], verb=verb.value, keys=", ".join(takes))
+        )
     if verb in _OF_A_LEASE - {Verb.CLOSE} and body.get("lease") is None:
-        raise BadInput(f"lease: {verb.value} needs the lease that is meant")
+        raise BadInput(reason("command.lease-needed", verb=verb.value))
 
 
 def _text(body: Mapping[str, object], key: str, longest: int) -> str | None:
@@ -172,16 +179,14 @@ def _text(body: Mapping[str, object], key: str, longest: int) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip() or len(value) > longest or not value.isprintable():
-        raise BadInput(
-            f"{key}: must be text of 1 to {longest} characters in one line, not {str(value)[:80]!r}"
-        )
+        raise BadInput(reason("command.text-needed", key=key, longest=longest, value=repr(str(value)[:80])))
     return value
 
 
 def _flag(body: Mapping[str, object], key: str) -> bool:
     value = body.get(key, False)
     if not isinstance(value, bool):
-        raise BadInput(f"{key}: must be true or false, not {str(value)[:80]!r}")
+        raise BadInput(reason("command.flag-needed", key=key, value=repr(str(value)[:80])))
     return value
 
 
@@ -190,7 +195,7 @@ def _whole(body: Mapping[str, object], key: str, most: int) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise BadInput(f"{key}: must be a whole number from 1 to {most}, not {str(value)[:80]!r}")
+        raise BadInput(reason("command.number-needed", key=key, most=most, value=repr(str(value)[:80])))
     return value
 
 
@@ -210,9 +215,17 @@ def _instant(body: Mapping[str, object], key: str) -> datetime | None:
     try:
         found = instant.read(text).replace(microsecond=0)
     except (BadInput, OverflowError) as error:
-        raise BadInput(f"{key}: must be an instant like 2026-11-20T20:00:00Z, not {text[:80]!r}") from error
+        raise BadInput(reason("command.instant-needed", key=key, value=repr(text[:80]))) from error
     if not _FIRST <= found < _LAST:
-        raise BadInput(f"{key}: must lie between {_FIRST.year} and {_LAST.year}, not be {text[:80]!r}")
+        raise BadInput(
+            reason(
+                "command.instant-out-of-range",
+                key=key,
+                first=_FIRST.year,
+                last=_LAST.year,
+                value=repr(text[:80]),
+            )
+        )
     return found
 
 
@@ -223,4 +236,4 @@ def _date(body: Mapping[str, object]) -> str | None:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:
-        raise BadInput(f"date: must be a date like 2026-11-20, not {text[:80]!r}") from error
+        raise BadInput(reason("command.date-needed", value=repr(text[:80]))) from error

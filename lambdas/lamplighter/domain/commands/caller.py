@@ -1,4 +1,4 @@
-"""Who calls, as AWS says it: a name that nobody else in the account can have by themselves.
+"""The caller's name, from AWS: no other person in the account can take the same name.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html: names of users have no `/` and no
 space in them, and are unique in an account whatever their path. A user of IAM and one of single sign-on who are called
@@ -20,7 +20,7 @@ class Caller:
 
     @property
     def name(self) -> str:
-        """The user; of a role's session the role as well, since whoever may take a role may name the session."""
+        """The user's name; for a session of a role the role too, since the person who assumes it names the session."""
         kind, _, rest = self.arn.split(":", 5)[-1].partition("/")
         if not rest:
             return f"account {kind}"

@@ -1,7 +1,7 @@
-"""Commands: what a schedule, a person, an event or the guard asks of a pool, and when one is too old.
+"""Commands of a schedule, a person, an event or the guard for a pool, and when a command is too old.
 
-Owns the document that starts a workflow, its expiry and its generation check; whether a command that
-stands is granted is decided in grant.py.
+Owns the document that starts a workflow, its expiry and its generation check. grant.py decides whether a valid
+command is granted.
 """
 
 import hashlib
@@ -13,12 +13,13 @@ from enum import StrEnum
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.errors import BadInput
 from lamplighter.reasons.document import document, read
+from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 
 class Verb(StrEnum):
-    """What a command wants done with a pool, or with the lab's calendar."""
+    """What a command does with a pool, or with the lab's calendar."""
 
     OPEN = "open"
     CLOSE = "close"
@@ -37,13 +38,13 @@ class Verb(StrEnum):
 
 CHANGES_TO_THE_CALENDAR = frozenset({Verb.SKIP, Verb.UNSKIP, Verb.PAUSE, Verb.RESUME})
 WHOLE_LAB = "*"
-"""The `pool` of a command that is about all of them; no pool has that name."""
+"""The `pool` of a command about all pools; no pool has that name."""
 SOURCES = frozenset({"window", "slack", "cli", "event", "guard"})
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One order, as it was given; `generation` is the pool's when it was given, where that matters."""
+    """One command as it was given; `generation` is the pool's at that time, if it matters."""
 
     id: str
     verb: Verb
@@ -64,17 +65,17 @@ class Command:
     generation: int | None = None
     add: bool = False
     opened_by: str | None = None
-    """For a close after a failure: the open command whose lease is meant."""
+    """For a close after a failure: the id of the open command whose lease it closes."""
     experiment: str | None = None
-    """The experiment to run, by name; for a restore its run, by name or id, and left out whatever runs."""
+    """The experiment to run, by name. For a restore: the run, by name or id; None means the run under way."""
     for_lab: bool = False
-    """Given by who runs the lab, as AWS let them in: it may concern what is another's."""
+    """A person who runs the lab gave it: it may change leases of others."""
     allowance: Allowance | None = None
-    """What the giver's role lets them have; None: they have none."""
+    """What the giver's role allows; None: the giver has no role."""
 
     @property
     def lease_id(self) -> str:
-        """The lease that an open command makes: the window's, or one that follows from the command alone.
+        """The lease of an open command: the window's, or one whose id follows from the command's id.
 
         The same command always means the same lease, however often it is delivered.
         """
@@ -83,7 +84,7 @@ class Command:
         return f"{self.source}-{hashlib.sha256(self.id.encode()).hexdigest()[:8]}"
 
     def too_old(self, now: datetime, generation: int) -> Said | None:
-        """Why this command may do nothing any more, or None while it stands."""
+        """Why this command is no longer valid, or None while it is valid."""
         whole = self.pool == WHOLE_LAB
         what = reason("command.lab") if whole else reason("command.pool", pool=self.pool)
         verb = self.verb.value
@@ -125,10 +126,13 @@ class Command:
         """Reads a command; BadInput names the key that is missing or wrong."""
         verb = _required(found, "verb")
         if verb not in set(Verb):
-            raise BadInput(f"verb: '{verb}' is none of {', '.join(Verb)}")
+            raise BadInput(
+                reason("command.not-one-of", key="verb", value=repr(verb[:80]), known=", ".join(Verb))
+            )
         source = _required(found, "source")
         if source not in SOURCES:
-            raise BadInput(f"source: '{source}' is none of {', '.join(sorted(SOURCES))}")
+            known = ", ".join(sorted(SOURCES))
+            raise BadInput(reason("command.not-one-of", key="source", value=repr(source[:80]), known=known))
         seconds, allowed = _number(found, "for_seconds"), found.get("allowance")
         return cls(
             id=_required(found, "id"),
@@ -158,54 +162,38 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The stored answer to a command; asking again gives this one again."""
+    """The stored answer to a command; the same command gets it again."""
 
     command: str
     outcome: str
-    """granted, already-open or refused; extended or refused; closing or over; what a change came to."""
+    """granted, already-open or refused; extended or refused; closing or over; the outcome of a change."""
     reason: Said
     at: datetime
     lease: str | None = None
-    """What it granted or changed: what undoes the command ends that lease."""
+    """The lease that it granted or changed; a command that undoes this one ends that lease."""
     earliest: datetime | None = None
     about: str | None = None
-    """A lease that the answer is about and that is none of the command's: what is open already."""
+    """A lease that the answer is about and that the command did not create, such as one that is open already."""
 
     @property
     def granted(self) -> str | None:
-        """The lease that it granted: an answer of an earlier release may name another's as its own."""
+        """The lease that it granted; `lease` in an answer of an earlier release may be another's."""
         return self.lease if self.outcome == "granted" else None
 
     def to_json(self) -> dict[str, object]:
         """What the command line and Slack read back."""
-        return {
-            "command": self.command,
-            "outcome": self.outcome,
-            "reason": document(self.reason),
-            "at": instant.written(self.at),
-            "lease": self.lease,
-            "earliest": _written(self.earliest),
-            "about": self.about,
-        }
+        return to_document(self)
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> "Decision":
         """Reads what to_json wrote."""
-        return cls(
-            command=_required(found, "command"),
-            outcome=_required(found, "outcome"),
-            reason=read(found.get("reason")),
-            at=instant.read(_required(found, "at")),
-            lease=_text(found, "lease"),
-            earliest=_instant(found, "earliest"),
-            about=_text(found, "about"),
-        )
+        return from_document(cls, found)
 
 
 def _required(found: Mapping[str, object], key: str) -> str:
     value = found.get(key)
     if not isinstance(value, str) or not value:
-        raise BadInput(f"{key}: a command needs it, as text")
+        raise BadInput(reason("command.key-missing", key=key))
     return value
 
 
@@ -213,11 +201,11 @@ def _text(found: Mapping[str, object], key: str) -> str | None:
     value = found.get(key)
     if value is None or isinstance(value, str):
         return value or None
-    raise BadInput(f"{key}: must be text, not {value!r}")
+    raise BadInput(reason("command.not-text", key=key, value=repr(str(value)[:80])))
 
 
 def _said(found: Mapping[str, object], key: str) -> Said | None:
-    """A person's words as they are; a reason of ours is a document."""
+    """A string is a person's words; a reason is a mapping."""
     value = found.get(key)
     return read(value) if isinstance(value, Mapping) else _text(found, key)
 
@@ -227,7 +215,7 @@ def _number(found: Mapping[str, object], key: str, least: int = 1) -> int | None
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadInput(f"{key}: must be a whole number of at least {least}, not {value!r}")
+        raise BadInput(reason("command.not-a-number", key=key, least=least, value=repr(str(value)[:80])))
     return value
 
 

@@ -1,6 +1,6 @@
-"""Which lease a person means by a pool, by an id or by nothing: the same typed in a shell and in Slack.
+"""Which lease a person means by a pool, by an id or by nothing; the same in a shell and in Slack.
 
-A lease granted ahead is meant by its id alone: what runs now is what people speak of without naming it.
+Without an id a person means a running lease. A lease that was granted ahead needs its id.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -8,6 +8,7 @@ from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.errors import BadInput, Refused
+from lamplighter.reasons.reason import Said, reason
 
 
 def lease_meant(
@@ -18,49 +19,52 @@ def lease_meant(
     *,
     now: datetime,
     closing: bool = False,
-    or_else: str = "",
+    or_else: Said = "",
 ) -> Lease:
-    """The lease with that id, or the only one that runs on the pool, or in the lab.
+    """The lease with that id, or the only running lease on the pool or in the lab.
 
-    With `closing` also one that is being closed. Raises BadInput for an unknown word, and where several run;
-    Refused where none does.
+    With `closing` also a lease that is closing. Raises BadInput for an unknown word, and if several leases run;
+    Refused if none runs. `or_else` is more advice for several leases.
     """
     known = [lease for lease in leases if lease.granted or (closing and lease.state is LeaseState.CLOSING)]
     by_id = next((lease for lease in known if lease.id == what), None)
     if by_id is not None:
         return by_id
     if what is not None and what not in pools:
+        leases_there = _named(known) or reason("command.none")
         raise BadInput(
-            f"'{what[:80]}' is neither a pool nor a lease; pools: {', '.join(pools)}, "
-            f"leases: {_named(known) or 'none'}"
+            reason("command.no-pool-nor-lease", word=what[:80], pools=", ".join(pools), leases=leases_there)
         )
     here = [lease for lease in known if what in (None, lease.pool)]
     running = [lease for lease in here if lease.opens <= now]
-    where = f" on pool {what}" if what else ""
     if len(running) == 1:
         return running[0]
+    where = reason("command.on-pool", pool=what) if what else reason("command.in-lab")
     if running:
-        raise BadInput(f"several leases run{where}, name one of {_named(running)}{or_else}")
-    ahead = f"; granted ahead: {_named(here)}" if here else ""
-    raise Refused(f"there is no running lease{where} to {verb}{ahead}")
+        several = reason("command.several-leases", where=where, leases=_named(running))
+        raise BadInput(reason("command.or-else", reason=several, advice=or_else) if or_else else several)
+    if here:
+        raise Refused(reason("command.lease-ahead", verb=verb, where=where, leases=_named(here)))
+    raise Refused(reason("command.no-lease", verb=verb, where=where))
 
 
 def pool_meant(named: str | None, pools: Sequence[str]) -> str:
-    """The named pool, or the only one; BadInput where it is not there, or several are and none is named."""
+    """The named pool, or the only one. Raises BadInput for an unknown pool, or if several exist and none is named."""
     if named is None:
         if len(pools) == 1:
             return pools[0]
-        raise BadInput(f"POOL: the lab has {len(pools)} pools, name one of {', '.join(pools)}")
+        raise BadInput(reason("command.name-a-pool", count=len(pools), pools=", ".join(pools)))
     if named not in pools:
-        raise BadInput(f"POOL: there is no pool '{named[:80]}', the lab has {', '.join(pools)}")
+        raise BadInput(reason("command.no-such-pool", pool=named[:80], pools=", ".join(pools)))
     return named
 
 
 def window_meant(named: str, windows: Sequence[str]) -> str:
-    """The window of that name; BadInput where the lab has none such."""
+    """The window of that name. Raises BadInput if the lab has no such window."""
     if named not in windows:
-        there = f"the lab has {', '.join(windows)}" if windows else "the lab has none"
-        raise BadInput(f"WINDOW: there is no window '{named[:80]}', {there}")
+        if not windows:
+            raise BadInput(reason("command.no-windows", window=named[:80]))
+        raise BadInput(reason("command.no-such-window", window=named[:80], windows=", ".join(windows)))
     return named
 
 

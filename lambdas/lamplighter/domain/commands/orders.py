@@ -1,7 +1,7 @@
-"""How words become a command: the same typed in a shell and in Slack.
+"""Makes commands from words; the same in a shell and in Slack.
 
-The giver says who they are, and an id under which the command is the same however often it is given; here is
-added what it is about. Whether it is granted is decided by the workflow that it starts.
+The caller of these functions gives the person's name, and an id under which the command is the same however often it
+is given. The workflow that it starts decides whether it is granted.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from lamplighter.reasons.reason import reason
 
 EXPIRES_AFTER = timedelta(minutes=15)
 SOON = timedelta(minutes=2)
-"""What begins in a moment begins now: no schedule is that near."""
+"""An opening within this time begins now, because a schedule cannot be that near."""
 CHANGES = "ChangeLab"
 WORKFLOWS: Mapping[Verb, str] = {
     Verb.OPEN: "OpenLab",
@@ -24,7 +24,7 @@ WORKFLOWS: Mapping[Verb, str] = {
     Verb.EXPERIMENT: "Experiment",
     Verb.RESTORE: "Experiment",
 }
-"""Which workflow a command starts; every other verb is a change of the lab."""
+"""The workflow of a verb; every other verb is a change of the lab."""
 
 
 def workflow(verb: Verb) -> str:
@@ -33,7 +33,7 @@ def workflow(verb: Verb) -> str:
 
 
 def order(verb: Verb, pool: str, *, command_id: str, by: str, source: str, now: datetime) -> Command:
-    """A command of theirs, good for a quarter of an hour; the giver answers for what it makes."""
+    """A command of a person, valid for a quarter of an hour; the person owns the lease that it makes."""
     return Command(
         id=command_id,
         verb=verb,
@@ -47,7 +47,7 @@ def order(verb: Verb, pool: str, *, command_id: str, by: str, source: str, now: 
 
 
 def opening(given: Command, said: OpenWords, default: timedelta, *, add: bool = False) -> Command:
-    """Asks for a lease; what was left unsaid is one node, now, for the usual length."""
+    """A command that opens a lease; the defaults are one node, now, and the default length."""
     opens = said.opens if said.opens is not None and said.opens - given.issued > SOON else None
     return replace(
         given,
@@ -61,7 +61,7 @@ def opening(given: Command, said: OpenWords, default: timedelta, *, add: bool = 
 
 
 def extending(given: Command, lease: Lease, said: OpenWords) -> Command:
-    """Asks for more time on a lease."""
+    """A command that extends a lease."""
     return replace(
         given,
         owner=lease.owner,
@@ -73,5 +73,5 @@ def extending(given: Command, lease: Lease, said: OpenWords) -> Command:
 
 
 def closing(given: Command, lease: Lease) -> Command:
-    """Ends a lease before its time."""
+    """A command that ends a lease before its time."""
     return replace(given, owner=lease.owner, lease=lease.id, because=reason("lease.closed-by", by=given.by))

@@ -1,7 +1,6 @@
 """Reads the words of `open`, `extend` and `skip`, as typed on the command line and in Slack.
 
-Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`; what may be granted
-is decided elsewhere.
+Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`.
 """
 
 import re
@@ -10,21 +9,22 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 _DURATION = re.compile(
     r"(?:(\d{1,4})\s*h(?:ours?|rs?)?)?\s*(?:(\d{1,5})\s*m(?:in(?:utes?|s)?)?)?", re.IGNORECASE
 )
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-MOST_NODES = 100  # what max_nodes of a pool may be at most
-MOST_DIGITS = 9  # int() refuses thousands of them with an error of its own
+MOST_NODES = 100  # the largest max_nodes of a pool
+MOST_DIGITS = 9  # int() refuses thousands of digits with an error of its own
 CLAUSES = ("at", "for", "until", "because")
 """The words that begin a clause of `open`."""
 
 
 @dataclass(frozen=True)
 class OpenWords:
-    """What a person asked for; what was left unsaid is None."""
+    """The words of a person; words that are left out are None."""
 
     pool: str | None = None
     nodes: int | None = None
@@ -35,7 +35,7 @@ class OpenWords:
 
 
 def is_duration(text: str) -> bool:
-    """Whether it reads like a duration."""
+    """Whether the text is a duration."""
     return bool(text) and _DURATION.fullmatch(text) is not None
 
 
@@ -43,10 +43,10 @@ def duration(text: str) -> timedelta:
     """`3h`, `90m`, `1h30m`, `1 h 30 min`. Raises BadInput for anything else, and for nothing at all."""
     match = _DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()):
-        raise BadInput(f"'{text[:80]}' is no duration; write one like 3h, 90m or 1h30m")
+        raise BadInput(reason("command.no-duration", text=text[:80]))
     length = timedelta(hours=int(match[1] or 0), minutes=int(match[2] or 0))
     if not length:
-        raise BadInput(f"'{text[:80]}' is no time at all; write a duration like 3h, 90m or 1h30m")
+        raise BadInput(reason("command.empty-duration", text=text[:80]))
     return length
 
 
@@ -60,7 +60,7 @@ def open_words(words: list[str], pools: list[str], now: datetime, zone: ZoneInfo
     if "at" in clauses:
         said = replace(said, opens=_day_and_clock(clauses["at"], now, zone))
     if "for" in clauses and "until" in clauses:
-        raise BadInput("'for' and 'until' both say when it ends; keep one of them")
+        raise BadInput(reason("command.for-and-until"))
     if "for" in clauses:
         said = replace(said, duration=duration(" ".join(clauses["for"])))
     if "until" in clauses:
@@ -73,13 +73,13 @@ def open_words(words: list[str], pools: list[str], now: datetime, zone: ZoneInfo
 def extend_words(words: list[str], now: datetime, zone: ZoneInfo) -> tuple[str | None, OpenWords]:
     """`[POOL|LEASE] D|until T [because TEXT]`; names may begin with a digit, as lengths do."""
     first = words[0] if words else ""
-    # Alone a digit begins a length, `1 h` is one in two words, and `1h` is no name of a lease.
+    # A single word that begins with a digit is a length, `1 h` is one in two words, and `1h` is no lease.
     follows = len(words) > 1 and words[1].lower() != "because"
     named = first[:1].isalpha() or (follows and not first.isdecimal() and not is_duration(first))
     what = first if named and first.lower() not in ("until", "for") else None
     rest = words[1:] if what else words
     if not rest:
-        raise BadInput("say how much longer, or until when: extend 30m, or extend until 23:00")
+        raise BadInput(reason("command.extend-by-what"))
     begins = rest[0].lower() in ("until", "for")
     return what, open_words(rest if begins else ["for", *rest], [], now, zone)
 
@@ -91,7 +91,7 @@ def date_and_reason(words: list[str]) -> tuple[str | None, str | None]:
     try:
         day = date.fromisoformat(words[0]).isoformat()
     except ValueError:
-        raise BadInput(f"'{words[0][:80]}' is no date; write it like 2026-12-01") from None
+        raise BadInput(reason("command.no-date", text=words[0][:80])) from None
     return day, reason_given(words[1:])
 
 
@@ -100,22 +100,19 @@ def reason_given(words: list[str]) -> str | None:
     if not words:
         return None
     if words[0].lower() != "because":
-        raise BadInput(f"'{words[0][:80]}' was not expected; the word before a reason is because")
+        raise BadInput(reason("command.not-because", word=words[0][:80]))
     if not words[1:]:
-        raise BadInput("nothing follows 'because'; write the reason after it")
+        raise BadInput(_EMPTY_CLAUSES["because"])
     return " ".join(words[1:])
 
 
 def pause_words(words: list[str], now: datetime, zone: ZoneInfo) -> OpenWords:
     """`[until T|for D] [because TEXT]`; a pause begins now and is for the whole lab."""
     if words and words[0].lower() not in {"until", "for", "because"}:
-        raise BadInput(
-            f"'{words[0][:80]}' was not expected: a pause begins now and is for the whole lab, "
-            "the words are [until T|for D] [because TEXT]"
-        )
+        raise BadInput(reason("command.not-of-a-pause", word=words[0][:80]))
     said = open_words(words, [], now, zone)
     if said.opens is not None:
-        raise BadInput("'at' was not expected: a pause begins now")
+        raise BadInput(reason("command.pause-begins-now"))
     return said
 
 
@@ -127,21 +124,21 @@ def _clauses(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
         keyword = word.lower()
         if keyword in CLAUSES and "because" not in clauses:
             if keyword in clauses:
-                raise BadInput(f"'{keyword}' is said twice; say it once")
+                raise BadInput(reason("command.said-twice", word=keyword))
             current = clauses[keyword] = []
         else:
             current.append(word)
     for keyword, rest in clauses.items():
         if not rest:
-            raise BadInput(f"nothing follows '{keyword}'; {_EXAMPLES[keyword]}")
+            raise BadInput(_EMPTY_CLAUSES[keyword])
     return head, clauses
 
 
-_EXAMPLES = {
-    "at": "write it like 'at fri 20:00'",
-    "for": "write it like 'for 3h'",
-    "until": "write it like 'until 22:30'",
-    "because": "write the reason after it",
+_EMPTY_CLAUSES = {
+    "at": reason("command.empty.at"),
+    "for": reason("command.empty.for"),
+    "until": reason("command.empty.until"),
+    "because": reason("command.empty.because"),
 }
 
 
@@ -152,19 +149,15 @@ def _pool_and_nodes(head: list[str], pools: list[str]) -> OpenWords:
             said = replace(said, pool=word)
         elif word.isdecimal() and said.nodes is None:
             if len(word) > MOST_DIGITS or not 1 <= int(word) <= MOST_NODES:
-                raise BadInput(f"'{word[:80]}' nodes cannot be opened; write a number from 1 to {MOST_NODES}")
+                raise BadInput(reason("command.nodes-out-of-range", word=word[:80], most=MOST_NODES))
             said = replace(said, nodes=int(word))
         else:
-            raise BadInput(
-                f"'{word[:80]}' is neither a pool nor a number of nodes; "
-                f"the pools are {', '.join(pools)}, "
-                "and the words are [POOL] [N] [at fri 20:00] [for 3h|until 22:30] [because TEXT]"
-            )
+            raise BadInput(reason("command.no-pool-nor-number", word=word[:80], pools=", ".join(pools)))
     return said
 
 
 def _day_and_clock(words: list[str], after: datetime, zone: ZoneInfo) -> datetime:
-    """The first instant after `after` that reads so on a clock in `zone`, or an RFC 3339 instant as it is."""
+    """The first instant after `after` with this day and clock time in `zone`, or an RFC 3339 instant as it is."""
     text = " ".join(words).strip()
     if text[:1].isdecimal() and "T" in text.upper() and len(words) == 1:
         return _instant(text)
@@ -174,9 +167,7 @@ def _day_and_clock(words: list[str], after: datetime, zone: ZoneInfo) -> datetim
     else:
         match = _CLOCK.fullmatch(clock)
         if match is None:
-            raise BadInput(
-                f"'{text[:80]}' is no time; write it like 22:30, 'fri 20:00' or 2026-12-01T22:30:00+09:00"
-            )
+            raise BadInput(reason("command.no-time", text=text[:80]))
         hours, minutes = int(match[1]), int(match[2])
     today = after.astimezone(zone).date()
     candidates = _dates(day, today)
@@ -184,7 +175,7 @@ def _day_and_clock(words: list[str], after: datetime, zone: ZoneInfo) -> datetim
         instant = _on_clock(candidate, hours, minutes, zone)
         if instant > after:
             return instant
-    raise BadInput(f"'{text[:80]}' has passed; name a later time")
+    raise BadInput(reason("command.time-has-passed", text=text[:80]))
 
 
 def _dates(day: str, today: date) -> list[date]:
@@ -200,9 +191,7 @@ def _dates(day: str, today: date) -> list[date]:
     try:
         return [date.fromisoformat(day)]
     except ValueError:
-        raise BadInput(
-            f"'{day[:80]}' is no day; write mon to sun, tomorrow or a date like 2026-12-01"
-        ) from None
+        raise BadInput(reason("command.no-day", text=day[:80])) from None
 
 
 def _on_clock(day: date, hours: int, minutes: int, zone: ZoneInfo) -> datetime:
@@ -236,7 +225,7 @@ def _instant(text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:
-        raise BadInput(f"'{text[:80]}' is no instant; write it like 2026-12-01T22:30:00+09:00") from None
+        raise BadInput(reason("command.no-instant", text=text[:80])) from None
     if instant.tzinfo is None:
-        raise BadInput(f"'{text[:80]}' has no time zone; write it like 2026-12-01T22:30:00+09:00")
+        raise BadInput(reason("command.no-time-zone", text=text[:80]))
     return instant.astimezone(UTC)

@@ -1,1 +1,1 @@
-"""Leases: granted, extended, followed, closed, and how far their warm-up has come."""
+"""Leases: granting, extending, following a window, closing, and the progress of a warm-up."""

@@ -1,7 +1,7 @@
-"""What a role lets one person have on a pool, and what they answer for there.
+"""What a role allows one person on a pool, and the nodes that the person answers for there.
 
-Two commands that are given at once know nothing of each other: so a command says what its giver may have, and
-whoever writes the pool holds that against the leases of that moment.
+Two commands at the same time do not know of each other. So a command carries the allowance of the person who gives
+it, and the run that writes the pool compares it with the leases of that moment.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from lamplighter.reasons.reason import Said, reason
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Nodes at once on a pool, and a lease's whole length; None: what the pool and the guard allow."""
+    """Nodes at once on a pool, and the whole length of a lease; None: only the limits of the pool and the guard."""
 
     nodes: int | None = None
     length: timedelta | None = None
@@ -38,9 +38,9 @@ class Allowance:
 
 
 def answered_for(leases: Iterable[Lease], by: str, owner: str, opens: datetime, closes: datetime) -> int:
-    """The most nodes at once in [opens, closes) for which whoever gives a command answers.
+    """The most nodes at once in [opens, closes) that the giver of a command answers for.
 
-    Their own, the owner's for whom it is given, and those that they let others have.
+    These are the giver's own, those of the command's owner, and those that the giver opened for others.
     """
     giver, people = who(by), {who(by), who(owner)}
     theirs = [
@@ -64,7 +64,7 @@ def refusal(
     since: datetime,
     has: int = 0,
 ) -> Said | None:
-    """Why `by` may not have a lease as it would be from `since` on; the nodes that it `has` it keeps."""
+    """Why `by` may not have this lease from `since` on; the nodes that the lease already `has` are allowed."""
     if allowance is None:
         return None
     nodes = answered_for(others, by, lease.owner, since, lease.closes) + lease.nodes

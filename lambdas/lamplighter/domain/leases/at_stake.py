@@ -1,6 +1,6 @@
-"""What a lease's end takes away: which nodes go, and whose work is on them, in words for the warning before.
+"""The nodes and pods that end with a lease, for the warning before its end.
 
-Which nodes those are is decided by shrink.py, on what the cluster function sees.
+shrink.py chooses the nodes, from what the cluster function sees.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,20 +11,20 @@ from lamplighter.reasons.reason import Said, reason
 
 @dataclass(frozen=True, slots=True)
 class AtStake:
-    """The nodes that go, the pods on them that are work, and how many nodes stay for others."""
+    """The nodes that go, the pods of users on them, and the number of nodes that stay for other leases."""
 
     nodes: tuple[str, ...] = ()
     pods: tuple[str, ...] = ()
-    """By namespace and name; those that hold GPUs first."""
+    """Namespace and name; pods with GPUs first."""
     staying: int = 0
 
     @property
     def partial(self) -> bool:
-        """Whether the pool stays open for somebody else."""
+        """Whether the pool stays open for another lease."""
         return bool(self.staying)
 
     def said(self) -> Said:
-        """The sentence of the warning; empty where nobody's work is on a node that goes."""
+        """The sentence of the warning; empty if no user's pod is on these nodes."""
         if not self.nodes:
             return ""
         if not self.pods:
@@ -38,12 +38,12 @@ class AtStake:
         return reason("notice.warned.work", work=self.pods)
 
     def to_json(self) -> dict[str, object]:
-        """What the cluster function answers."""
+        """The answer of the cluster function."""
         return {"nodes": list(self.nodes), "pods": list(self.pods), "staying": self.staying}
 
     @classmethod
     def from_json(cls, found: Mapping[str, object]) -> "AtStake":
-        """Reads what to_json wrote; nothing at stake where nobody could say."""
+        """Reads what to_json wrote; empty if the cluster function could not say."""
         return cls(_texts(found.get("nodes")), _texts(found.get("pods")), int(str(found.get("staying") or 0)))
 
 

@@ -1,6 +1,7 @@
-"""Which leases a close command ends, and when it may end none because it came too late.
+"""Which leases a close command ends, and when it is too late to end any.
 
-A schedule's close is for one end of one lease: moved, it is stale. What is over may always be closed.
+The close of a schedule is for one end of one lease. If the end has moved, the command is stale. A lease past its end
+may always be closed.
 """
 
 import json
@@ -20,7 +21,7 @@ _LONGEST_REASON = 300
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What a close command does: the leases that end with it, or why it is over before it began."""
+    """What a close command does: the leases that it ends, or why it ends none."""
 
     leases: tuple[Lease, ...]
     over: Said | None
@@ -28,7 +29,7 @@ class Closing:
 
 
 def decide(command: Command, opened: str | None, leases: Sequence[Lease], now: datetime) -> Closing:
-    """The answer to a close command; `opened` is the lease of the open command it undoes, if it does."""
+    """The answer to a close command; `opened` is the lease of the open command that it undoes, if it undoes one."""
     given = failure(command.because) if command.opened_by is not None else command.because
     because = given or reason("lease.pool-closed-by", by=command.by, pool=command.pool)
     named = command.lease or opened
@@ -48,14 +49,14 @@ def decide(command: Command, opened: str | None, leases: Sequence[Lease], now: d
 
 
 def is_emergency(command: Command) -> bool:
-    """A person closes all of a pool: nobody waits for who comes next, and nobody takes nodes over."""
+    """Whether a person closes a whole pool: it waits for no later lease, and no lease takes nodes over."""
     return command.lease is None and command.opened_by is None and command.source in {"cli", "slack"}
 
 
 def _whole_pool(command: Command, leases: Sequence[Lease], because: Said, now: datetime) -> Closing:
-    """No lease named: all that have begun, and those whose close did not come to its end.
+    """No lease is named: ends all leases that have begun, and those whose close did not finish.
 
-    The guard names none when it finds nodes that no lease justifies: leases in force stay.
+    The guard names none when it finds nodes that no lease justifies: leases in force then stay.
     """
     begun = [each for each in leases if each.opens <= now]
     ending = [each for each in begun if each.state is LeaseState.CLOSING]
@@ -70,14 +71,14 @@ def _whole_pool(command: Command, leases: Sequence[Lease], because: Said, now: d
 
 
 def _stale(command: Command, lease: Lease, now: datetime) -> Said | None:
-    """Why a command may not end a lease that still has time."""
+    """Why a command may not end a lease before its end."""
     if command.closes is not None and command.closes < lease.closes:
         return reason("lease.close-is-stale", closes=command.closes, lease=lease.called(), until=lease.closes)
     return command.too_old(now, generation=lease.generation)
 
 
 def wait_for_successor(leases: Sequence[Lease], now: datetime) -> None:
-    """TryLater while another lease is about to take the nodes over: they are kept, not bounced."""
+    """Raises TryLater while another lease is about to take the nodes over, so that they keep running."""
     for lease in leases:
         if lease.state in {LeaseState.PLANNED, LeaseState.ADMITTED} and now < lease.opens <= now + HAND_OVER:
             raise TryLater(reason("lease.takes-over", lease=lease.called(), opens=lease.opens))

@@ -1,7 +1,7 @@
-"""Whether a lease may end later, and which one an extend command means.
+"""Whether a lease may end later, and which lease an extend command means.
 
-Extending is bounded by the longest lease, the pool and the budget, and names who; moving the failsafe
-first and keeping the answer are the handler's.
+The longest lease, the pool and the budget bound an extension, and its reason names the person. The step Extend moves
+the failsafe first and keeps the answer.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.reasons.reason import Said, reason
 
 MAY_SHORTEN = frozenset({"window", "guard"})
-"""People end a lease by closing it; only the lab's own rules move its end nearer, with notice."""
+"""Sources that may move an end nearer, with notice. People close a lease instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """What an extend command gets: extended, shortened or refused, and the lease before and after."""
+    """The answer to an extend command: extended, shortened or refused, and the lease before and after."""
 
     outcome: str
     reason: Said
@@ -32,7 +32,7 @@ class Extension:
 
 
 def meant(command: Command, leases: Sequence[Lease], now: datetime) -> Lease | None:
-    """The lease named, or the asker's own in force, or the one in force that ends last."""
+    """The named lease, or the owner's own lease in force, or the lease in force that ends last."""
     if command.lease is not None:
         return next((lease for lease in leases if lease.id == command.lease), None)
     in_force = [lease for lease in leases if lease.in_force(now)]
@@ -41,7 +41,7 @@ def meant(command: Command, leases: Sequence[Lease], now: datetime) -> Lease | N
 
 
 def furthest(lease: Lease, terms: Terms) -> datetime:
-    """The latest end that the lab's rules leave a lease, room and money apart; its own, where that is it."""
+    """The latest end that the lab's rules allow, apart from nodes and money; at least the present end."""
     if terms.curfew_at(lease.closes):
         return lease.closes
     return max(lease.closes, terms.ends(lease.closes, lease.begins + terms.longest))
@@ -76,7 +76,7 @@ def decide(
     closes = terms.ends(lease.closes, closes.replace(microsecond=0))
     more = terms.as_granted(lease).hold(lease.wanted, lease.closes, closes)
     after = replace(lease, closes=closes, hold=lease.hold + more)
-    # Whose end a person has moved follows its window no more.
+    # After a person has moved its end, a lease no longer follows its window.
     after = replace(after, asked_until=command.closes if command.source == "window" else None)
     beside = [other for other in leases if other.id != lease.id]
     refusal = _refusal(lease, after, terms, leases, budget) or allowance.refusal(
@@ -100,7 +100,7 @@ def decide(
 
 
 def _shorten(lease: Lease, wanted: datetime, because: Said, terms: Terms, now: datetime) -> Extension:
-    """An end that the lab moved nearer while the lease runs: nobody loses it without notice."""
+    """Moves the end of a running lease nearer, with notice."""
     after = following.shortened(lease, wanted, terms, now)
     if after is None:
         return Extension(
@@ -128,11 +128,11 @@ def _refusal(
         return reason("lease.ends-at-curfew", lease=lease.called(), until=terms.until(lease.closes))
     if after.closes <= lease.closes:
         return reason("lease.ends-anyway", lease=lease.called(), closes=lease.closes)
-    # Minutes in which a window is opened early, to be ready, are no part of its length.
+    # The minutes by which a window opens early do not count as its length.
     if after.closes - after.begins > terms.longest:
         last = after.begins + terms.longest
         return reason("lease.extended-too-long", lease=lease.called(), last=last)
-    # Everybody who is granted or planned over the added time goes first.
+    # Leases that are granted or planned for the added time come first.
     walk_in = replace(after, window=None)
     first = others(leases, walk_in)
     crowded = crowded_at(first, lease.nodes, lease.closes, after.closes, terms.max_nodes)

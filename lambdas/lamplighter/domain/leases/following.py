@@ -1,8 +1,8 @@
 """How a running lease follows its window when a deploy or a course calendar moves the window's end.
 
-Later: as an extension, within the same bounds. Earlier: announced first, and never sooner than a quarter of
-an hour ahead. Whose end a person has moved keeps that end; a window that is gone lets its lease run on. A
-curfew that a deploy puts into a running lease ends it in the same way.
+A later end is an extension, within the same bounds. An earlier end is announced first, at least a quarter of an hour
+ahead. If a person has moved the end, it stays. If the window is removed, its lease continues. A new curfew within a
+running lease ends it in the same way.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import instant
 
 NOTICE = timedelta(minutes=15)
-"""The least that people on a lease are told before an end that was moved nearer."""
+"""The shortest notice before an end that was moved nearer."""
 GOOD_FOR = timedelta(minutes=15)
 
 
 def follow(lease: Lease, ends: Mapping[str, datetime], now: datetime) -> Command | None:
-    """The command that moves a running lease to its window's new end; None where nothing moved.
+    """The command that moves a running lease to its window's new end; None if the end is the same.
 
-    `ends` has the end of every window of these days, by lease, one that has just passed included.
+    `ends` has the end of every window of these days by lease, also of one that has just ended.
     """
     wanted = ends.get(lease.id)
     if wanted is None or lease.asked_until is None or not lease.in_force(now):
@@ -37,7 +37,7 @@ def follow(lease: Lease, ends: Mapping[str, datetime], now: datetime) -> Command
 
 
 def curfewed(lease: Lease, terms: Terms, now: datetime) -> Command | None:
-    """The command that ends a person's running lease at a curfew it was granted without; None where none is."""
+    """The command that ends a person's running lease at a curfew that is newer than the lease; None without one."""
     if lease.window is not None or not lease.in_force(now):
         return None
     wanted = terms.ends(now, lease.closes)
@@ -47,7 +47,7 @@ def curfewed(lease: Lease, terms: Terms, now: datetime) -> Command | None:
 
 
 def _move(lease: Lease, wanted: datetime, now: datetime, by: str, source: str, because: Said) -> Command:  # noqa: PLR0917
-    # The generation moves with every move of the lease, so that going back is another command.
+    # Every move of the lease changes its generation, so moving back is another command.
     told = f"{lease.id} {instant.written(wanted)} {lease.generation}"
     return Command(
         id=f"follow-{lease.id}-{hashlib.sha256(told.encode()).hexdigest()[:8]}",
@@ -67,7 +67,7 @@ def _move(lease: Lease, wanted: datetime, now: datetime, by: str, source: str, b
 
 
 def shortened(lease: Lease, wanted: datetime, terms: Terms, now: datetime) -> Lease | None:
-    """The lease with its nearer end, part of its hold free again; None where it ends before the notice is over."""
+    """The lease with its nearer end and a smaller hold; None if it ends before the notice is over."""
     told = now + NOTICE
     whole = told.replace(second=0, microsecond=0)
     closes = max(wanted, whole if whole == told else whole + timedelta(minutes=1))

@@ -1,7 +1,7 @@
-"""Whether an open command is granted: the rules, top to bottom, each refusal with its reason.
+"""Whether an open command is granted: the rules from top to bottom, each refusal with its reason.
 
-Owns admission as it happens, one lease at a time, on what the ledger holds; what a whole calendar
-would get is admission.py's. Keeping the answer and moving the failsafe first are the handler's.
+It decides on one lease at a time, from the state of the ledger. admission.py simulates a whole calendar. The step
+Admit moves the failsafe first and keeps the answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,23 +22,23 @@ from lamplighter.reasons.reason import Reason, Said, Value, reason
 
 FURTHEST_AHEAD = timedelta(days=366)
 LATER = timedelta(minutes=30)
-"""A planned lease that opens so much later was moved; within that, its early opening was measured anew."""
+"""A planned lease that opens this much later was moved. A smaller change is a new measurement of its warm-up."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrantDecision:
-    """What an open command gets: granted, already-open or refused."""
+    """The answer to an open command: granted, already-open or refused."""
 
     outcome: str
     reason: Said
     lease: Lease | None = None
     earliest: datetime | None = None
     for_now: bool = False
-    """A no that the same command may hear differently later: its lease stays as it is."""
+    """A temporary refusal: the same command may be granted later, and its lease stays as it is."""
 
 
 def as_planned(command: Command, leases: Iterable[Lease], now: datetime) -> Command:
-    """A window's command with what is planned for it by now: its schedule may be of an older plan."""
+    """A window's command with its present plan: its schedule may be of an older plan."""
     known = next((lease for lease in leases if lease.id == command.lease_id), None)
     if known is None or known.state is not LeaseState.PLANNED:
         return command
@@ -47,8 +47,8 @@ def as_planned(command: Command, leases: Iterable[Lease], now: datetime) -> Comm
 
 
 def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
-    """The lease that an open command asks for, with what was left unsaid: 1 node, now, the usual length."""
-    # A window's opening is its plan's; nobody else opens at an instant that has passed.
+    """The lease that an open command asks for. The defaults are 1 node, now, and the default length."""
+    # A window keeps its planned opening; no other lease opens in the past.
     opens = command.opens or now
     opens = (opens if command.window else max(opens, now)).replace(microsecond=0)
     closes = (command.closes or opens + (command.lasting or terms.default)).replace(microsecond=0)
@@ -86,14 +86,14 @@ def decide(
 ) -> GrantDecision:
     """The answer to an open command.
 
-    `budgets` holds the period in which it opens, and the one after it for the earliest instant; `changes`
-    is what people changed about the calendar.
+    `budgets` has the period in which the lease opens and the next one, for the earliest instant. `changes` are people's
+    changes of the calendar.
     """
     known = next((lease for lease in leases if lease.id == command.lease_id), None)
     changes = changes or Changes()
     closed = _kept_closed(command, known, terms, changes, now)
     if closed is not None:
-        # A lease that is there stays as it is, and opens when that is over.
+        # An existing lease stays as it is, and opens when the pause is over.
         stays = known is not None or command.window is not None
         earliest = _after_the_pause(command, terms, leases, budgets, now=now, changes=changes)
         return GrantDecision("refused", closed, known, earliest, for_now=stays)
@@ -112,7 +112,7 @@ def decide(
     lease = asked_for(command, terms, now)
     if known is not None:
         lease = replace(lease, order=known.order, ready_by=known.ready_by)
-    # One whose nodes all stay away opens nothing for anybody.
+    # A lease whose nodes are all missing does not make the pool open.
     running = [other for other in leases if other.in_force(lease.opens) and other.wanted]
     if running and command.window is None and not command.add:
         last = max(running, key=lambda other: other.closes)
@@ -132,7 +132,7 @@ def decide(
 
 
 def _granted_before(command: Command, known: Lease) -> GrantDecision:
-    """The same lease again; whoever gives a command chooses what its lease's id is made of, and may find another's."""
+    """The same lease again. A command's id determines its lease's id, so it could be the lease of another person."""
     if command.lease is None and command.by != (known.by or known.owner):
         return GrantDecision("refused", reason("lease.id-of-another", lease=known.called()))
     return GrantDecision("granted", reason("lease.granted-before", lease=known.called()), known)
@@ -141,7 +141,7 @@ def _granted_before(command: Command, known: Lease) -> GrantDecision:
 def _kept_closed(
     command: Command, known: Lease | None, terms: Terms, changes: Changes, now: datetime
 ) -> Said | None:
-    """Why it does not open yet; what runs goes on: only what has not been opened is kept closed."""
+    """Why the lease does not open yet; a lease that is open already stays open."""
     if known is not None and known.state is LeaseState.PLANNED and known.opens - now > LATER:
         return reason("lease.moved", lease=known.called(), opens=known.opens)
     if known is not None and known.ordered is not None:
@@ -158,7 +158,7 @@ def _after_the_pause(
     now: datetime,
     changes: Changes,
 ) -> datetime | None:
-    """When a person would get the same lease once the pause is over; None while nobody can know."""
+    """When a person would get the same lease after the pause; None if that is not known."""
     pause = paused_at(changes.pauses, max(command.opens or now, now))
     if pause is None or pause.until is None or command.window is not None:
         return None
@@ -206,14 +206,14 @@ def _granted(lease: Lease, terms: Terms) -> Reason:
 
 
 def _never(lease: Lease, terms: Terms, now: datetime) -> Said | None:
-    """What no waiting would change."""
+    """A refusal that waiting does not change."""
     if lease.closes <= max(lease.opens, now):
         return reason("lease.end-has-passed", closes=lease.closes)
     if lease.opens - now > FURTHEST_AHEAD:
         return reason("lease.too-far-ahead", opens=lease.opens)
     if lease.nodes > terms.max_nodes:
         return reason("lease.too-many-nodes", nodes=lease.nodes, pool=terms.pool, most=terms.max_nodes)
-    # A window's length was compared on the clock on the wall when the lab was read.
+    # The wall-clock length of a window was compared when the lab file was read.
     if lease.window is None and lease.closes - lease.opens > terms.longest:
         return reason("lease.too-long", length=lease.closes - lease.opens, longest=terms.longest)
     return None
@@ -245,7 +245,7 @@ def _too_dear(
 def _earliest(
     lease: Lease, terms: Terms, before: Sequence[Lease], budgets: Mapping[str, BudgetPeriod]
 ) -> datetime | None:
-    """The first instant at which the same lease would be granted, as far as is known today."""
+    """The first instant at which the same lease would be granted, as far as it is known now."""
     length = lease.closes - lease.opens
     candidates = {other.closes for other in before} | {terms.period(lease.opens).ends}
     for opens in sorted(instant for instant in candidates if instant > lease.opens):

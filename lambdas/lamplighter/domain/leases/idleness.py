@@ -1,7 +1,7 @@
-"""How long a lease may be idle, and since when a pool is: no pod holds a GPU of it.
+"""How long a lease may be idle, and since when a pool is idle: no pod holds one of its GPUs.
 
-A sweep sees an instant only, so idleness is a row of looks without a gap; what a sweep could not see is
-never called idle.
+A sweep sees one instant, so idleness needs observations without a long gap. A pool that a sweep could not observe is
+not idle.
 """
 
 from datetime import datetime, timedelta
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 LONGEST_GAP = timedelta(minutes=15)
-"""Two sweeps may fail; after a longer gap nobody knows what ran in it."""
+"""Two sweeps may fail; after a longer gap it is not known whether a pod ran."""
 
 
 def allowed(lease: Lease, lab: "Lab") -> timedelta | None:
-    """How long this lease may be idle; None for as long as it lasts.
+    """How long this lease may be idle; None: until its end.
 
-    A window's class may be late or talking: only a window that says so is ended. People forget.
+    A class may start late or only talk, so a window's lease ends only if the window sets a limit. People forget to
+    close, so their leases have the guard's limit.
     """
     if lease.window is None:
         return lab.guard.idle_after or None
@@ -29,7 +30,7 @@ def allowed(lease: Lease, lab: "Lab") -> timedelta | None:
 
 
 def idle_since(before: PoolState, now: datetime, *, held: bool) -> datetime | None:
-    """Since when no pod has held a GPU, by what was seen before and is seen now."""
+    """Since when no pod has held a GPU, from the earlier observations and the present one."""
     if held:
         return None
     looked = before.looked_at

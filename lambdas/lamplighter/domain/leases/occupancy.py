@@ -1,6 +1,6 @@
-"""Who else is on a pool over a stretch of time, and whether more nodes fit beside them.
+"""Which other leases are on a pool in an interval, and whether more nodes fit beside them.
 
-Counts granted leases and, for those who come later, what windows have planned.
+It counts granted leases and, for later requests, planned windows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def _goes_first(planned: Lease, asking: Lease) -> bool:
 def crowded_at(
     leases: Sequence[Lease], nodes: int, opens: datetime, closes: datetime, max_nodes: int
 ) -> datetime | None:
-    """The first instant of [opens, closes) at which so many more nodes do not fit; None when they do."""
+    """The first instant of [opens, closes) at which `nodes` more do not fit; None if they always fit."""
     edges = sorted({opens, *(lease.opens for lease in leases if opens < lease.opens < closes)})
     for edge in edges:
         if taken_at(leases, edge) + nodes > max_nodes:
@@ -41,5 +41,5 @@ def crowded_at(
 
 
 def taken_at(leases: Iterable[Lease], at: datetime) -> int:
-    """The nodes that these leases have, or will have, at an instant."""
+    """The sum of the nodes of these leases at an instant."""
     return sum(lease.nodes for lease in leases if lease.opens <= at < lease.closes)

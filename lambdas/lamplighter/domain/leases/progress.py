@@ -1,7 +1,7 @@
-"""How far the warm-up of a lease has come, as the steps of OpenLab note it: stages, each with a count.
+"""The progress of a lease's warm-up, which the steps of OpenLab note: stages, each with a count.
 
 Five stages are steps of the workflow. Between them lies the boot of the nodes, in stages of its own.
-Nothing is decided by it; what it means at an instant is said in views/stages.py.
+No decision uses it. views/stages.py says what it means at an instant.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Stage(StrEnum):
 
 
 class BootStage(StrEnum):
-    """What a fresh node goes through before its GPUs are there, in its order; domain/gpu/boot.py reads it."""
+    """The stages of a fresh node before its GPUs are available, in order; domain/gpu/boot.py reads them."""
 
     JOINED = "joined"
     READY = "node-ready"
@@ -46,12 +46,12 @@ IN_ORDER: tuple[WarmUpStage, ...] = (
     Stage.GPUS,
     Stage.CHECKS,
 )
-"""As people see a warm-up. The settings are applied while the nodes boot, and the operator works by them."""
+"""The order that people see. The settings are applied while the nodes boot, and the operator uses them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What was noted of one stage."""
+    """The noted state of one stage."""
 
     done: int
     of: int
@@ -70,7 +70,7 @@ Progress: TypeAlias = Mapping[WarmUpStage, Noted]
 
 
 def lengths(progress: Progress) -> dict[str, int]:
-    """How many seconds each stage took that is done, as the receipt keeps it."""
+    """How many seconds each finished stage took, for the receipt."""
     return {
         stage.value: round((noted.at - noted.since).total_seconds())
         for stage in IN_ORDER
@@ -79,7 +79,7 @@ def lengths(progress: Progress) -> dict[str, int]:
 
 
 def share(lease_nodes: int, there: int, wanted: int) -> int:
-    """How many of the nodes that are there a lease may call its own, where `wanted` are justified in all.
+    """How many of the nodes `there` belong to a lease, if all leases together justify `wanted`.
 
     Nodes that others justify were there before: a lease that comes has what is left.
     """

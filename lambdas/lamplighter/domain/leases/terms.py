@@ -1,6 +1,6 @@
-"""What a lab allows on one pool: its size, its price, its budget and its longest lease, as values.
+"""What a lab allows on one pool: its size, price, budget and longest lease, as values.
 
-Made from the lab by whoever decides; the rules that use them are in grant.py and extension.py.
+The rules that use them are in grant.py and extension.py.
 """
 
 from collections.abc import Mapping
@@ -31,28 +31,28 @@ class Terms:
     price_per_hour: Decimal
     budget: Money
     per: str
-    """What the budget is for: day, week or month."""
+    """The period of the budget: day, week or month."""
     zone: ZoneInfo
     longest: timedelta
     default: timedelta
     curfew: Curfew | None = None
     owners: Mapping[str, Money] = field(default_factory=dict)
-    """What single owners may have of the budget, where the lab says so."""
+    """The budgets of single owners, if the lab sets them."""
 
     def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
-        """What must be set aside for so many nodes over [opens, closes)."""
+        """The money to hold for `nodes` over [opens, closes)."""
         return cost(nodes, closes - opens, self.price_per_hour, self.budget.currency)
 
     def ends(self, opens: datetime, closes: datetime) -> datetime:
-        """When a lease over [opens, closes) ends: at the curfew, where one comes first."""
+        """When a lease over [opens, closes) ends: at the curfew, if that comes first."""
         return self.curfew.ends(opens, closes) if self.curfew else closes
 
     def curfew_at(self, at: datetime) -> datetime | None:
-        """The curfew that keeps the pool free at an instant, if one does."""
+        """The curfew that keeps the pool closed at an instant, if there is one."""
         return self.curfew.at(at) if self.curfew else None
 
     def until(self, closes: datetime) -> Said | datetime:
-        """How a reason says when a lease ends."""
+        """The end of a lease as a reason says it."""
         return reason("lease.at-curfew", at=closes) if self.curfew_at(closes) == closes else closes
 
     def until_by_clock(self, closes: datetime) -> str:
@@ -60,7 +60,7 @@ class Terms:
         return draw(reason("words.reason", reason=self.until(closes)), ENGLISH, self.clock)
 
     def as_granted(self, lease: "Lease") -> Self:
-        """The terms at the price at which a lease was granted: it is held and paid for at that price."""
+        """The terms at the price of the lease's grant: it is held and paid for at that price."""
         return self if lease.price_per_hour is None else replace(self, price_per_hour=lease.price_per_hour)
 
     def period(self, at: datetime) -> Period:
@@ -73,7 +73,7 @@ class Terms:
 
 
 def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
-    """The terms of a pool, at a known price or the lab's; BadInput when nobody knows what a node costs."""
+    """The terms of a pool, at a known price or the lab's. Raises BadInput if the price of a node is not known."""
     budget, minute, zone = lab.guard.budget, lab.curfew(pool), zones.zone(lab.time_zone)
     return Terms(
         pool=pool,

@@ -1,6 +1,6 @@
-"""How long each stage of a warm-up usually takes: the median of earlier openings, else what is normal.
+"""How long each stage of a warm-up usually takes: the median of earlier openings, else a stated normal time.
 
-What was measured stands in the receipts, which keep the length of each stage.
+The receipts keep the measured length of each stage.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,11 @@ from lamplighter.domain.leases.warm_up import ENOUGH, LOOKED_AT
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """What a stage usually takes."""
+    """The usual length of a stage."""
 
     length: timedelta
     measured: bool
-    """The median of earlier openings; otherwise the longest time that is still normal."""
+    """Whether it is the median of earlier openings; otherwise it is the longest normal time."""
 
 
 UsualTimes = Mapping[WarmUpStage, Usual]
@@ -32,7 +32,7 @@ NORMAL: Mapping[WarmUpStage, timedelta] = {
     BootStage.TOOLKIT: timedelta(seconds=300),
     BootStage.CUDA: timedelta(seconds=300),
     BootStage.PLUGIN: timedelta(seconds=300),
-    # A node joins, is ready and shows its GPUs: after eight minutes AwaitGpus calls it late, too.
+    # A node joins, becomes ready and shows its GPUs: after eight minutes AwaitGpus reports it as late, too.
     Stage.GPUS: timedelta(seconds=480),
     Stage.CHECKS: timedelta(minutes=8),
 }
@@ -55,5 +55,5 @@ def usual_times(stages: Iterable[object]) -> dict[WarmUpStage, Usual]:
 
 
 def usual(stage: WarmUpStage, measured: UsualTimes, normal: timedelta | None = None) -> Usual:
-    """What one stage usually takes; `normal` stands for a limit of the lease's own."""
+    """The usual length of one stage; `normal` replaces the stated normal time."""
     return measured.get(stage) or Usual(normal or NORMAL[stage], measured=False)

@@ -1,7 +1,7 @@
-"""How long a pool takes until its GPUs are ready, and what follows from it for windows that must be ready by.
+"""How long a pool takes until its GPUs are ready, and when a window opens to be ready by its start.
 
-Owns the measured figure and its bounds, and when GPUs are expected. What was measured stands in the
-receipts; how early a window may open beside others is early_opening.py's.
+Owns the measured time, its bounds, and when GPUs are expected. The receipts keep the measurements. early_opening.py
+decides how early a window may open beside others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,20 +11,20 @@ from math import ceil
 from lamplighter.domain.leases.lease import Lease, LeaseState
 
 BEFORE_ANY = timedelta(minutes=10)
-"""What a pool is said to take before it was ever measured: boot, joining, drivers and the GPU checks."""
+"""The stated time before any measurement: boot, joining, drivers and the GPU checks."""
 SHORTEST, LONGEST = timedelta(minutes=5), timedelta(minutes=30)
 READ = 40
-"""Receipts asked for: some are of leases whose nodes were there already."""
+"""The number of receipts to read: some are of leases whose nodes were running already."""
 LOOKED_AT = 20
-"""So many of a pool's last leases count."""
+"""The number of a pool's last leases that count."""
 UPPER = 9, 10
-"""The slowest of them but one in ten..."""
+"""The 90th percentile of them..."""
 MOST_TIMES_THE_MIDDLE = 2
-"""... and no more than double the middle one: an hour without capacity is no warm-up."""
+"""... but at most double the median: an hour without capacity is no warm-up."""
 ENOUGH = 3
-"""With fewer than this the stated figure holds, unless the pool was slower."""
+"""With fewer measurements the stated time applies, unless the pool was slower."""
 WARM = timedelta(minutes=2)
-"""Ready sooner than this: the nodes were there already, handed over by the lease before."""
+"""GPUs that are ready sooner were handed over by the lease before."""
 
 
 def measured(minutes: Iterable[object]) -> timedelta:
@@ -45,14 +45,14 @@ def measured(minutes: Iterable[object]) -> timedelta:
 
 
 def lead(pool: str, warm_ups: Mapping[str, timedelta] | None) -> int:
-    """By how many seconds a window of the pool opens early, to be ready by its start."""
+    """How many seconds a window of the pool opens early, to be ready by its start."""
     return int((warm_ups or {}).get(pool, BEFORE_ANY).total_seconds())
 
 
 def gpus_expected(lease: Lease, leases: Sequence[Lease], taking: timedelta) -> datetime | None:
-    """When GPUs of a lease are ready, or expected; None for one that has none to expect.
+    """When the GPUs of a lease are ready or expected; None for a lease that gets none.
 
-    `leases` are those of its pool, `taking` its warm-up. Nodes that a lease before hands over are ready already.
+    `leases` are those of its pool, `taking` is its warm-up. Nodes that an earlier lease hands over are ready already.
     """
     if lease.ready is not None:
         return lease.ready

@@ -84,7 +84,7 @@ def _troubles(results: Mapping[str, Result]) -> list[Said]:
         if verdict.get("verdict") != "passed"
     ]
     more = len(of_nodes) - MOST_TROUBLES
-    troubles: list[Said] = [read(shortage)] if shortage else []
+    troubles: list[Said] = [read_line(shortage)] if shortage else []
     troubles += [*of_nodes[:MOST_TROUBLES], *([reason("finding.more", more=more)] if more > 0 else [])]
     if applied.get("state") == "differs":
         troubles += [

@@ -87,7 +87,7 @@ def why(pool: str, found: Explanation, days: int, speech: Speech) -> SlackAnswer
     lines = [
         say("slack.why.should", pool=pool, nodes=found.nodes, reason=drawn(found.target.reason)),
         *(say("slack.why.unmet", reason=drawn(unmet.reason_by(clock))) for unmet in found.unmet),
-        found.told_by(clock).decided_by(clock),
+        drawn(found.last_decision),
         *(f"{drawn(summary_of(entry))} → {drawn(advice_of(entry))}" for entry in found.findings),
     ]
     rows = [

@@ -10,6 +10,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from tests.unit.lab_on_moto import EIGHT, LabOnMoto
 from tests.unit.leases.granting.test_granting import HOUR, ahead, forget
 from tests.unit.leases.test_leases import asks, ledger, opened, planned, step
@@ -24,8 +25,8 @@ def test_a_window_says_in_the_trail_that_it_opens_and_a_person_s_lease_does_not(
         (
             EIGHT,
             "window evening",
-            "opens pool gpu",
-            "window evening opens at 05:00 on 2026-11-21 (Asia/Seoul)",
+            reason("audit.window-opens", pool="gpu"),
+            reason("audit.window-opens.why", window="evening", at=EIGHT),
             window.id,
         )
     ]
@@ -106,7 +107,7 @@ def test_of_a_lease_that_is_being_closed_nothing_but_the_failsafe_is_armed(lab: 
     assert ledger(lab).progress("gpu", name) == {Stage.ARMED: Noted(0, 1, EIGHT, EIGHT)}
     [said] = [entry for entry in ledger(lab).audit("gpu", EIGHT) if entry.kind == "failsafe-armed"]
     assert (said.what, said.lease, said.details) == (
-        "armed the failsafe of pool gpu for 20:10 UTC on 2026-11-20",
+        reason("audit.failsafe-armed", pool="gpu", at=EIGHT + timedelta(minutes=10)),
         name,
         {"at": "2026-11-20T20:10:00Z"},
     )

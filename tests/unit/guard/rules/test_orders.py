@@ -15,6 +15,7 @@ from lamplighter.domain.leases import closing
 from lamplighter.domain.leases.idleness import allowed
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.errors import OutsideFailed
+from tests.drawn import sentence
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
 
 
@@ -241,6 +242,6 @@ def test_people_are_answered_by_the_labs_own_clock(lab: LabOnMoto) -> None:
     said = say(lab, "keep")
 
     assert (
-        said["reason"]
+        sentence(said["reason"])
         == "alice's lease is kept until 10:00 on 2026-11-21 (Asia/Seoul), idle or not, by alice"
     )

@@ -12,6 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Noted, Stage
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import EIGHT, LEDGER, LabOnMoto
@@ -107,7 +108,11 @@ def test_who_finds_the_pool_open_is_told_which_lease_it_is_and_that_is_no_refusa
     [said] = [
         entry for entry in ledger(lab).audit("gpu", EIGHT) if str(entry.what).startswith("asked to open")
     ]
-    assert (said.kind, said.what, said.lease) == ("answered", "asked to open pool gpu: already-open", mine.id)
+    assert (said.kind, said.what, said.lease) == (
+        "answered",
+        reason("audit.open-already", pool="gpu"),
+        mine.id,
+    )
     assert ledger(lab).progress("gpu", mine.id) == {Stage.ARMED: Noted(1, 1, EIGHT, EIGHT)}
 
 
@@ -121,7 +126,7 @@ def test_a_lease_that_was_granted_ahead_opens_after_the_failsafe_of_another_has_
     mine = Lease.from_json(ahead(lab, seconds=570)["lease"])
     failsafe_in_the_air(lab)
 
-    with pytest.raises(TryLater, match="nothing opens before that is over"):
+    with pytest.raises(TryLater, match="nothing opens before that"):
         step(lab, "Admit", open_command(mine).to_json())
     lab.at(16)
     answer = step(lab, "Admit", {**open_command(mine).to_json(), "id": "late"})

@@ -1,1 +1,1 @@
-"""The ledger in DynamoDB: one idea a file, joined in ledger.py."""
+"""The ledger in DynamoDB: one topic a file; ledger.py combines them."""

@@ -1,7 +1,6 @@
-"""What people changed about the calendar, as the ledger keeps it: skips, pauses, the mark of a last close.
+"""People's changes of the calendar in the ledger: skips, pauses, and the mark of a last close.
 
-Each change is written with the decision and the audit entries about it, or not at all; what is decided
-is the domain's.
+Each change is written with its decision and audit entries in one transaction. The domain decides.
 """
 
 from collections.abc import Sequence
@@ -23,10 +22,10 @@ _NOBODY_HAS_IT = "attribute_not_exists(pk) OR #state = :planned"
 
 
 class LedgerCalendar(LedgerChanges):
-    """The calendar's half of the ledger of one lab."""
+    """The calendar's part of the ledger of one lab."""
 
     def skips(self) -> list[Skip]:
-        """What people took out of the calendar, by window and date."""
+        """The dates that people took out of the calendar, by window."""
         found = self._table.query(items.LAB, items.SKIP, items.SKIP + "\U0010ffff")
         return [_skip(items.values(item)) for item in found]
 
@@ -38,7 +37,7 @@ class LedgerCalendar(LedgerChanges):
     def skip(
         self, skip: Skip, lease: tuple[str, str], decided_for: str, decision: Decision, why: Entry
     ) -> None:
-        """Take a date out of the calendar; its planned lease (pool, id) goes with it.
+        """Takes a date out of the calendar, and deletes its planned lease (pool, id).
 
         The decision is found under `decided_for`, the pool that the command named.
 
@@ -69,7 +68,7 @@ class LedgerCalendar(LedgerChanges):
         )
 
     def unskip(self, skip: Skip, decided_for: str, decision: Decision, why: Entry) -> None:
-        """Put a date back into the calendar; Conflict when somebody did so before."""
+        """Puts a date back into the calendar. Raises Conflict if somebody did so before."""
         self._table.transact(
             [
                 self._table.delete_in_transaction(
@@ -81,12 +80,12 @@ class LedgerCalendar(LedgerChanges):
         )
 
     def pauses(self) -> list[Pause]:
-        """What keeps pools from opening: a person's pause, a destroy that began; past ones too."""
+        """The pauses that keep pools closed: a person's, and that of a destroy; past ones too."""
         found = self._table.query(items.LAB, items.PAUSE, items.PAUSE + "\U0010ffff")
         return [_pause(str(item["sk"]["S"]), items.values(item)) for item in found]
 
     def skips_and_pauses(self) -> tuple[list[Skip], list[Pause]]:
-        """All of both in one read: between them in the lab's partition lie a few small items of other kinds."""
+        """Both in one read: in the lab's partition only a few small items of other kinds lie between them."""
         found = list(self._table.query(items.LAB, items.PAUSE, items.SKIP + "\U0010ffff"))
         keyed = [(str(item["sk"]["S"]), item) for item in found]
         return (
@@ -95,7 +94,7 @@ class LedgerCalendar(LedgerChanges):
         )
 
     def pause(self, pause: Pause, pool: str, decision: Decision, why: Sequence[Entry]) -> None:
-        """From here nothing opens; an earlier pause of a person's is replaced."""
+        """From now on nothing opens. It replaces an earlier pause of a person."""
         self._table.transact(
             [
                 self._table.put_in_transaction(_pause_item(items.BY_PEOPLE, pause)),
@@ -105,7 +104,7 @@ class LedgerCalendar(LedgerChanges):
         )
 
     def resume(self, ended: Sequence[Pause], pool: str, decision: Decision, why: Sequence[Entry]) -> None:
-        """End these pauses; Conflict when one is not there any more, or is another one by now."""
+        """Ends these pauses. Raises Conflict if one of them no longer exists or was replaced."""
         self._table.transact(
             [
                 *(
@@ -123,19 +122,19 @@ class LedgerCalendar(LedgerChanges):
         )
 
     def begin_last_close(self, by: str, at: datetime) -> None:
-        """The lab is being destroyed: nothing opens any more, until it is deployed again."""
+        """The lab is being destroyed: nothing opens until it is deployed again."""
         self._table.put(_pause_item(items.BY_DESTROY, Pause(by, at, closing=True)))
 
     def last_close_failed(self, by: str, at: datetime) -> None:
-        """The lab is still there: nothing opens until it is deployed, or somebody resumes it."""
+        """The destroy failed: nothing opens until the lab is deployed, or somebody resumes it."""
         self._table.put(_pause_item(items.BY_DESTROY, Pause(by, at, closing=True, failed=True)))
 
     def end_last_close(self) -> None:
-        """The lab is deployed (again): what a destroy before it kept closed may open."""
+        """The lab is deployed again: pools that a destroy kept closed may open."""
         self._table.delete(items.LAB, items.BY_DESTROY)
 
     def opened_by(self, pool: str, lease_id: str, run: str) -> None:
-        """Another run opens a lease that was granted before: late, after a pause or a lost schedule."""
+        """Another run opens a granted lease late, after a pause or a lost schedule."""
         with suppress(Conflict):  # nobody opens it any more, or its nodes are ordered
             self._table.update(
                 items.pool_key(pool),
@@ -147,7 +146,7 @@ class LedgerCalendar(LedgerChanges):
             )
 
     def carried_on_by(self, pool: str, lease_id: str, run: str) -> None:
-        """The run that opens a lease has handed it on to this one, which the guard looks at from here on."""
+        """The run that opened a lease has handed it on to this one, which the guard watches from now on."""
         with suppress(Conflict):  # it is being closed
             self._table.update(
                 items.pool_key(pool),
@@ -159,12 +158,12 @@ class LedgerCalendar(LedgerChanges):
             )
 
     def planned_at(self) -> datetime | None:
-        """When the planner last began to look at the schedules, or None."""
+        """When the planner last began to check the schedules, or None."""
         found = self._table.get(items.LAB, items.PLANNED)
         return None if found is None else instant.read(str(items.values(found)["at"]))
 
     def note_planned(self, at: datetime) -> None:
-        """The planner looked at every schedule from `at` on and put right what was wrong."""
+        """The planner began at `at` to check every schedule, and has corrected them."""
         self._table.put(items.item(items.LAB, items.PLANNED, {"at": instant.written(at)}))
 
 

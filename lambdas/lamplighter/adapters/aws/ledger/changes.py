@@ -1,7 +1,7 @@
-"""What is written together or not at all: granting, extending, closing and settling a lease.
+"""The transactions of the ledger: granting, extending, closing and settling a lease.
 
-Each change moves the pool's generation or the budget's version on the condition that nobody else did;
-Conflict means: look again. Deciding is the domain's, the order of steps the handlers'.
+Each change increases the pool's generation or the budget's version, on the condition that nobody else did. Conflict
+means: read again and decide again. The domain decides, application/leases orders the steps.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ class LedgerChanges(LedgerReads):
         fence: Fence,
         why: Entry,
     ) -> Lease:
-        """Move a lease's end as decided; Conflict when lease, pool or budget moved since they were read."""
+        """Moves a lease's end as decided. Raises Conflict if lease, pool or budget changed since they were read."""
         extended = replace(after, generation=pool.generation + 1)
         self._table.transact(
             [
@@ -86,7 +86,7 @@ class LedgerChanges(LedgerReads):
         return extended
 
     def begin_closing(self, leases: Sequence[Lease], pool: PoolState, now: datetime, why: Entry) -> None:
-        """From here these leases justify nothing; their end is now at the latest.
+        """From now on these leases justify no nodes; their end is now at the latest.
 
         A lease that is being closed already is left as it is. Needs no fence: closing is always safe.
         """
@@ -109,7 +109,7 @@ class LedgerChanges(LedgerReads):
         self._table.transact([*writes, self._next_generation(pool, None, Phase.CLOSING), self._entry(why)])
 
     def settle(self, settled: Lease, budget: BudgetPeriod, why: Entry) -> None:
-        """Close a lease for good: its hold goes back, its cost is spent; `budget` as it was read.
+        """Closes a lease for good: frees its hold and counts its cost as spent; `budget` as it was read.
 
         Its overrun is spent already. Conflict when the lease is not being closed any more, more of its
         overrun was counted meanwhile, or the budget moved.
@@ -138,7 +138,7 @@ class LedgerChanges(LedgerReads):
     def rehold(
         self, before: Lease, after: Lease, *, pool: PoolState, budget: BudgetPeriod, why: Entry
     ) -> None:
-        """Change what is held for a lease whose nodes are missing; other nodes move the generation.
+        """Changes the hold of a lease with missing nodes. Another number of nodes increases the generation.
 
         Conflict when the lease, the budget or the pool moved since they were read.
         """
@@ -155,7 +155,7 @@ class LedgerChanges(LedgerReads):
         )
 
     def _changed(self, before: Lease, after: Lease) -> Any:  # noqa: ANN401
-        """What was agreed about a granted lease; how far it has come is written meanwhile, and stays."""
+        """Updates what was agreed about a granted lease; other steps write its progress meanwhile."""
         return self._table.update_in_transaction(
             items.pool_key(before.pool),
             items.LEASE + before.id,

@@ -1,4 +1,4 @@
-"""What is spent past or without a lease: counted once, and put on a receipt once.
+"""The cost of nodes past the end of a lease or without one: counted once, and put on a receipt once.
 
 Owns these transactions; how much it is, and from when to when, is domain/money/charge.py's.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LedgerCharges(LedgerChanges):
-    """The ledger's account of what no lease pays for."""
+    """The ledger's account of node time that no lease pays for."""
 
     def charge(
         self,
@@ -34,7 +34,7 @@ class LedgerCharges(LedgerChanges):
         budget: "BudgetPeriod",
         why: "Entry | None",
     ) -> None:
-        """Count as spent what ran past or without a lease; `leases` were read after `pool`.
+        """Counts node time past or without a lease as spent; `leases` were read after `pool`.
 
         Conflict when somebody counted, granted or closed since the pool was read, or the budget moved.
         """
@@ -57,7 +57,7 @@ class LedgerCharges(LedgerChanges):
         )
 
     def begin_counting(self, pool: str, at: datetime) -> None:
-        """Count from here on what runs without a lease; where it is counted already, nothing changes."""
+        """Starts counting node time without a lease, unless it is counted already."""
         with suppress(Conflict):
             self._table.update(
                 items.pool_key(pool),
@@ -71,7 +71,7 @@ class LedgerCharges(LedgerChanges):
     def bill_unleased(
         self, pool: str, closed: datetime, receipt: Mapping[str, object], billed: "NodeTime"
     ) -> bool:
-        """Keep the receipt of what no lease paid for; False when it is kept already, or more has run since."""
+        """Keeps the receipt of unleased node time; False if it is kept already, or more was counted since."""
         sort_key = f"{items.RECEIPT}{items.sortable(closed)}#unleased"
         document: Any = {"document": json.dumps(receipt, sort_keys=True)}
         try:
@@ -115,7 +115,7 @@ class LedgerCharges(LedgerChanges):
         )
 
     def _overran(self, lease: "Lease", ran: "NodeTime") -> Any:  # noqa: ANN401
-        """More of a lease's overrun, on a lease that is still kept."""
+        """Adds to the overrun of a lease that is still in the ledger."""
         so_far: Any = (lease.overrun + ran if lease.overrun else ran).to_json()
         return self._table.update_in_transaction(
             items.pool_key(lease.pool),

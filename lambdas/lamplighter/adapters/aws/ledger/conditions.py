@@ -1,6 +1,6 @@
-"""What a grant looks at as it is written: that no pause, no destroy and no skip came in between.
+"""The conditions of a grant: no pause, no destroy and no skip came in between.
 
-Part of a transaction; how these items are made is calendar.py's.
+They are part of the grant's transaction. calendar.py writes these items.
 """
 
 from datetime import datetime
@@ -12,7 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 
 
 def nobody_forbids(table: LedgerTable, lease: Lease, now: datetime) -> list[Any]:
-    """The conditions under which a lease may open, each on an item of its own."""
+    """The conditions under which a lease may open, each on one item."""
     checks = [
         table.check_in_transaction(
             items.LAB,

@@ -1,4 +1,4 @@
-"""What the guard remembers of a pool from one sweep to the next, and what people said to it.
+"""The guard's memory of a pool from one sweep to the next, and people's orders to it.
 
 Leaks, how long a pool is over or idle, watch and enforce, silenced pages, leases to keep. Each write is
 conditional, so that sweeps and people may cross each other.
@@ -23,7 +23,7 @@ class LedgerGuard(LedgerChanges):
     """The guard's part of the ledger."""
 
     def mark_leaked(self, pool: str, since: datetime, why: Said) -> bool:
-        """The pool should be at zero and is not; True the first time, so that it is said once."""
+        """The pool should be at zero and is not; True the first time, so that it is announced once."""
         try:
             self._table.update(
                 items.pool_key(pool),
@@ -53,7 +53,7 @@ class LedgerGuard(LedgerChanges):
         return True
 
     def note_over(self, pool: str, since: datetime) -> None:
-        """From here the pool should be at zero and is not; the first such instant stands."""
+        """From now on the pool should be at zero and is not; the first such instant stays."""
         with suppress(Conflict):
             self._table.update(
                 items.pool_key(pool),
@@ -68,7 +68,7 @@ class LedgerGuard(LedgerChanges):
         self._table.update(items.pool_key(pool), items.STATE, "REMOVE #over_since")
 
     def note_idle(self, pool: str, since: datetime, now: datetime) -> None:
-        """No pod holds a GPU of the pool, since then and now; a later look that was quicker stands."""
+        """No pod holds a GPU of the pool, since `since` until now; a later observation that came first stays."""
         with suppress(Conflict):
             self._table.update(
                 items.pool_key(pool),
@@ -80,7 +80,7 @@ class LedgerGuard(LedgerChanges):
             )
 
     def note_busy(self, pool: str, now: datetime) -> None:
-        """A pod holds a GPU of the pool, or no node is there that could be idle."""
+        """A pod holds a GPU of the pool, or the pool has no node that could be idle."""
         with suppress(Conflict):
             self._table.update(
                 items.pool_key(pool),
@@ -91,7 +91,7 @@ class LedgerGuard(LedgerChanges):
             )
 
     def note_gpus(self, pool: str, seen: SeenGpus, before: SeenGpus | None) -> None:
-        """What a sweep saw of the pool's GPUs; what says the same within a minute is not written."""
+        """The pool's GPUs in use, as a sweep saw them; the same values are written once a minute at most."""
         same = before is not None and (before.in_use, before.of) == (seen.in_use, seen.of)
         if same and before is not None and seen.at - before.at < GPUS_SEEN_AGAIN:
             return
@@ -113,14 +113,14 @@ class LedgerGuard(LedgerChanges):
         )
 
     def change_mode(self, pool: str, mode: str, decision: Decision, why: Entry) -> None:
-        """`watch` or `enforce`, by a person's word, with the answer to the command and who said so."""
+        """Sets `watch` or `enforce` by a person's order, with the answer to the command and the audit entry."""
         change = self._table.update_in_transaction(
             items.pool_key(pool), items.STATE, "SET #mode = :mode", mode=mode
         )
         self._table.transact([change, self._decided(pool, decision), self._entry(why)])
 
     def acknowledge(self, pool: PoolState, until: datetime, decision: Decision, why: Entry) -> None:
-        """Nobody is paged about this leak until then; Conflict when it is another leak, or none, by now."""
+        """Silences pages about this leak until then. Raises Conflict if the leak is over or another one."""
         silence = self._table.update_in_transaction(
             items.pool_key(pool.name),
             items.STATE,
@@ -132,7 +132,7 @@ class LedgerGuard(LedgerChanges):
         self._table.transact([silence, self._decided(pool.name, decision), self._entry(why)])
 
     def keep(self, lease: Lease, pool: PoolState, decision: Decision, why: Entry) -> None:
-        """Keep a lease though it is idle: what was about to close it for that is stale.
+        """Keeps a lease although it is idle: a close for idleness is stale from now on.
 
         Conflict when lease or pool moved since they were read.
         """

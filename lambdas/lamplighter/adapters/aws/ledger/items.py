@@ -18,7 +18,7 @@ from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.document import document, read
-from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import Said, reason
 
 SCHEMA = 1
 Value: TypeAlias = str | int | bool | Mapping[str, "Value"] | list["Value"] | None
@@ -40,7 +40,7 @@ PAUSE = "PAUSE#"
 BY_PEOPLE, BY_DESTROY = f"{PAUSE}PEOPLE", f"{PAUSE}DESTROY"
 PLANNED = "PLANNED"
 
-# What is over is kept long enough for questions and gone before reads grow: receipts stay for ever.
+# Closed leases stay long enough for questions, and are deleted before reads grow. Receipts stay for ever.
 KEEP_CLOSED = timedelta(days=45)
 KEEP_COMMANDS = timedelta(days=45)
 KEEP_AUDIT = timedelta(days=400)
@@ -77,7 +77,7 @@ def encoded(value: Value) -> Item:
 
 
 def decoded(attribute: Mapping[str, Any]) -> Value:
-    """The value behind DynamoDB's form."""
+    """The value of an attribute in DynamoDB's form."""
     [(kind, value)] = attribute.items()
     match kind:
         case "S":
@@ -111,7 +111,7 @@ def written(said: Said) -> Value:
 
 
 def values(found: Mapping[str, Any]) -> dict[str, Value]:
-    """What an item says, by name."""
+    """The values of an item, by name."""
     return {name: decoded(attribute) for name, attribute in found.items()}
 
 
@@ -121,33 +121,35 @@ def milliseconds(at: datetime) -> int:
 
 
 def at_milliseconds(value: Value) -> datetime | None:
-    """The instant behind such a number."""
+    """The instant of such a number."""
     return datetime.fromtimestamp(value / 1000, UTC) if isinstance(value, int) else None
 
 
 def sortable(at: datetime) -> str:
-    """An instant whose texts sort as the instants do."""
+    """An instant as text that sorts like the instants."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def lease(found: Mapping[str, Any]) -> Lease:
-    """Reads what lease_item wrote; OutsideFailed for an item that is none of ours, or of a release to come."""
+    """Reads what lease_item wrote. Raises OutsideFailed for an unreadable item, for example of a later release."""
     try:
         return Lease.from_json(values(found))
     except (KeyError, TypeError, ValueError) as error:
         where = f"{found['pk']['S']}/{found['sk']['S']}"
-        raise OutsideFailed(f"the ledger's item {where} cannot be read: {error}") from error
+        raise OutsideFailed(
+            reason("aws.ledger.unreadable", item=where, error=str(error)), "dynamodb:Query", where
+        ) from error
 
 
 def lease_item(lease: Lease) -> Item:
-    """A lease as its item; a closed one is dropped after a while."""
+    """A lease as its item; DynamoDB deletes a closed one after a while."""
     over = lease.closed + KEEP_CLOSED if lease.closed else None
     said: dict[str, Any] = lease.to_json()
     return item(pool_key(lease.pool), LEASE + lease.id, said, until=over)
 
 
 def pool_state(name: str, found: Mapping[str, Any] | None) -> PoolState:
-    """A pool's state from its item, or that of a pool nobody touched."""
+    """A pool's state from its item, or the state of an unused pool."""
     said = values(found or {})
     unbilled = _text(said.get("unbilled"))
     return PoolState(
@@ -180,7 +182,7 @@ _written = itertools.count()
 
 
 def audit_item(entry: Entry) -> Item:
-    """An audit entry; those of one instant sort as they were written, and none replaces another."""
+    """An audit entry as its item; entries of one instant sort in the order of writing, and none replaces another."""
     number = f"{next(_written):06}{secrets.token_hex(2)}"
     said: dict[str, Value] = {
         "at": milliseconds(entry.at),
@@ -197,7 +199,7 @@ def audit_item(entry: Entry) -> Item:
 
 
 def audit_entry(pool: str, found: Mapping[str, Any]) -> Entry:
-    """The entry behind an item."""
+    """The audit entry of an item."""
     said = values(found)
     nodes = said.get("nodes")
     return Entry(

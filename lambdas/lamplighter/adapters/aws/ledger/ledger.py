@@ -1,4 +1,4 @@
-"""The ledger: the one place where a lab remembers. Access patterns: docs/reference/ledger.md.
+"""The ledger: the one store of a lab. Access patterns: docs/reference/ledger.md.
 
 Owns the lock of a pool and the small writes; reads are in reads.py, transactions in
 changes.py, what people changed about the calendar in calendar.py. Every method says in its
@@ -28,6 +28,7 @@ from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.pool.pool import Fence, Phase, PoolState
 from lamplighter.errors import Stale, TryLater
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 LOCK_LASTS = timedelta(seconds=60)
@@ -52,7 +53,7 @@ class Ledger(
 
     @contextmanager
     def writing(self, pool: str, holder: str, now: datetime) -> Iterator[Fence]:
-        """Be the one writer of a pool for at most a minute; TryLater while another one is.
+        """Makes the caller the one writer of a pool for at most a minute. Raises TryLater while another run is.
 
         `holder` names the run: the same run takes its own lock again, with a new number, so that a
         crashed try does not have to be waited for and can do nothing any more.
@@ -71,16 +72,21 @@ class Ledger(
                 )
 
     def still_writing(self, fence: Fence, now: datetime) -> None:
-        """Ask right before a write outside: Stale once the minute is over or another writer took over."""
+        """Call it right before a write outside: raises Stale if the minute is over or another writer took over."""
         state = self.pool(fence.pool)
         if state.fence != fence.number or now >= fence.until:
             raise Stale(
-                f"{fence.holder} may not write to pool {fence.pool} any more: its minute ended at "
-                f"{instant.clock_time(fence.until)}, and writer {state.fence} has it"
+                reason(
+                    "aws.ledger.lock-lost",
+                    holder=fence.holder,
+                    pool=fence.pool,
+                    until=fence.until,
+                    fence=state.fence,
+                )
             )
 
     def plan(self, lease: Lease) -> None:
-        """Write down a planned lease, or what changed about one; what is granted already is left alone."""
+        """Writes a planned lease, new or changed; a granted lease stays as it is."""
         with suppress(Conflict):
             self._table.put(
                 items.lease_item(lease),
@@ -89,7 +95,7 @@ class Ledger(
             )
 
     def unplan(self, pool: str, lease_id: str) -> None:
-        """Take back a planned lease; what is granted already is left alone."""
+        """Deletes a planned lease; a granted lease stays as it is."""
         with suppress(Conflict):
             self._table.delete(
                 items.pool_key(pool),
@@ -99,7 +105,7 @@ class Ledger(
             )
 
     def refuse(self, pool: str, decision: Decision, why: Entry, planned: Lease | None = None) -> None:
-        """Keep a refusal, for whoever asks again; a planned lease it was about becomes refused."""
+        """Keeps a refusal as the answer to its command; a planned lease that it is about becomes refused."""
         writes = [self._decided(pool, decision), self._entry(why)]
         if planned is not None:
             writes.append(
@@ -117,7 +123,7 @@ class Ledger(
         self._table.transact(writes)
 
     def decide(self, pool: str, decision: Decision, why: Entry | None = None) -> bool:
-        """Keep a decision that changed nothing else; the first one on a command stands, and gives True."""
+        """Keeps a decision that changes nothing else; True if it is the first decision on its command, which stays."""
         try:
             self._table.transact([self._decided(pool, decision), *([self._entry(why)] if why else [])])
         except Conflict:
@@ -151,11 +157,11 @@ class Ledger(
         return True
 
     def set_phase(self, pool: str, phase: Phase) -> None:
-        """What is being done with the pool, for people to read; nothing is decided by it."""
+        """Sets the phase of the pool, for people to read; no decision uses it."""
         self._table.update(items.pool_key(pool), items.STATE, "SET #phase = :phase", phase=phase.value)
 
     def set_failsafe(self, pool: str, first: datetime | None) -> PoolState:
-        """Note when the armed failsafe fires, or that none is armed; gives the pool as it is with that."""
+        """Keeps when the armed failsafe fires, or that none is armed; returns the pool after that."""
         key = items.pool_key(pool)
         if first is None:
             return items.pool_state(pool, self._table.update(key, items.STATE, "REMOVE #failsafe_at"))
@@ -163,15 +169,15 @@ class Ledger(
         return items.pool_state(pool, self._table.update(key, items.STATE, "SET #failsafe_at = :at", at=at))
 
     def append_audit(self, entry: Entry) -> None:
-        """Add what happened; entries are never changed."""
+        """Adds an audit entry; entries are never changed."""
         self._table.put(items.audit_item(entry))
 
     def append_audits(self, entries: Iterable[Entry]) -> None:
-        """Add much that happened, in a few writes; tried again as a whole it may stand there twice."""
+        """Adds audit entries in few writes; a retry may add them twice."""
         self._table.put_all([items.audit_item(entry) for entry in entries])
 
     def keep_settings(self, lease: Lease, settings: Mapping[str, object]) -> None:
-        """Keep how a lease's GPUs were offered and what was changed for it, for the receipt and for `status`."""
+        """Keeps the GPU settings of a lease and their changes, for its receipt and for `status`."""
         self._table.put(
             items.item(
                 items.pool_key(lease.pool),
@@ -182,7 +188,7 @@ class Ledger(
         )
 
     def put_document(self, document: str, at: datetime) -> None:
-        """Keep the lab as it is deployed now."""
+        """Keeps the lab as it is deployed."""
         self._table.put(
             items.item(items.LAB, items.DOCUMENT, {"document": document, "at": instant.written(at)})
         )
@@ -204,6 +210,8 @@ class Ledger(
         except Conflict as conflict:
             state = self.pool(pool)
             raise TryLater(
-                f"pool {pool} is being written to by {state.holder or 'another run'}"
+                reason("aws.ledger.locked-by", pool=pool, holder=state.holder)
+                if state.holder
+                else reason("aws.ledger.locked", pool=pool)
             ) from conflict
         return Fence(pool, holder, items.pool_state(pool, taken).fence, until)

@@ -12,6 +12,7 @@ from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.aws.ledger.items import Item, encoded, key
 from lamplighter.clock import sleep
 from lamplighter.errors import TryLater
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -90,7 +91,7 @@ class LedgerTable:
                 if not left:
                     break
                 if seconds is None:
-                    raise TryLater(f"DynamoDB does not take all of what is written to {self.name}")
+                    raise TryLater(reason("aws.ledger.throttled", table=self.name))
                 sleep(seconds)
 
     def update(
@@ -177,7 +178,7 @@ class LedgerTable:
         reasons: list[dict[str, str]] = getattr(error, "response", {}).get("CancellationReasons", [])
         lost = {reason.get("Code") for reason in reasons} & _LOST
         if code == "ConditionalCheckFailedException" or (code == "TransactionCanceledException" and lost):
-            raise Conflict("the ledger was written by somebody else in between; looking again") from error
+            raise Conflict(reason("aws.ledger.conflict")) from error
         raise error
 
 

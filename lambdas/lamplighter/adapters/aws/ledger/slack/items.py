@@ -1,159 +1,69 @@
-"""The shape of the conversation's items in the ledger: values to and from what DynamoDB keeps.
+"""The shape of Slack's items in the ledger: values to and from what DynamoDB keeps.
 
-Owns encodings only; which items there are and who writes them when is ledger/slack.py's.
+Owns encodings only; slack.py says which items there are and who writes them when.
 """
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from typing import TypeAlias
 
 from lamplighter.adapters.aws.ledger.items import Value, sortable
 from lamplighter.domain.slack.asked.person import Person
 from lamplighter.domain.slack.kept import ApprovalRequest, Reply, Shown, WaitingPlace
+from lamplighter.reasons.fields import from_document, to_document
 
 Values: TypeAlias = dict[str, Value]
 Kept: TypeAlias = Mapping[str, Value]
 
+# Instants of these items have microseconds: waiting places are sorted by them.
+_values = partial(to_document, write_instant=sortable)
+
 
 def reply_values(reply: Reply) -> Values:
-    return {
-        "command": reply.command,
-        "pool": reply.pool,
-        "user": reply.user,
-        "url": reply.url,
-        "channel": reply.channel,
-        "understood": reply.understood,
-        "until": sortable(reply.until),
-        "thread": reply.thread,
-        "ordered": json.dumps(reply.ordered) if reply.ordered else None,
-        "zone": reply.zone,
-    }
+    """The order is kept as text."""
+    return _values(reply) | {"ordered": json.dumps(reply.ordered) if reply.ordered else None}
 
 
 def reply(kept: Kept) -> Reply:
-    return Reply(
-        command=str(kept["command"]),
-        pool=str(kept["pool"]),
-        user=str(kept["user"]),
-        url=_text(kept, "url"),
-        channel=str(kept["channel"]),
-        understood=str(kept["understood"]),
-        until=_at(kept, "until"),
-        thread=_text(kept, "thread"),
-        ordered=json.loads(str(kept["ordered"])) if kept.get("ordered") else None,
-        zone=_text(kept, "zone"),
-    )
+    """Reads what `reply_values` wrote."""
+    ordered = kept.get("ordered")
+    return from_document(Reply, {**kept, "ordered": json.loads(str(ordered)) if ordered else None})
 
 
 def ask_values(ask: ApprovalRequest) -> Values:
-    return {
-        "id": ask.id,
-        "pool": ask.pool,
-        "user": ask.user,
-        "owner": ask.owner,
-        "channel": ask.channel,
-        "understood": ask.understood,
-        "command": json.dumps(ask.command),
-        "at": sortable(ask.at),
-        "until": sortable(ask.until),
-        "zone": ask.zone,
-        "state": ask.state,
-        "by": ask.by,
-        "request": ask.request,
-        "url": ask.url,
-        "channel_ts": ask.channel_ts,
-    }
+    """The command is kept as text."""
+    return _values(ask) | {"command": json.dumps(ask.command)}
 
 
 def ask(kept: Kept) -> ApprovalRequest:
-    return ApprovalRequest(
-        id=str(kept["id"]),
-        pool=str(kept["pool"]),
-        user=str(kept["user"]),
-        owner=str(kept["owner"]),
-        channel=str(kept["channel"]),
-        understood=str(kept["understood"]),
-        command=json.loads(str(kept["command"])),
-        at=_at(kept, "at"),
-        until=_at(kept, "until"),
-        zone=str(kept["zone"]),
-        state=str(kept["state"]),
-        by=_text(kept, "by"),
-        request=_text(kept, "request"),
-        url=_text(kept, "url"),
-        channel_ts=_text(kept, "channel_ts"),
-    )
+    """Reads what `ask_values` wrote."""
+    return from_document(ApprovalRequest, {**kept, "command": json.loads(str(kept["command"]))})
 
 
-def wish_values(wish: WaitingPlace) -> Values:
-    return {
-        "at": sortable(wish.at),
-        "user": wish.user,
-        "owner": wish.owner,
-        "channel": wish.channel,
-        "nodes": wish.nodes,
-        "lasting": None if wish.lasting is None else int(wish.lasting.total_seconds()),
-        "until": sortable(wish.until),
-        "zone": wish.zone,
-        "because": wish.because,
-        "earliest": sortable(wish.earliest) if wish.earliest else None,
-        "offered": sortable(wish.offered) if wish.offered else None,
-        "heard": sortable(wish.heard) if wish.heard else None,
-    }
+def waiting_place_values(place: WaitingPlace) -> Values:
+    """The pool is in the key."""
+    return {name: value for name, value in _values(place).items() if name != "pool"}
 
 
-def wish(pool: str, kept: Kept) -> WaitingPlace:
-    lasting = kept.get("lasting")
-    return WaitingPlace(
-        pool=pool,
-        at=_at(kept, "at"),
-        user=str(kept["user"]),
-        owner=str(kept["owner"]),
-        channel=str(kept["channel"]),
-        nodes=int(str(kept["nodes"])),
-        lasting=None if lasting is None else timedelta(seconds=int(str(lasting))),
-        until=_at(kept, "until"),
-        zone=str(kept["zone"]),
-        because=_text(kept, "because"),
-        earliest=_maybe_at(kept, "earliest"),
-        offered=_maybe_at(kept, "offered"),
-        heard=_maybe_at(kept, "heard"),
-    )
+def waiting_place(pool: str, kept: Kept) -> WaitingPlace:
+    """Reads what `waiting_place_values` wrote."""
+    return from_document(WaitingPlace, {**kept, "pool": pool})
 
 
 def shown_values(shown: Shown) -> Values:
-    return {
-        "channel": shown.channel,
-        "ts": shown.ts,
-        "digest": shown.digest,
-        "told": sortable(shown.told) if shown.told else None,
-        "version": shown.version,
-        "said": [*shown.said],
-        "posting": shown.posting,
-        "posting_since": sortable(shown.posting_since) if shown.posting_since else None,
-        "tries": shown.tries,
-    }
+    """Pool and lease are in the key."""
+    return {name: value for name, value in _values(shown).items() if name not in {"pool", "lease"}}
 
 
 def shown(pool: str, lease: str, kept: Kept) -> Shown:
-    said = kept.get("said")
-    return Shown(
-        pool=pool,
-        lease=lease,
-        channel=str(kept["channel"]),
-        ts=str(kept["ts"]),
-        digest=str(kept["digest"]),
-        told=_maybe_at(kept, "told"),
-        version=int(str(kept["version"])),
-        said=tuple(map(str, said)) if isinstance(said, list) else (),
-        posting=_text(kept, "posting"),
-        posting_since=_maybe_at(kept, "posting_since"),
-        tries=int(str(kept.get("tries") or 0)),
-    )
+    """Reads what `shown_values` wrote."""
+    return from_document(Shown, {**kept, "pool": pool, "lease": lease})
 
 
 def person_values(person: Person, at: datetime) -> Values:
+    """`at` is when Slack told who the person is; the id is in the key."""
     return {
         "name": person.name,
         "groups": [*sorted(person.groups)],
@@ -163,19 +73,8 @@ def person_values(person: Person, at: datetime) -> Values:
 
 
 def person(user: str, kept: Kept) -> tuple[Person, datetime]:
-    groups = kept.get("groups")
+    """Reads what `person_values` wrote."""
+    groups, zone = kept.get("groups"), kept.get("zone")
     named = frozenset(map(str, groups)) if isinstance(groups, list) else frozenset()
-    return Person(user, str(kept.get("name") or ""), named, _text(kept, "zone")), _at(kept, "at")
-
-
-def _text(kept: Kept, name: str) -> str | None:
-    value = kept.get(name)
-    return None if value is None else str(value)
-
-
-def _at(kept: Kept, name: str) -> datetime:
-    return datetime.fromisoformat(str(kept[name]))
-
-
-def _maybe_at(kept: Kept, name: str) -> datetime | None:
-    return None if kept.get(name) is None else _at(kept, name)
+    known = Person(user, str(kept.get("name") or ""), named, None if zone is None else str(zone))
+    return known, datetime.fromisoformat(str(kept["at"]))

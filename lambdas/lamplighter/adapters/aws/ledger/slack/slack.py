@@ -91,12 +91,14 @@ class LedgerSlack(LedgerReads):
 
     def wish(self, wish: WaitingPlace) -> None:
         """Put somebody at the end of a pool's waiting list; asking again at the same instant is the same."""
-        self._table.put(items.item(_of(wish.pool), _place(wish), forms.wish_values(wish), until=wish.until))
+        self._table.put(
+            items.item(_of(wish.pool), _place(wish), forms.waiting_place_values(wish), until=wish.until)
+        )
 
     def wishes(self, pool: str, now: datetime) -> list[WaitingPlace]:
         """Who waits for a pool, in the order of asking; what has lapsed is not among them."""
         found = self._table.query(_of(pool), WAIT, WAIT + _AFTER_ALL)
-        known = [forms.wish(pool, items.values(item)) for item in found]
+        known = [forms.waiting_place(pool, items.values(item)) for item in found]
         return sorted((wish for wish in known if wish.until > now), key=lambda each: each.turn)
 
     def offer(self, wish: WaitingPlace, at: datetime) -> bool:

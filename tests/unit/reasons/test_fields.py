@@ -1,0 +1,112 @@
+"""A dataclass is kept as a document by the types of its fields, and read back the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+
+import pytest
+
+from lamplighter.domain.money.money import Money
+from lamplighter.reasons.fields import from_document, to_document
+from lamplighter.reasons.reason import Said, reason
+
+AT = datetime(2026, 11, 20, 20, tzinfo=UTC)
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Inner:
+    number: int
+
+
+@dataclass(frozen=True)
+class Record:
+    name: str
+    colour: Colour
+    at: datetime
+    day: date
+    length: timedelta
+    price: Decimal
+    cost: Money
+    inner: Inner
+    why: Said
+    needed: str | None
+    flag: bool = False
+    words: Said | None = None
+    names: tuple[str, ...] = ()
+    pairs: tuple[tuple[datetime, int], ...] = ()
+    document: Mapping[str, object] | None = None
+
+
+RECORD = Record(
+    name="a",
+    colour=Colour.RED,
+    at=AT,
+    day=AT.date(),
+    length=timedelta(minutes=90),
+    price=Decimal("1.50"),
+    cost=Money.of(2, "USD"),
+    inner=Inner(3),
+    why=reason("lease.of-owner", owner="alice"),
+    needed=None,
+)
+FULL = Record(
+    **{
+        **vars(RECORD),
+        "needed": "yes",
+        "flag": True,
+        "words": "because",
+        "names": ("x", "y"),
+        "pairs": ((AT, 1),),
+        "document": {"a": [1]},
+    }
+)
+
+
+@pytest.mark.parametrize("record", [RECORD, FULL])
+def test_a_record_is_read_back_as_it_was(record: Record) -> None:
+    assert from_document(Record, to_document(record)) == record
+
+
+def test_the_document_has_a_key_for_each_field_and_null_for_nothing() -> None:
+    assert to_document(RECORD) == {
+        "name": "a",
+        "colour": "red",
+        "at": "2026-11-20T20:00:00Z",
+        "day": "2026-11-20",
+        "length": 5400,
+        "price": "1.50",
+        "cost": {"amount": "2.0000", "currency": "USD"},
+        "inner": {"number": 3},
+        "why": {"code": "lease.of-owner", "values": {"owner": "alice"}},
+        "needed": None,
+        "flag": False,
+        "words": None,
+        "names": None,
+        "pairs": None,
+        "document": None,
+    }
+
+
+def test_fields_that_are_left_out_have_their_default_and_unknown_keys_are_ignored() -> None:
+    kept = {name: value for name, value in to_document(RECORD).items() if value is not None}
+
+    assert from_document(Record, kept | {"later": 1}) == RECORD
+
+
+def test_a_field_that_is_missing_or_of_another_type_is_an_error() -> None:
+    with pytest.raises(KeyError, match="number"):
+        from_document(Inner, {})
+    with pytest.raises(ValueError, match="three"):
+        from_document(Inner, {"number": "three"})
+    with pytest.raises(TypeError, match="4 is no Inner"):
+        from_document(Record, to_document(RECORD) | {"inner": 4})
+
+
+def test_instants_are_written_as_the_caller_asks() -> None:
+    assert to_document(RECORD, lambda at: f"{at:%H:%M}")["at"] == "20:00"
