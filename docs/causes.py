@@ -1,7 +1,7 @@
 """The reference page of the causes that a diagnosis names, from the table of the rules and that of the stages."""
 
 from lamplighter.domain.diagnosis.causes import CAUSES
-from lamplighter.domain.diagnosis.stages import Stage
+from lamplighter.domain.diagnosis.stages import ProvisioningStage
 
 HEAD = """# Causes
 
@@ -30,12 +30,13 @@ def page() -> str:
         parts.append(f"## {title}\n")
         for cause in CAUSES.values():
             if cause.layer == layer:
+                summary = str(cause.summary)
                 parts += [
                     f"### {cause.name}\n",
-                    f"{cause.summary[0].upper()}{cause.summary[1:]}.\n",
+                    f"{summary[0].upper()}{summary[1:]}.\n",
                     f"- Shown by: {cause.shown_by}.",
                     f"- What to do: {cause.advice}",
                     f"- Known from: {cause.source}.\n",
                 ]
-    rows = [f"| {stage.label} | {int(stage.normal.total_seconds())} s |" for stage in Stage]
+    rows = [f"| {stage.label} | {int(stage.normal.total_seconds())} s |" for stage in ProvisioningStage]
     return "\n".join([*parts, STAGES + "\n".join(rows)]) + "\n"

@@ -164,7 +164,7 @@ def _beside(lease: LeaseView, zone: ZoneInfo) -> list[str]:
     ]
     lines += late
     lines += [_by(zone, each) for each in (lease.failed_because, lease.degraded_because) if each]
-    lines += [f"{each.summary} → {each.advice}" for each in lease.findings]
+    lines += [f"{_by(zone, each.summary)} → {_by(zone, each.advice)}" for each in lease.findings]
     if lease.cost_so_far is not None:
         lines.append(f"{lease.cost_so_far} so far, {lease.hold} held")
     return lines

@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.view_reading import receipt_of
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
+from lamplighter.reasons.plain_document import in_english
 from lamplighter.values.counted import counted
 from lamplighter.values.instant import told_by
 
@@ -43,7 +44,7 @@ def command(
     if html is not None:
         files.write("--html", html, page(found, document))
     if as_json:
-        printing.as_json(document)
+        printing.as_json(in_english(document))
     elif html is not None:
         printing.say(f"the receipt of {document.get('lease') or 'what ran without a lease'} is in {html}")
     else:
@@ -112,5 +113,5 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
         printing.table(["node", "check", "verdict", "because"], verdicts)
     for each in view.findings:
         printing.say(
-            f"{words.moment(each.at)}  {each.cause}: {words.told(each.summary)} {each.advice}".rstrip()
+            f"{words.moment(each.at)}  {each.cause}: {words.told(each.summary)} {words.told(each.advice)}".rstrip()
         )

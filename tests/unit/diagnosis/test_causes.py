@@ -1,10 +1,17 @@
 """Every cause has a case that shows it, a near miss and a healthy one; two independent ones are both found."""
 
+import json
 from itertools import combinations
 
 import pytest
 
+from lamplighter.data.texts import Texts, languages
+from lamplighter.domain.diagnosis.brief import LINE, in_brief
 from lamplighter.domain.diagnosis.causes import CAUSES
+from lamplighter.reasons.document import read
+from lamplighter.reasons.reason import draw
+from lamplighter.reasons.shortened import shortened
+from lamplighter.values.clock_time import clock_time
 from tests.diagnosis_cases import Case, aws, kubernetes, nvidia
 from tests.snapshots import causes, healthy, judge
 
@@ -18,9 +25,32 @@ def test_every_cause_has_its_three_cases() -> None:
 
 
 def test_every_cause_says_where_it_is_known_from() -> None:
-    assert [
-        name for name, cause in CAUSES.items() if not (cause.source and cause.advice and cause.summary)
-    ] == []
+    assert [name for name, cause in CAUSES.items() if not (cause.source and cause.shown_by)] == []
+
+
+def test_every_cause_has_its_own_summary_and_advice() -> None:
+    assert {name: (cause.summary.code, cause.advice.code) for name, cause in CAUSES.items()} == {
+        name: (f"finding.{name}", f"finding.{name}.advice") for name in CAUSES
+    }
+
+
+@EVERY
+@pytest.mark.parametrize("language", languages())
+def test_a_finding_is_kept_as_codes_and_drawn_in_every_language(case: Case, language: str) -> None:
+    document = healthy()
+    case.shows(document, 0)
+    found = judge(document)
+    kept = json.loads(json.dumps(in_brief(found)))
+    for finding, row in zip(found.findings, kept["findings"], strict=True):
+        for said, again in (
+            (finding.summary, row["summary"]),
+            (finding.cause.advice, row["advice"]),
+            *zip(finding.evidence, row["evidence"], strict=False),
+        ):
+            assert draw(read(again), Texts(language), clock_time) == (
+                draw(shortened(said, LINE), Texts(language), clock_time)
+            )
+        assert "finding." not in draw(finding.summary, Texts(language), clock_time)
 
 
 @EVERY

@@ -197,7 +197,7 @@ def test_a_pool_is_called_by_its_group_by_its_name_or_by_neither() -> None:
     assert [snapshot(group, pool).name for group, pool in (("g", "p"), ("", "p"), ("", ""))] == [
         "g",
         "p",
-        "the pool",
+        "GPU pool",
     ]
 
 

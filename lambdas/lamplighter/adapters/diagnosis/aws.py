@@ -1,6 +1,6 @@
-"""What AWS says of a pool, as its APIs print it: node group, activities, instances, networks, quota.
+"""What AWS knows about a pool, as its APIs print it: node group, activities, instances, networks, quota.
 
-Reads only; what is asked for is the pool's own, by its name, its tags and the ids that those lead to.
+Only reads. It asks for the pool's own resources, by name, by tags, and by the ids in the answers.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.data import instance_types
+from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ def read_aws(reading: Reading, cluster: str, nodegroup: str, instance_type: str,
             "scaling_activities", reading.read("aws.scaling_activities", lambda: _activities(scaling, since))
         )
     else:
-        reading.leave(
-            "aws.scaling_activities", "no Auto Scaling group is known, as the node group names none"
-        )
+        reading.leave("aws.scaling_activities", reason("finding.unread.no-scaling-group"))
     instances = reading.read("aws.instances", lambda: _instances(cluster, nodegroup))
     keep("instances", instances)
     guarded_by = _ids(instances or (), "SecurityGroups", "GroupId")
@@ -80,7 +79,7 @@ def _activities(group: str, since: datetime) -> list[Json]:
             )
             found += page["Activities"]
             token = page.get("NextToken", "")
-            # Newest first: what began before the expectation is history.
+            # The newest come first: an activity from before the expectation is history.
             if not token or (found and found[-1]["StartTime"] < since):
                 break
     return found
@@ -131,7 +130,7 @@ def _of(instances: Iterable[Json], key: str) -> set[str]:
 
 
 def _as_json(found: object) -> object:
-    """The reply as the AWS CLI prints it: instants as text, and nothing of boto3's own."""
+    """The response as the AWS CLI prints it: instants as text, without boto3's own metadata."""
     if isinstance(found, dict):
         return {key: _as_json(value) for key, value in found.items() if key != "ResponseMetadata"}
     if isinstance(found, list | tuple):

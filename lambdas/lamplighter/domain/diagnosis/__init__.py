@@ -4,7 +4,7 @@
 """
 
 from lamplighter.domain.diagnosis.diagnose import diagnose
-from lamplighter.domain.diagnosis.findings import Diagnosis, Finding, InProgress
+from lamplighter.domain.diagnosis.findings import Diagnosis, DiagnosisFinding, InProgress
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 
-__all__ = ["Diagnosis", "Finding", "InProgress", "Snapshot", "diagnose"]
+__all__ = ["Diagnosis", "DiagnosisFinding", "InProgress", "Snapshot", "diagnose"]

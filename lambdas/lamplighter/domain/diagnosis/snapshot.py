@@ -1,7 +1,7 @@
-"""A snapshot of a pool as it was read: what was expected, and the raw documents of AWS and Kubernetes.
+"""A snapshot of a pool: what was expected, and the raw documents of AWS and Kubernetes.
 
 Owns what was read and what was not (an absent key is not an empty list), and which nodes, instances and
-pods are in scope: the expected pool, and every pod that asks for its GPUs.
+pods are in scope: the expected pool, and every pod that requests its GPUs.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,13 @@ from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import Pod, guessed, is_operand, is_operator
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.errors import BadInput
+from lamplighter.reasons.reason import reason
 
 NODEGROUP_LABELS = ("eks.amazonaws.com/nodegroup", "karpenter.sh/nodepool", "alpha.eksctl.io/nodegroup-name")
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 LIVE = {"pending", "running"}
+NAMELESS = "GPU pool"
+"""The object of a finding about a pool that the snapshot does not name."""
 _NETWORK_FAILS = {"Failed", "BackOff", "Unhealthy", "FailedCreatePodSandBox"}
 
 _LISTS = {
@@ -52,37 +55,35 @@ class Snapshot:
 
     @classmethod
     def read(cls, document: object) -> "Snapshot":
-        """Checks the frame that is ours; what AWS and Kubernetes wrote inside is taken as it is.
+        """Check our own keys. What AWS and Kubernetes wrote inside them is taken as it is.
 
-        Raises BadInput naming the key that is missing or not of its kind.
+        Raises BadInput with the key that is missing or of another type.
         """
         if not isinstance(document, Mapping):
-            raise BadInput(
-                "the snapshot is no JSON object, write one with the keys now, expected, aws, kubernetes"
-            )
+            raise BadInput(reason("finding.snapshot.no-object"))
         _check_frame(document)
         now = instant(document, "now")
         if now is None:
-            raise BadInput("now: it is no instant, write one like 2026-11-20T11:00:00Z")
+            raise BadInput(reason("finding.snapshot.no-instant", key="now"))
         since = instant(document, "expected", "since")
         if since is None:
-            raise BadInput("expected.since: it is no instant, write one like 2026-11-20T11:00:00Z")
+            raise BadInput(reason("finding.snapshot.no-instant", key="expected.since"))
         nodes = number(document, "expected", "nodes")
         if nodes is None or nodes < 0:
-            raise BadInput("expected.nodes: it is no number of nodes, write a whole number from 0")
-        kind = text(document, "expected", "instance_type")
-        known = gpu_type(kind)
+            raise BadInput(reason("finding.snapshot.no-number", key="expected.nodes"))
+        instance_type = text(document, "expected", "instance_type")
+        known = gpu_type(instance_type)
         gpus = number(document, "expected", "gpus_per_node")
         if gpus is None:
             gpus = known.count if known else 1
-        return cls(document, now, since, text(document, "expected", "pool"), kind, nodes, gpus)
+        return cls(document, now, since, text(document, "expected", "pool"), instance_type, nodes, gpus)
 
     def was_read(self, part: str, name: str) -> bool:
-        """Whether the list was read; null is as good as absent."""
+        """Whether the list was read. null means the same as absent."""
         return at(self.document, part, name) is not None
 
     def listed(self, part: str, name: str) -> list[Doc]:
-        """The list: a plain one, or in the frame in which kubectl (kind List) and the AWS CLI print it."""
+        """The list: a plain one, or inside the object that kubectl (kind List) or the AWS CLI prints."""
         found = at(self.document, part, name)
         if isinstance(found, Mapping):
             frames = [value for key, value in found.items() if key == "items" or part == "aws"]
@@ -104,16 +105,16 @@ class Snapshot:
 
     @property
     def name(self) -> str:
-        """How the pool is called in findings: by its node group where that was read."""
-        return self._group_name or self.pool or "the pool"
+        """The pool's name in findings: that of its node group, where it was read."""
+        return self._group_name or self.pool or NAMELESS
 
     def age(self, moment: datetime | None) -> timedelta:
-        """How long ago; since the expectation began where it is not known."""
+        """How long ago it was; for an unknown moment, how long ago the expectation began."""
         return self.now - (moment or self.since)
 
     @cached_property
     def nodes(self) -> list[Node]:
-        """The pool's nodes, those that are being deleted left out."""
+        """The pool's nodes, without those that are being deleted."""
         found = [Node(item) for item in self.listed("kubernetes", "nodes") if self._in_pool(item)]
         return [node for node in found if node.name and not node.leaving]
 
@@ -127,7 +128,7 @@ class Snapshot:
 
     @cached_property
     def pods(self) -> list[Pod]:
-        """Pods of the GPU software on the pool's nodes, and pods that ask for its GPUs."""
+        """Pods of the GPU software on the pool's nodes, and pods that request its GPUs."""
         mine = {node.name for node in self.nodes}
         found = []
         for pod in self._all_pods:
@@ -140,7 +141,7 @@ class Snapshot:
 
     @cached_property
     def leaving_pods(self) -> list[Pod]:
-        """Pods that are being deleted and ask for GPUs."""
+        """Pods that are being deleted and request GPUs."""
         return [pod for pod in self._all_pods if pod.leaving and pod.gpus]
 
     @cached_property
@@ -148,12 +149,12 @@ class Snapshot:
         return [Pod(item) for item in self._pod_documents()]
 
     def _pod_documents(self) -> list[Doc]:
-        """The pods; where they were not read, what the names in logs and events give away."""
+        """The pods; where they were not read, pods by their names in logs and events."""
         listed = self.listed("kubernetes", "pods")
         names = {(key.partition("/")[0], key.partition("/")[2]) for key in self._log_keys if "/" in key}
         if self.was_read("kubernetes", "pods"):
             there = {(text(each, "metadata", "namespace"), text(each, "metadata", "name")) for each in listed}
-            # A log of NVIDIA's software without its pod: somebody kept the log alone.
+            # A log of NVIDIA's software without its pod: somebody saved only the log.
             names = {each for each in names - there if is_operand(each[1])}
         else:
             names |= {(namespace, name) for kind, namespace, name in self.events if kind == "Pod"}
@@ -162,7 +163,7 @@ class Snapshot:
         ]
 
     def pods_on(self, node: Node) -> list[Pod]:
-        """The pods in scope on one node; a pod that nobody can place counts on every node."""
+        """The pods in scope on one node. A pod whose node is unknown counts on every node."""
         return self._by_node.get(node.name, []) + self._by_node.get("", [])
 
     @cached_property
@@ -192,20 +193,20 @@ class Snapshot:
 
     @cached_property
     def events(self) -> dict[tuple[str, str, str], list[Event]]:
-        """Events since the expectation began, by kind, namespace and name of what they are about."""
+        """Events since the expectation began, by kind, namespace and name of their object."""
         return events_by_object(self.listed("kubernetes", "events"), self.since)
 
     @cached_property
     def events_by_kind(self) -> dict[str, list[tuple[str, str, list[Event]]]]:
-        """The same by kind alone: namespace, name and events of each object of it."""
+        """The same by kind: namespace, name and events of each object."""
         found: dict[str, list[tuple[str, str, list[Event]]]] = {}
         for (kind, namespace, name), events in self.events.items():
             found.setdefault(kind, []).append((namespace, name, events))
         return found
 
     @cached_property
-    def network_says(self) -> list[str]:
-        """What the network plugin's pods say, which is what most nodes that are not Ready wait for."""
+    def network_plugin_events(self) -> list[str]:
+        """The last failure of each pod of the network plugin, which most nodes that are not Ready wait for."""
         return [
             f"{namespace}/{name}: {events[-1]}"
             for namespace, name, events in self.events_by_kind.get("Pod", ())
@@ -217,7 +218,7 @@ class Snapshot:
 
     @cached_property
     def taints(self) -> list[Doc]:
-        """The taints that the node group gives its nodes, in Kubernetes' words."""
+        """The taints that the node group gives its nodes, in Kubernetes' spelling."""
         effects = {
             "NO_SCHEDULE": "NoSchedule",
             "NO_EXECUTE": "NoExecute",
@@ -230,13 +231,13 @@ class Snapshot:
 
     @cached_property
     def jobs(self) -> dict[tuple[str, str], Doc]:
-        """The jobs by namespace and name; the namespace is "" where it was left out."""
+        """The jobs by namespace and name. A missing namespace is ""."""
         listed = self.listed("kubernetes", "jobs")
         return {(text(job, "metadata", "namespace"), text(job, "metadata", "name")): job for job in listed}
 
     @cached_property
     def node_taints(self) -> list[list[Doc]]:
-        """The taints of the pool's nodes, each set of them once: most nodes of a pool have the same."""
+        """The sets of taints of the pool's nodes, each set once: most nodes of a pool have the same."""
         found: list[list[Doc]] = []
         for node in self.nodes:
             if node.taints not in found:
@@ -244,21 +245,21 @@ class Snapshot:
         return found
 
     def logs(self, pod: Pod, *, previous: bool = False) -> str:
-        """What all containers of the pod printed, as far as it was read."""
+        """The logs of all containers of the pod, as far as they were read."""
         whole = f"{pod.namespace}/{pod.name}"
         if whole not in self._log_keys:
             return ""
         logs = doc(self.document, "logs_previous" if previous else "logs")
         names = [whole, *(f"{whole}/{name}" for name in pod.container_names)]
-        said = [text(logs, name) for name in names]
-        if not any(said):
-            said = [text(logs, key) for key in self._log_keys.get(whole, ())]
-        return "\n".join(each for each in said if each)
+        texts = [text(logs, name) for name in names]
+        if not any(texts):
+            texts = [text(logs, key) for key in self._log_keys.get(whole, ())]
+        return "\n".join(log for log in texts if log)
 
     @cached_property
     def _log_keys(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        # Most keys are in both parts; each counts once, or a text is read twice.
+        # Most keys are in both parts. Each counts once, so that no text is read twice.
         for key in {**doc(self.document, "logs"), **doc(self.document, "logs_previous")}:
             found.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
         return found
@@ -292,7 +293,7 @@ class Snapshot:
         return not kind or kind == self.instance_type
 
     def _asks_here(self, item: Doc) -> bool:
-        """Whether the pod's own selector does not send it to another pool."""
+        """Whether the pod's own node selector allows this pool."""
         chosen = doc(item, "spec", "nodeSelector")
         if not chosen:
             return True
@@ -306,17 +307,17 @@ class Snapshot:
 
 def _check_frame(document: Doc) -> None:
     if not isinstance(document.get("expected"), Mapping):
-        raise BadInput("expected: it is missing, write what was expected: pool, instance_type, nodes, since")
+        raise BadInput(reason("finding.snapshot.nothing-expected"))
     for part, names in _LISTS.items():
         section = document.get(part)
         if section is None:
             continue
         if not isinstance(section, Mapping):
-            raise BadInput(f"{part}: it is no JSON object, write one with lists such as {names[0]}")
+            raise BadInput(reason("finding.snapshot.no-lists", key=part, example=names[0]))
         for name in names:
-            found = section.get(name)
-            if found is not None and not isinstance(found, list | Mapping):
-                raise BadInput(f"{part}.{name}: it is no list, write the list that the API returned")
+            value = section.get(name)
+            if value is not None and not isinstance(value, list | Mapping):
+                raise BadInput(reason("finding.snapshot.no-list", key=f"{part}.{name}"))
     for part in ("logs", "logs_previous"):
         if document.get(part) is not None and not isinstance(document.get(part), Mapping):
-            raise BadInput(f"{part}: it is no JSON object, write the texts by namespace/pod")
+            raise BadInput(reason("finding.snapshot.no-logs", key=part))

@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import Enum
 
 
-class Stage(Enum):
+class ProvisioningStage(Enum):
     """A stage on the way to a working GPU, with its normal time and where that comes from."""
 
     # The cause of a shortage is to be named within 3 minutes: by then Auto Scaling has said why.

@@ -11,6 +11,7 @@ from lamplighter.domain.experiments.policy import was
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
 from lamplighter.reasons.document import read
+from lamplighter.reasons.plain_document import in_english
 from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
 
@@ -178,15 +179,7 @@ def _verdicts(found: Document) -> list[Said]:
 
 def _in_english(found: Document) -> dict[str, object]:
     """What a run keeps, with its reasons as text."""
-    kept = dict(found)
-    if kept.get("reason") is not None:
-        kept["reason"] = str(read(kept["reason"]))
-    if "verdicts" in kept:
-        kept["verdicts"] = [
-            {**each, **({} if each.get("reason") is None else {"reason": str(read(each["reason"]))})}
-            for each in _rows(kept["verdicts"])
-        ]
-    return kept
+    return {name: in_english(part) for name, part in found.items()}
 
 
 def _rows(found: object) -> list[Document]:

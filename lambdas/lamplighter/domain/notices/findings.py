@@ -1,6 +1,6 @@
-"""What a diagnosis found, told: as sentences of an announcement, as audit entries, and in a receipt.
+"""The findings of a diagnosis in announcements, in the audit trail, and in receipts.
 
-Reads the result of step Diagnose as the workflow carries it; finding causes is diagnosis's.
+Reads the result of step Diagnose as the workflow carries it. The diagnosis itself finds the causes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,68 +11,77 @@ from typing import Self
 from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.reasons.document import document, one_line, read
+from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
+from lamplighter.values.clock_time import clock_time
 
 Result = Mapping[str, object]
 KIND = "finding"
 SAID = 3
-"""Findings that an announcement tells; the rest `why` has."""
+"""Findings in an announcement. `why` shows the rest."""
 
 
 @dataclass(frozen=True)
-class FindingText:
-    """One finding, in words."""
+class ReportedFinding:
+    """One finding, as the workflow carries it."""
 
     cause: str
     layer: str
-    summary: str
-    evidence: tuple[str, ...]
-    advice: str
+    summary: Said
+    evidence: tuple[Said, ...]
+    advice: Said
 
     @classmethod
     def read(cls, row: Result) -> Self:
-        """From a finding of the contract's document."""
+        """From a row of step Diagnose. An older release wrote English sentences."""
         evidence = row.get("evidence")
         lines = evidence if isinstance(evidence, Sequence) and not isinstance(evidence, str) else ()
         return cls(
             cause=str(row.get("cause") or "unknown"),
             layer=str(row.get("layer") or ""),
-            summary=str(row.get("summary") or ""),
-            evidence=tuple(str(line) for line in lines),
-            advice=str(row.get("advice") or ""),
+            summary=read(row.get("summary")),
+            evidence=tuple(read(line) for line in lines),
+            advice=read(row.get("advice")),
         )
 
 
-def findings(diagnose: Result) -> list[FindingText]:
-    """The findings of step Diagnose; none where it did not run, or failed."""
+def findings(diagnose: Result) -> list[ReportedFinding]:
+    """The findings of step Diagnose; none where it did not run or failed."""
     rows = diagnose.get("findings")
     return (
-        [FindingText.read(row) for row in rows if isinstance(row, Mapping)]
+        [ReportedFinding.read(row) for row in rows if isinstance(row, Mapping)]
         if isinstance(rows, Sequence)
         else []
     )
 
 
-def sentences(diagnose: Result, said_already: str | None = None, texts: Texts = ENGLISH) -> list[str]:
-    """For an announcement: what it is and what to do; of a cause that is said already only what to do."""
-    found = findings(diagnose)
-    told = [
-        texts.say("finding.advice", advice=_sentence(each.advice))
-        if each.cause == said_already
+def sentences(
+    diagnose: Result, said_already: str | None = None, texts: Texts = ENGLISH, clock: Clock = clock_time
+) -> list[str]:
+    """For an announcement: the cause and what to do. Of a cause that was announced already only what to do."""
+
+    def drawn(said: Said) -> str:
+        return _sentence(draw(said, texts, clock))
+
+    reported = findings(diagnose)
+    lines = [
+        texts.say("finding.advice", advice=drawn(finding.advice))
+        if finding.cause == said_already
         else texts.say(
             "finding.cause",
-            cause=each.cause,
-            summary=_sentence(each.summary),
-            advice=_sentence(each.advice),
+            cause=finding.cause,
+            summary=drawn(finding.summary),
+            advice=drawn(finding.advice),
         )
-        for each in found[:SAID]
+        for finding in reported[:SAID]
     ]
-    more = len(found) - SAID
-    return [*told, *([texts.say("finding.more", more=more)] if more > 0 else [])]
+    more = len(reported) - SAID
+    return [*lines, *([texts.say("finding.more", more=more)] if more > 0 else [])]
 
 
 def entries(lease: Lease, diagnose: Result, now: datetime) -> list[Entry]:
-    """For the audit trail: each finding with its evidence and its advice, as it was when it was made."""
+    """For the audit trail: each finding with its evidence and advice, at the instant of the diagnosis."""
     at = diagnose.get("at")
     made = instant.read(str(at)) if at else now
     return [
@@ -81,26 +90,26 @@ def entries(lease: Lease, diagnose: Result, now: datetime) -> list[Entry]:
             pool=lease.pool,
             kind=KIND,
             who="diagnosis",
-            what=f"{each.cause}: {each.summary}",
-            why="; ".join([*each.evidence, each.advice]),
+            what=reason("finding.entry", cause=finding.cause, summary=finding.summary),
+            why=Sentences((*finding.evidence, finding.advice)),
             lease=lease.id,
             nodes=lease.nodes,
             details={
-                "cause": each.cause,
-                "layer": each.layer,
-                "summary": each.summary,
-                "advice": each.advice,
+                "cause": finding.cause,
+                "layer": finding.layer,
+                "summary": one_line(finding.summary),
+                "advice": one_line(finding.advice),
             },
         )
-        for each in findings(diagnose)
+        for finding in findings(diagnose)
     ]
 
 
 def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]:
-    """The findings of the last diagnosis that still hold: of a lease in force, and not proven over since."""
+    """The findings of the last diagnosis that still hold: about a lease in force that has not opened well since."""
     in_force = set(leases)
     last: tuple[Entry, ...] = ()
-    for entry in sorted(trail, key=lambda each: each.at):
+    for entry in sorted(trail, key=lambda entry: entry.at):
         if entry.lease not in in_force:
             continue
         if entry.kind == KIND:
@@ -112,17 +121,29 @@ def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]
 
 
 def of_receipt(trail: Iterable[Entry], lease: str) -> list[dict[str, object]]:
-    """What was found while the lease ran: each cause once, when it was found first."""
-    first: dict[tuple[str, str], dict[str, object]] = {}
+    """The findings of a lease: each cause once, at the instant when it was found first."""
+    first: dict[tuple[str, Said], dict[str, object]] = {}
     for entry in trail:
         if entry.kind == KIND and entry.lease == lease:
-            cause, summary = (
-                entry.details.get("cause", "unknown"),
-                entry.details.get("summary", str(entry.what)),
-            )
-            row: dict[str, object] = {"at": instant.written(entry.at), "cause": cause, "summary": summary}
+            cause, summary = entry.details.get("cause", "unknown"), summary_of(entry)
+            row: dict[str, object] = {
+                "at": instant.written(entry.at),
+                "cause": cause,
+                "summary": document(summary),
+            }
             first.setdefault((cause, summary), row)
     return list(first.values())
+
+
+def summary_of(entry: Entry) -> Said:
+    """The summary of a finding in the trail."""
+    kept = entry.details.get("summary")
+    return entry.what if kept is None else read(kept)
+
+
+def advice_of(entry: Entry) -> Said:
+    """What to do about a finding in the trail."""
+    return read(entry.details.get("advice"))
 
 
 def _sentence(text: str) -> str:

@@ -81,7 +81,10 @@ def _of_gpus(
         )
     troubles.append(remarks)
     troubles += findings_told.sentences(
-        results.get("Diagnose", {}), str(results["AwaitNodes"].get("cause")) if shortage else None, texts
+        results.get("Diagnose", {}),
+        str(results["AwaitNodes"].get("cause")) if shortage else None,
+        texts,
+        clock(texts, zone),
     )
     if shortage:
         troubles.append(texts.say("notice.degraded.tried-again"))

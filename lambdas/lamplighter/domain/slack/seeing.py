@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease
+from lamplighter.domain.notices.findings import advice_of, summary_of
 from lamplighter.domain.notices.phrases import sentence
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
@@ -16,6 +17,7 @@ from lamplighter.domain.slack.blocks import Marked, plain
 from lamplighter.domain.slack.style import named
 from lamplighter.domain.views.lab_view import LabView, PoolView, WindowView
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
+from lamplighter.reasons.reason import draw
 
 MOST_ROWS = 20
 TRAIL_ROWS = 6
@@ -89,7 +91,10 @@ def why(pool: str, found: Explanation, days: int, speech: Speech) -> SlackAnswer
         say("slack.why.should", pool=pool, nodes=told.nodes, reason=told.target.reason_by(clock)),
         *(say("slack.why.unmet", reason=unmet.reason_by(clock)) for unmet in told.unmet),
         told.decided_by(clock),
-        *(f"{entry.details.get('summary')} → {entry.details.get('advice')}" for entry in told.findings),
+        *(
+            f"{draw(summary_of(entry), speech.texts, clock)} → {draw(advice_of(entry), speech.texts, clock)}"
+            for entry in told.findings
+        ),
     ]
     rows = [
         say(

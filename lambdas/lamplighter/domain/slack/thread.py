@@ -20,6 +20,7 @@ from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState
 from lamplighter.domain.views.told import Finding
 from lamplighter.lab import notice_kinds
+from lamplighter.reasons.document import one_line
 from lamplighter.values.instant import written
 
 SEEN_FRESH = timedelta(minutes=15)
@@ -91,7 +92,8 @@ def _finding(found: Finding, look: SlackStyle) -> Post:
         summary=look.told(found.summary),
         advice=look.told(found.advice),
     )
-    return Post(f"finding-{short(f'{found.cause} {found.summary}')}", plainly(said), at=found.at)
+    key = short(f"{found.cause} {one_line(found.summary)}")
+    return Post(f"finding-{key}", plainly(said), at=found.at)
 
 
 def _late(view: LeaseView, told: ThreadFacts, look: SlackStyle) -> list[Post]:

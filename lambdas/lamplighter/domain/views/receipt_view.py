@@ -16,6 +16,7 @@ from lamplighter.domain.leases.progress import IN_ORDER, Progress
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes, usual
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views.told import Finding, VerdictRow
+from lamplighter.reasons.document import read
 from lamplighter.values import instant
 
 Document = Mapping[str, object]
@@ -213,7 +214,7 @@ def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[Finding, ...]:
     pool, lease = str(receipt["pool"]), _text(receipt.get("lease"))
     found = []
     for row in _documents(receipt.get("findings")):
-        cause, summary = str(row.get("cause")), str(row.get("summary"))
+        cause, summary = str(row.get("cause")), read(row.get("summary"))
         at = _at(row.get("at"))
         kept = known.get((cause, summary))
         if kept or at:

@@ -52,22 +52,21 @@ class Finding:
     pool: str
     lease: str | None
     cause: str
-    summary: str
-    advice: str
+    summary: Said
+    advice: Said
     layer: str = ""
 
     @classmethod
     def read(cls, entry: Entry) -> Self:
         """From an entry of the trail."""
-        said = entry.details
         return cls(
             entry.at,
             entry.pool,
             entry.lease,
-            said.get("cause", "unknown"),
-            said.get("summary", str(entry.what)),
-            said.get("advice", ""),
-            said.get("layer", ""),
+            entry.details.get("cause", "unknown"),
+            findings_told.summary_of(entry),
+            findings_told.advice_of(entry),
+            entry.details.get("layer", ""),
         )
 
     def to_json(self) -> dict[str, object]:
@@ -76,8 +75,8 @@ class Finding:
             "at": written(self.at),
             "cause": self.cause,
             "layer": self.layer,
-            "summary": self.summary,
-            "advice": self.advice,
+            "summary": str(self.summary),
+            "advice": str(self.advice),
         }
 
 
@@ -85,7 +84,7 @@ def findings(mine: Sequence[Entry], lease: Lease, now: datetime) -> tuple[Findin
     """Of a lease in force what still stands; of one that is over each cause once."""
     if lease.in_force(now):
         return tuple(Finding.read(entry) for entry in findings_told.standing(mine, [lease.id]))
-    once: dict[tuple[str, str], Finding] = {}
+    once: dict[tuple[str, Said], Finding] = {}
     for entry in mine:
         if entry.kind == findings_told.KIND:
             found = Finding.read(entry)

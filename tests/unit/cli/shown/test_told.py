@@ -5,20 +5,24 @@ from typing import Any
 
 import pytest
 
+from lamplighter.adapters.aws.ledger.items import audit_entry, audit_item
+from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, NextStep, decide
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.notices.findings import (
-    FindingText,
+    ReportedFinding,
     entries,
     findings,
     of_receipt,
     sentences,
     standing,
 )
+from lamplighter.domain.views.told import Finding
 from lamplighter.lab.checks import OnFailure
 from lamplighter.reasons.document import document, one_line
+from lamplighter.reasons.plain_document import in_english
 from lamplighter.reasons.reason import Reason, Sentences
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
 
@@ -38,9 +42,11 @@ def row(number: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def test_a_finding_says_nothing_that_was_not_kept() -> None:
-    assert FindingText.read(row()) == FindingText("cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!")
-    assert FindingText.read({"evidence": "seen"}) == FindingText("unknown", "", "", (), "")
-    assert findings({"findings": [row(), 7]}) == [FindingText.read(row())]
+    assert ReportedFinding.read(row()) == ReportedFinding(
+        "cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!"
+    )
+    assert ReportedFinding.read({"evidence": "seen"}) == ReportedFinding("unknown", "", "", (), "")
+    assert findings({"findings": [row(), 7]}) == [ReportedFinding.read(row())]
     assert findings({}) == findings({"findings": 7}) == []
 
 
@@ -64,8 +70,8 @@ def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made()
         pool="gpu",
         kind="finding",
         who="diagnosis",
-        what="cause-1: summary 1",
-        why="seen; heard; do 1!",
+        what=Reason("finding.entry", {"cause": "cause-1", "summary": "summary 1"}),
+        why=Sentences(("seen", "heard", "do 1!")),
         lease="evening-1",
         nodes=2,
         details={"cause": "cause-1", "layer": "gpu", "summary": "summary 1", "advice": "do 1!"},
@@ -73,6 +79,60 @@ def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made()
 
     assert entries(lease(), made, EIGHT) == [expected]
     assert entries(lease(), {"findings": [row()]}, EIGHT) == [replace(expected, at=EIGHT)]
+
+
+SUMMARY = Reason("finding.summary", {"object": "ng-gpu", "cause": Reason("finding.no-capacity")})
+CODED = {
+    "cause": "no-capacity",
+    "layer": "aws",
+    "summary": document(SUMMARY),
+    "evidence": ["InsufficientInstanceCapacity"],
+    "advice": document(Reason("finding.no-capacity.advice")),
+}
+
+
+def test_a_finding_is_kept_as_codes_and_drawn_in_the_readers_language() -> None:
+    diagnosis = {"findings": [CODED]}
+    [made] = entries(lease(), diagnosis, EIGHT)
+    kept = audit_entry("gpu", audit_item(made))
+
+    assert kept.details["summary"] == one_line(SUMMARY)
+    assert Finding.read(kept).summary == SUMMARY
+    assert Finding.read(kept).to_json()["summary"] == (
+        "ng-gpu: AWS has no capacity of this instance type in this zone now"
+    )
+    [korean] = sentences(diagnosis, texts=Texts("ko"))
+    assert korean.startswith("원인은 no-capacity입니다. ng-gpu: 지금 이 가용 영역에")
+    [again] = of_receipt([kept], "evening-1")
+    assert again["summary"] == document(SUMMARY)
+    assert in_english({"findings": [again]}) == {
+        "findings": [
+            {**again, "summary": "ng-gpu: AWS has no capacity of this instance type in this zone now"}
+        ]
+    }
+
+
+def test_a_finding_that_an_older_release_kept_is_shown_as_its_sentence() -> None:
+    old = Entry(
+        at=EIGHT,
+        pool="gpu",
+        kind="finding",
+        who="diagnosis",
+        what="xid: node a: the GPU reported a fatal hardware error",
+        why="XID 79; Replace it.",
+        lease="evening-1",
+        details={
+            "cause": "xid",
+            "summary": "node a: the GPU reported a fatal hardware error",
+            "advice": "Go",
+        },
+    )
+    kept = audit_entry("gpu", audit_item(old))
+
+    assert kept == old
+    assert Finding.read(kept).summary == "node a: the GPU reported a fatal hardware error"
+    assert Finding.read(replace(kept, details={})).summary == old.what
+    assert Finding.read(kept).to_json()["advice"] == "Go"
 
 
 def found(minutes: int, number: int = 1, one: str = "evening-1", **more: Any) -> Entry:
@@ -109,7 +169,7 @@ def test_a_receipt_keeps_each_cause_once_as_it_was_found_first() -> None:
     assert of_receipt(trail, "evening-1") == [
         {"at": "2026-11-20T20:01:00Z", "cause": "cause-1", "summary": "summary 1"},
         {"at": "2026-11-20T20:02:00Z", "cause": "cause-2", "summary": "summary 2"},
-        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": "cause-1: summary 1"},
+        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": document(found(5).what)},
     ]
     assert findings_told.SAID == 3
 

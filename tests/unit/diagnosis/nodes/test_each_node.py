@@ -45,7 +45,7 @@ def two(first: str) -> Document:
 
 
 def about(document: Document) -> list[tuple[str, str]]:
-    return [(each.cause.name, each.about) for each in judge(document).findings]
+    return [(each.cause.name, str(each.about)) for each in judge(document).findings]
 
 
 @pytest.mark.parametrize(("first", "before"), [("whole", []), ("starts", []), ("dead", [("xid", FIRST)])])
@@ -86,7 +86,7 @@ def test_a_young_instance_hides_no_old_one_and_after_an_hour_minutes_are_still_m
         {**instance(0, 0.5), "InstanceId": "i-old"},
     ]
     assert about(document) == [("node-not-joined", "i-old")]
-    assert told(document)[0][2] == ["i-old runs for 59 minutes and is no node"]
+    assert told(document)[0][2] == ["i-old has been running for 59 minutes and is not a node"]
     assert [each.about for each in judge(document).in_progress] == ["i-young"]
 
 

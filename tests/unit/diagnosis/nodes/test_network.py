@@ -138,8 +138,8 @@ def test_the_line_by_which_a_rank_says_so_is_quoted_unless_the_ranks_have_met(
 
 def test_a_long_line_is_cut_after_400_letters() -> None:
     (found,) = told(ranks(STORE + "x" * 500, "", closed=True))
-    line = f"lab/nccl-0: {STORE + 'x' * (400 - len(STORE))}"
-    assert found[2] == [f"{line[:399]}…", CLOSED]
+    line = STORE + "x" * (400 - len(STORE))
+    assert found[2] == [f"lab/nccl-0: {line}", CLOSED]
 
 
 def test_what_a_rank_printed_before_it_was_restarted_counts_where_it_printed_nothing_since() -> None:
@@ -229,4 +229,4 @@ def test_of_a_node_that_was_held_at_its_baseline_the_last_word_is_said() -> None
         event("Node", NODES[0], "BandwidthOutExceeded", "last", 7),
         event("Node", NODES[0], "Starting", "odd", 9),
     ]
-    assert told(document) == [("bandwidth-throttled", NODES[0], [f"{NODES[0]} BandwidthOutExceeded: last"])]
+    assert told(document) == [("bandwidth-throttled", NODES[0], [f"{NODES[0]}: BandwidthOutExceeded: last"])]

@@ -132,8 +132,8 @@ def test_a_pod_that_the_kubelet_refused_because_its_gpu_is_lost_lost_its_gpu() -
 def test_a_pod_that_failed_without_a_log_is_told_by_how_it_ended() -> None:
     document = failed("")
     del document["logs"], document["logs_previous"]
-    said = f"lab/train-0 on {NODE} fails: main Error, exit code 1"
-    assert told(document) == [("unknown", POOL, [said, "logs not read"])]
+    said = f"lab/train-0 on {NODE} fails: container main: Error; exit code 1"
+    assert told(document) == [("unknown", POOL, [said, "not read: logs"])]
 
 
 def test_a_pod_that_failed_before_another_of_its_owner_took_over_is_history() -> None:
@@ -232,7 +232,7 @@ def unplaced(said: str, *, full: bool = False) -> Document:
 def test_a_pod_that_waits_for_more_than_a_gpu_is_told_in_the_scheduler_s_words(
     said: str, *, silent: bool
 ) -> None:
-    free = f"lab/train-0 has no node though a GPU is free: {said}"
+    free = f"lab/train-0 has no node although a GPU is free: {said}"
     assert told(unplaced(said)) == ([] if silent else [("unknown", POOL, [free])])
 
 

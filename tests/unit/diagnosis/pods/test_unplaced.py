@@ -34,7 +34,7 @@ def beside(work: Document, *events: Document) -> Document:
 
 
 def test_a_pod_that_was_read_without_its_status_waits_like_any_other() -> None:
-    free = ["lab/more has no node though a GPU is free: the scheduler says nothing of it"]
+    free = ["lab/more has no node although a GPU is free: no reason is given"]
     assert told(beside(asking())) == [("unknown", POOL, free)]
 
 
