@@ -5,6 +5,7 @@ from itertools import combinations
 
 import pytest
 
+from docs.causes import RULES
 from lamplighter.data.texts import Texts, languages
 from lamplighter.domain.diagnosis.brief import LINE, in_brief
 from lamplighter.domain.diagnosis.causes import CAUSES
@@ -25,7 +26,8 @@ def test_every_cause_has_its_three_cases() -> None:
 
 
 def test_every_cause_says_where_it_is_known_from() -> None:
-    assert [name for name, cause in CAUSES.items() if not (cause.source and cause.shown_by)] == []
+    assert RULES.keys() == CAUSES.keys()
+    assert [name for name, rule in RULES.items() if not (rule.source and rule.shown_by)] == []
 
 
 def test_every_cause_has_its_own_summary_and_advice() -> None:

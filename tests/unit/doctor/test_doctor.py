@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from cli.look_after import doctor as verb
+from docs.doctor import DESCRIPTIONS
 from lamplighter.data import lifecycle, prices
 from lamplighter.data.texts import Texts
 from lamplighter.domain.doctor.checks import CHECKS, examine
+from lamplighter.domain.doctor.examination_notice import of_examination
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, NoAccess
 from lamplighter.domain.doctor.line import LineOutcome
-from lamplighter.domain.doctor.told import of_examination
 from lamplighter.domain.pool.adoption import Autoscalers
 from tests.unit.doctor.cases import (
     AUTOSCALER,
@@ -226,3 +227,7 @@ def test_the_dates_of_support_are_in_order_and_the_file_says_where_they_are_from
     assert set(document["sources"]) == {"kubernetes", "runtimes", "extended_support_hour"}
     assert lifecycle.newest_kubernetes() == "1.35"
     assert lifecycle.runtime("python3.6") is None
+
+
+def test_every_check_is_described_on_the_reference_page() -> None:
+    assert list(DESCRIPTIONS) == [check.name for check in CHECKS]

@@ -141,7 +141,7 @@ def test_a_trail_records_changes_by_what_it_selects(selectors: dict[str, Any], c
 def test_a_secret_tells_what_is_missing_and_nothing_else(value: str, missing: tuple[str, ...]) -> None:
     boto3.client("secretsmanager").create_secret(Name="lab-slack", SecretString=value)
 
-    found = SlackSecrets().look("lab-slack")
+    found = SlackSecrets().read("lab-slack")
 
     assert (found.name, found.missing) == ("lab-slack", missing)
 
@@ -149,8 +149,8 @@ def test_a_secret_tells_what_is_missing_and_nothing_else(value: str, missing: tu
 def test_a_secret_that_is_not_there_or_has_no_value_misses_everything() -> None:
     boto3.client("secretsmanager").create_secret(Name="empty")
 
-    assert SlackSecrets().look("empty").missing == ("signing_secret", "bot_token")
-    assert SlackSecrets().look("nowhere").missing == ("signing_secret", "bot_token")
+    assert SlackSecrets().read("empty").missing == ("signing_secret", "bot_token")
+    assert SlackSecrets().read("nowhere").missing == ("signing_secret", "bot_token")
 
 
 class Answers:
