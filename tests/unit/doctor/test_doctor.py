@@ -61,7 +61,7 @@ def test_no_check_is_without_a_case_in_which_it_is_not_ok() -> None:
 
 
 def test_credentials_that_aws_does_not_take_are_not_ok() -> None:
-    refused = NoAccess("AWS does not take your credentials: ExpiredToken", "log in again")
+    refused = NoAccess("AWS does not accept your credentials: ExpiredToken", "log in again")
 
     line = said(replace(FACTS, caller=refused))["credentials"]
 
@@ -121,7 +121,7 @@ def test_what_a_lab_adopts_must_be_there() -> None:
     found = said(BEFORE, adopts)
 
     assert "there is no cluster theirs" in found["cluster"].said
-    assert "node group gpus of pool gpu is not there" in found["minimum"].said
+    assert "node group gpus of pool gpu does not exist" in found["minimum"].said
     assert found["authentication"].outcome is LineOutcome.NOT_KNOWN
 
 
@@ -176,7 +176,7 @@ def test_the_end_of_the_calendar_is_said_before_it_comes() -> None:
 
     assert line(date(2026, 12, 1)).said == "the last planned window, evening, ends on 2027-02-23"
     assert "and nothing is planned after it" in line(date(2027, 2, 1)).said
-    assert line(date(2027, 3, 1)).said == "the last planned window is over"
+    assert line(date(2027, 3, 1)).said == "the last planned window has ended"
     for_ever = [{"name": "evening", "days": ["tue"], "start": "20:00", "end": "23:00"}]
     assert said(the_lab=lab(windows=for_ever))["last-window"].outcome is LineOutcome.OK
 

@@ -52,7 +52,11 @@ def test_a_visit_says_what_is_to_be_done_once_a_day_and_keeps_it(topic: str) -> 
         "1 ok, 1 not ok, 1 not known. `lamplighter doctor --deployed` says the same at any time.",
     ]
     [entry] = ledger.audit("*", EIGHT - timedelta(hours=1))
-    assert (entry.kind, entry.who, str(entry.what)) == ("examined", "doctor", "looked the lab over")
+    assert (entry.kind, entry.who, str(entry.what)) == (
+        "examined",
+        "doctor",
+        "checked the account and the lab",
+    )
     assert str(entry.why) == "The monthly check found 1 thing to do"
 
     examining.tell(LAB, ledger, [WELL], EIGHT + timedelta(days=30))

@@ -67,7 +67,7 @@ def test_the_bootstrap_has_a_version_or_is_not_there() -> None:
     boto3.client("ssm").put_parameter(Name=VERSION, Value="30", Type="String")
     assert Bootstrap().version() == 30
     boto3.client("ssm").put_parameter(Name=VERSION, Value="new", Type="String", Overwrite=True)
-    with pytest.raises(OutsideFailed, match="gives 'new', which is no version"):
+    with pytest.raises(OutsideFailed, match="gives 'new', which is not a version"):
         Bootstrap().version()
 
 
@@ -77,7 +77,7 @@ def test_a_quota_without_a_value_is_no_quota() -> None:
         stub.add_response("get_service_quota", {"Quota": {"Value": 8.0}})
         assert AccountQuotas(quotas).vcpus("L-DB2E81BA") == 8
         stub.add_response("get_service_quota", {"Quota": {}})
-        with pytest.raises(OutsideFailed, match="without a value"):
+        with pytest.raises(OutsideFailed, match="gave no value"):
             AccountQuotas(quotas).vcpus("L-DB2E81BA")
 
 
