@@ -1,4 +1,4 @@
-"""Every cause has a case that shows it, a near miss and a healthy one; two independent ones are both found."""
+"""Every cause has a case that shows it, a near miss and a healthy case. Two independent causes are both found."""
 
 import json
 from itertools import combinations
@@ -69,7 +69,7 @@ def test_what_only_looks_like_it_is_not_called_so(case: Case) -> None:
     case.near_miss(document)
     found = judge(document)
     assert case.cause not in [each.cause.name for each in found.findings]
-    # Something is the matter, or under way, or a full lab.
+    # There is a finding, a stage in progress, or a full lab.
     assert document != healthy()
 
 
@@ -80,7 +80,7 @@ def test_a_healthy_pool_with_traces_of_it_has_neither_finding_nor_stage(case: Ca
     assert judge(document).to_json() == {"findings": [], "in_progress": []}
 
 
-# Where one is the cause of the other, it stands alone.
+# If one causes the other, only the root is found.
 ROOT = {
     frozenset({"wrong-ami", "runtime-missing"}): "wrong-ami",
     frozenset({"wrong-ami", "device-plugin-missing"}): "wrong-ami",

@@ -1,4 +1,4 @@
-"""The collector: pages, what may not be read, and logs, against an API server that answers over HTTP."""
+"""The collector, against an API server that answers over HTTP: pages, refused reads, and logs."""
 
 import json
 import threading
@@ -42,7 +42,7 @@ LISTS = {
 
 
 class Server:
-    """Answers lists two items a page; `refuses` and `silent` are paths that it does not serve."""
+    """Answers lists with two items a page. It does not serve the paths `refuses` and `silent`."""
 
     def __init__(self) -> None:
         self.lists: dict[str, list[Document]] = json.loads(json.dumps(LISTS))

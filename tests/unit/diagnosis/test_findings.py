@@ -1,4 +1,4 @@
-"""Texts and findings: when a line was written, which symptom counts, and the form in which a finding is told."""
+"""Texts and findings: the time of a line, the symptom that counts, and the form of a finding."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Instances that run and are no node, in full: who is blamed, and how long a join may take."""
+"""Instances that run and are not nodes: which finding they get, and how long a join may take."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Snapshots that are odd and legal: frames of the CLIs, keys absent or empty, failures that became successes."""
+"""Odd but legal snapshots: lists as the CLIs print them, absent or empty keys, failures followed by success."""
 
 from copy import deepcopy
 from typing import Any
@@ -35,7 +35,7 @@ CLI_FRAMES = {
 
 
 def framed(document: Document) -> Document:
-    """The same as kubectl -o json and the AWS CLI print it, each in its frame."""
+    """The same document as kubectl -o json and the AWS CLI print it."""
     changed = deepcopy(document)
     for name, items in changed["kubernetes"].items():
         changed["kubernetes"][name] = {"apiVersion": "v1", "kind": "List", "items": items, "metadata": {}}
@@ -126,7 +126,7 @@ def test_a_refusal_that_no_rule_knows_is_quoted(said: str) -> None:
 
 
 def test_a_pod_that_no_claim_fits_is_not_called_a_lack_of_capacity() -> None:
-    """What Karpenter says of a pod speaks of devices, prices and services, and of no refusal."""
+    """Karpenter's events about a pod mention devices, prices and services, but no refusal."""
     document = healthy()
     vanish(document, 1)
     said = (

@@ -1,4 +1,4 @@
-"""Which parts of a snapshot are taken out, and which stay as they are because a rule or a reader needs them."""
+"""Which parts of a snapshot are removed, and which stay because a rule or a reader needs them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a snapshot holds: whose nodes, instances and pods are in scope, and how odd values are read."""
+"""The content of a snapshot: which nodes, instances and pods are in scope, and how odd values are read."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Texts line by line: which XIDs are fatal, which year a line is of, and where a line begins and ends."""
+"""Texts line by line: which XIDs are fatal, the year of a line, and where a line begins and ends."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 LOST = "GPU is lost"
 
-# After these NVIDIA asks for a reset of the GPU or a restart of the node.
+# After these XIDs NVIDIA asks for a reset of the GPU or a restart of the node.
 FATAL = {46, 48, 54, 62, 63, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 142, 143, 151, 155, 156, 158}
 
 

@@ -1,4 +1,4 @@
-"""An account in order as the doctor reads it, and what each of its facts may be instead: wrong, or not read."""
+"""The facts of an account that is ok, and of accounts with one fact wrong or not read."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -74,7 +74,7 @@ def lab(**more: object) -> Lab:
 
 
 def said(facts: Facts = FACTS, the_lab: Lab | None = None, now: datetime = NOW) -> dict[str, ToldLine]:
-    """The line of each check; of a check with several the worst."""
+    """The line of each check; of a check with several lines the worst."""
     order = [LineOutcome.OK, LineOutcome.NOT_KNOWN, LineOutcome.NOT_OK]
     lines = [
         ToldLine(line.check, line.outcome, str(line.said), str(line.advice))

@@ -1,4 +1,4 @@
-"""What the doctor makes of what it reads: every check ok, not ok and not known, and only the broken one speaks."""
+"""Every check of the doctor: ok, not ok and not known. A broken fact changes only its own line."""
 
 import json
 from dataclasses import replace
@@ -76,7 +76,7 @@ def test_what_could_not_be_read_is_not_known_and_never_ok(facts: Facts, checks: 
     not_known = {line.check for line in found.values() if line.outcome is LineOutcome.NOT_KNOWN}
 
     if "operator" in checks and facts.cluster is not REFUSED:
-        # An operator that is too old for a version that nobody knows is still too old.
+        # An operator that is too old is too old for an unknown version as well.
         not_known |= {"operator"} & {
             line.check for line in found.values() if line.outcome is LineOutcome.NOT_OK
         }

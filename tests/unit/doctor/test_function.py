@@ -1,4 +1,4 @@
-"""The doctor's function: what a visit leaves in the trail, and that it speaks once a day."""
+"""The doctor's function: its entry in the trail, and one notice a day."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -32,7 +32,7 @@ def topic(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
 
 
 def said(topic: str) -> list[tuple[str, str]]:
-    """Subject and text of every notice, and that its kind is ours."""
+    """Subject and text of every notice. The kind of each must be ours."""
     sent = sns_backends["123456789012"][REGION].topics[topic].sent_notifications
     assert all((each[3] or {})["kind"]["Value"] == "doctor" for each in sent)
     return [(str(each[2]), str(each[1])) for each in sent]

@@ -1,4 +1,4 @@
-"""The doctor's limits of the cluster, day by day, and its lines in full where two facts meet."""
+"""The doctor's limits for the cluster, to the day, and its lines where two facts combine."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

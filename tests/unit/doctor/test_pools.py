@@ -1,4 +1,4 @@
-"""The doctor's limits of pools and account: days of images and prices, vCPUs of quotas, zones and trails."""
+"""The doctor's limits for pools and account: ages of images and prices, quotas, zones and trails."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the doctor reads of AWS and the cluster, one system at a time; what is odd is said, never guessed."""
+"""The doctor's reads of AWS and the cluster, one system at a time. An odd answer is reported, never guessed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -154,7 +154,7 @@ def test_a_secret_that_is_not_there_or_has_no_value_misses_everything() -> None:
 
 
 class Answers:
-    """A cluster's API server as the reads see it."""
+    """A cluster's API server, for the reads."""
 
     server_time = None
 

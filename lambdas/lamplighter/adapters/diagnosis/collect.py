@@ -58,5 +58,5 @@ def _cluster(reading: Reading, nodegroup: str, connect: Callable[[], Connection]
     if connection is None:
         return {}, {}
     reads = ClusterReads(connection, reading, nodegroup)
-    found = reads.read()
-    return found, read_logs(reads.ask, reading, found["pods"]) if "pods" in found else {}
+    objects = reads.read()
+    return objects, read_logs(reads.ask, reading, objects["pods"]) if "pods" in objects else {}

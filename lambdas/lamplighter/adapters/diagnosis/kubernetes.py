@@ -35,14 +35,14 @@ class ClusterReads:
         self._reading = reading
         self._nodegroup = nodegroup
         self._silent: Said = ""
-        self.found: Json = {}
+        self.objects: Json = {}
 
     def read(self) -> Json:
         """The snapshot's `kubernetes` part."""
         self._keep(
             "nodes", lambda: self._list("/api/v1/nodes", labelSelector=f"{NODEGROUP_LABEL}={self._nodegroup}")
         )
-        mine = {_name(node) for node in self.found.get("nodes", ())} if "nodes" in self.found else None
+        mine = {_name(node) for node in self.objects.get("nodes", ())} if "nodes" in self.objects else None
         self._keep("pods", lambda: self._list("/api/v1/pods", lambda item: _wanted(Pod(item), mine)))
         self._keep("daemonsets", lambda: self._list("/apis/apps/v1/daemonsets", _is_software))
         self._keep("deployments", lambda: self._list("/apis/apps/v1/deployments", _is_software))
@@ -50,11 +50,11 @@ class ClusterReads:
         self._keep("clusterpolicies", lambda: self._list(CLUSTER_POLICIES))
         self._keep("runtimeclasses", lambda: self._list(RUNTIME_CLASSES))
         self._keep("nodeclaims", lambda: self._list(NODE_CLAIMS))
-        pods = {(_space(pod), _name(pod)) for pod in self.found["pods"]} if "pods" in self.found else None
+        pods = {(_space(pod), _name(pod)) for pod in self.objects["pods"]} if "pods" in self.objects else None
         self._keep("events", lambda: self._list("/api/v1/events", lambda item: _tells(item, mine, pods)))
-        if "clusterpolicies" in self.found:
+        if "clusterpolicies" in self.objects:
             self._keep("configmaps", self._settings)
-        return self.found
+        return self.objects
 
     def ask(self, path: str, query: dict[str, str]) -> str | None:
         """The text at `path`; None where the server has none. Raises OutsideFailed."""
@@ -73,15 +73,15 @@ class ClusterReads:
             raise
 
     def _keep(self, key: str, call: Callable[[], list[Json]]) -> None:
-        found = self._reading.read(f"kubernetes.{key}", call)
-        if found is not None:
-            self.found[key] = found
+        items = self._reading.read(f"kubernetes.{key}", call)
+        if items is not None:
+            self.objects[key] = items
 
     def _list(self, path: str, wanted: Callable[[Json], bool] = lambda _: True, **query: str) -> list[Json]:
-        found: list[Json] = []
+        items: list[Json] = []
         for page in self._pages(path, query):
-            found += [_without_bulk(item) for item in page if isinstance(item, dict) and wanted(item)]
-        return found
+            items += [_without_bulk(item) for item in page if isinstance(item, dict) and wanted(item)]
+        return items
 
     def _pages(self, path: str, query: dict[str, str]) -> Iterator[list[Json]]:
         more: dict[str, str] = {}
@@ -111,28 +111,28 @@ class ClusterReads:
         called = f"Job/{_name(job)}"
         space = _space(job)
         return any(
-            pod.owner == called and pod.namespace == space for pod in map(Pod, self.found.get("pods", ()))
+            pod.owner == called and pod.namespace == space for pod in map(Pod, self.objects.get("pods", ()))
         )
 
     def _settings(self) -> list[Json]:
         """The ConfigMaps with sharing and MIG settings that the ClusterPolicy names, and no other."""
         named: set[str] = set()
-        for policy in self.found.get("clusterpolicies", ()):
+        for policy in self.objects.get("clusterpolicies", ()):
             spec = policy.get("spec") or {}
             for part in ("devicePlugin", "migManager"):
                 name = ((spec.get(part) or {}).get("config") or {}).get("name")
                 named |= {str(name)} if name else set()
         space = self._operator_namespace()
-        found: list[Json] = []
+        settings: list[Json] = []
         for name in sorted(named):
             text = self.ask(f"/api/v1/namespaces/{space}/configmaps/{name}", {})
-            found += [_without_bulk(_parsed(text))] if text else []
-        return found
+            settings += [_without_bulk(_parsed(text))] if text else []
+        return settings
 
     def _operator_namespace(self) -> str:
-        software: Sequence[Json] = [*self.found.get("deployments", ()), *self.found.get("daemonsets", ())]
+        software: Sequence[Json] = [*self.objects.get("deployments", ()), *self.objects.get("daemonsets", ())]
         return next(
-            (_space(each) for each in software if _name(each).startswith("gpu-operator")), OPERATOR_NAMESPACE
+            (_space(item) for item in software if _name(item).startswith("gpu-operator")), OPERATOR_NAMESPACE
         )
 
 
@@ -170,8 +170,8 @@ def _without_bulk(item: Json) -> Json:
 
 
 def _parsed(text: str) -> Json:
-    found = json.loads(text)
-    return found if isinstance(found, dict) else {}
+    document = json.loads(text)
+    return document if isinstance(document, dict) else {}
 
 
 def _name(item: Json) -> str:

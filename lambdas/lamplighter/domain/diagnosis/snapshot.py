@@ -43,7 +43,7 @@ _LISTS = {
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was read at one instant."""
+    """The documents of one pool at one instant."""
 
     document: Doc
     now: datetime
@@ -84,11 +84,11 @@ class Snapshot:
 
     def listed(self, part: str, name: str) -> list[Doc]:
         """The list: a plain one, or inside the object that kubectl (kind List) or the AWS CLI prints."""
-        found = at(self.document, part, name)
-        if isinstance(found, Mapping):
-            frames = [value for key, value in found.items() if key == "items" or part == "aws"]
-            found = next((value for value in frames if isinstance(value, list)), [])
-        return docs({"": found}, "")
+        value = at(self.document, part, name)
+        if isinstance(value, Mapping):
+            frames = [inner for key, inner in value.items() if key == "items" or part == "aws"]
+            value = next((inner for inner in frames if isinstance(inner, list)), [])
+        return docs({"": value}, "")
 
     def not_read(self, *keys: str) -> list[str]:
         """Those of the dotted keys that were not read."""
@@ -96,8 +96,8 @@ class Snapshot:
 
     @cached_property
     def nodegroup(self) -> Doc:
-        found = doc(self.document, "aws", "nodegroup")
-        return doc(found, "nodegroup") or found
+        described = doc(self.document, "aws", "nodegroup")
+        return doc(described, "nodegroup") or described
 
     @cached_property
     def _group_name(self) -> str:
@@ -115,29 +115,29 @@ class Snapshot:
     @cached_property
     def nodes(self) -> list[Node]:
         """The pool's nodes, without those that are being deleted."""
-        found = [Node(item) for item in self.listed("kubernetes", "nodes") if self._in_pool(item)]
-        return [node for node in found if node.name and not node.leaving]
+        nodes = [Node(item) for item in self.listed("kubernetes", "nodes") if self._in_pool(item)]
+        return [node for node in nodes if node.name and not node.leaving]
 
     @cached_property
     def instances(self) -> list[Doc]:
         """The pool's EC2 instances that run or start."""
-        found: list[Doc] = []
+        instances: list[Doc] = []
         for item in self.listed("aws", "instances"):
-            found += docs(item, "Instances") or [item]
-        return [each for each in found if self._live(each) and self._of_pool(each)]
+            instances += docs(item, "Instances") or [item]
+        return [instance for instance in instances if self._live(instance) and self._of_pool(instance)]
 
     @cached_property
     def pods(self) -> list[Pod]:
         """Pods of the GPU software on the pool's nodes, and pods that request its GPUs."""
         mine = {node.name for node in self.nodes}
-        found = []
+        pods = []
         for pod in self._all_pods:
             if not pod.name or pod.leaving or not (pod.gpus or pod.operand):
                 continue
             elsewhere = bool(pod.node) and pod.node not in mine and self.was_read("kubernetes", "nodes")
             if not elsewhere and (pod.operand or pod.node or self._asks_here(pod.item)):
-                found.append(pod)
-        return found
+                pods.append(pod)
+        return pods
 
     @cached_property
     def leaving_pods(self) -> list[Pod]:
@@ -153,9 +153,9 @@ class Snapshot:
         listed = self.listed("kubernetes", "pods")
         names = {(key.partition("/")[0], key.partition("/")[2]) for key in self._log_keys if "/" in key}
         if self.was_read("kubernetes", "pods"):
-            there = {(text(each, "metadata", "namespace"), text(each, "metadata", "name")) for each in listed}
+            there = {(text(pod, "metadata", "namespace"), text(pod, "metadata", "name")) for pod in listed}
             # A log of NVIDIA's software without its pod: somebody saved only the log.
-            names = {each for each in names - there if is_operand(each[1])}
+            names = {name for name in names - there if is_operand(name[1])}
         else:
             names |= {(namespace, name) for kind, namespace, name in self.events if kind == "Pod"}
         return listed + [
@@ -168,11 +168,11 @@ class Snapshot:
 
     @cached_property
     def _by_node(self) -> dict[str, list[Pod]]:
-        found: dict[str, list[Pod]] = {}
+        by_node: dict[str, list[Pod]] = {}
         for pod in self.pods:
             if pod.node or not pod.phase:
-                found.setdefault(pod.node, []).append(pod)
-        return found
+                by_node.setdefault(pod.node, []).append(pod)
+        return by_node
 
     @cached_property
     def operator_pods(self) -> list[Pod]:
@@ -188,7 +188,7 @@ class Snapshot:
     def policy(self) -> Doc:
         """The operator's ClusterPolicy; empty where there is none or none was read."""
         policies = self.listed("kubernetes", "clusterpolicies")
-        active = [each for each in policies if text(each, "status", "state") != "ignored"]
+        active = [policy for policy in policies if text(policy, "status", "state") != "ignored"]
         return next(iter(active), {})
 
     @cached_property
@@ -199,10 +199,10 @@ class Snapshot:
     @cached_property
     def events_by_kind(self) -> dict[str, list[tuple[str, str, list[Event]]]]:
         """The same by kind: namespace, name and events of each object."""
-        found: dict[str, list[tuple[str, str, list[Event]]]] = {}
+        by_kind: dict[str, list[tuple[str, str, list[Event]]]] = {}
         for (kind, namespace, name), events in self.events.items():
-            found.setdefault(kind, []).append((namespace, name, events))
-        return found
+            by_kind.setdefault(kind, []).append((namespace, name, events))
+        return by_kind
 
     @cached_property
     def network_plugin_events(self) -> list[str]:
@@ -238,11 +238,11 @@ class Snapshot:
     @cached_property
     def node_taints(self) -> list[list[Doc]]:
         """The sets of taints of the pool's nodes, each set once: most nodes of a pool have the same."""
-        found: list[list[Doc]] = []
+        sets: list[list[Doc]] = []
         for node in self.nodes:
-            if node.taints not in found:
-                found.append(node.taints)
-        return found
+            if node.taints not in sets:
+                sets.append(node.taints)
+        return sets
 
     def logs(self, pod: Pod, *, previous: bool = False) -> str:
         """The logs of all containers of the pod, as far as they were read."""
@@ -258,11 +258,11 @@ class Snapshot:
 
     @cached_property
     def _log_keys(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        by_pod: dict[str, list[str]] = {}
         # Most keys are in both parts. Each counts once, so that no text is read twice.
         for key in {**doc(self.document, "logs"), **doc(self.document, "logs_previous")}:
-            found.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
-        return found
+            by_pod.setdefault("/".join(str(key).split("/")[:2]), []).append(str(key))
+        return by_pod
 
     def _in_pool(self, item: Doc) -> bool:
         labels = doc(item, "metadata", "labels")

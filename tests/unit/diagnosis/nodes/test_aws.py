@@ -1,4 +1,4 @@
-"""Diagnosis, the AWS layer: why instances do not come, do not join, or do not reach each other."""
+"""Diagnosis, the AWS layer: why instances are missing, do not join, or do not reach each other."""
 
 import pytest
 
@@ -33,7 +33,7 @@ ADDRESSES = "InsufficientFreeAddressesInSubnet: The specified subnet does not ha
 
 
 def one_of_two(now: float = 20) -> Document:
-    """The second instance never came."""
+    """A pool without its second instance."""
     document = healthy(now=now)
     document["kubernetes"]["nodes"] = [document["kubernetes"]["nodes"][0], node(0)]
     document["aws"]["instances"] = [instance(0)]

@@ -1,4 +1,4 @@
-"""Two nodes of a pool, each with its own state: what is said of the first keeps nobody from looking at the second."""
+"""Two nodes of a pool, each with its own state: a finding about the first does not hide the second."""
 
 import pytest
 
@@ -32,7 +32,7 @@ VALIDATOR = "nvidia-operator-validator"
 
 
 def two(first: str) -> Document:
-    """The first node is whole, starts, or has a dead GPU; nobody waits for a GPU."""
+    """The first node is healthy, starts, or has a dead GPU. No pod waits for a GPU."""
     document = healthy()
     without(document, "train-waits")
     document["kubernetes"]["events"] = []
@@ -109,7 +109,7 @@ def test_a_node_group_that_names_another_instance_says_nothing_of_a_young_one() 
 
 
 def lost(name: str, log: str = "GPU is lost", **more: object) -> Document:
-    """A pool of one node with one more pod, read before all others, that prints this."""
+    """A pool of one node, with one more pod at the front of the list that prints this log."""
     document = at_work()
     more_of = pod(name, "lab", gpus=1)
     more_of["status"] |= more

@@ -1,4 +1,4 @@
-"""Launches in full: who refused them, with which evidence, and since when one is only under way."""
+"""Launches: who refused them, with which evidence, and when one is still in progress."""
 
 import pytest
 

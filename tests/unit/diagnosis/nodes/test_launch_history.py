@@ -1,4 +1,4 @@
-"""Refused launches, one after another: which make a refusal history, and which say nothing of it."""
+"""Refused launches: which later launches make a refusal history, and which do not."""
 
 import pytest
 

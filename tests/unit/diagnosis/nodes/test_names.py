@@ -1,4 +1,4 @@
-"""What a pod is by its name or its label, what is guessed of pods that were not read, and whose events count."""
+"""What the name or label of a pod means, what is guessed about unread pods, and which events count."""
 
 from types import MappingProxyType
 from typing import Any
@@ -148,7 +148,7 @@ def test_where_pods_were_not_read_their_names_are_taken_from_logs_and_events() -
         ("lab/train-0", 1, NODES[0]),
         ("lab/train-1", 1, NODES[0]),
     ]
-    # Which of two nodes a pod is on, nobody can tell: it counts on both.
+    # The node of the pod is unknown, so it counts on both nodes.
     assert [each.node for each in two.pods] == ["", "", ""]
     assert [len(two.pods_on(each)) for each in two.nodes] == [3, 3]
 

@@ -1,4 +1,4 @@
-"""Ranks that do not reach each other: what a security group lets in, who is blamed, and when a failure is history."""
+"""Ranks that do not reach each other: security groups, the finding, and when a failure is history."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ TO_ITSELF = {"UserIdGroupPairs": [{"GroupId": "sg-node"}]}
 
 
 def ranks(*logs: str, closed: bool = False, now: float = 20, minute: float = 10, **more: Any) -> Document:
-    """A job with one rank on each node, which printed these logs."""
+    """A job with one rank on each node, and these logs."""
     document = healthy(now=now)
     without(document, "train")
     for number, log in enumerate(logs):
@@ -99,7 +99,7 @@ def test_ranks_may_take_three_minutes_to_meet() -> None:
     assert told(ranks("", "", closed=True, now=13 + SECOND)) == [
         ("nccl-path-blocked", "lab/Job/nccl", ["2 pods run and print no result", CLOSED])
     ]
-    # From when the last of them was made, and not before the expectation began.
+    # Since the last rank was created, and not before the expectation began.
     late = ranks("", "", closed=True, now=13 + SECOND)
     late["kubernetes"]["pods"][-1]["metadata"]["creationTimestamp"] = at(11)
     assert told(late) == []

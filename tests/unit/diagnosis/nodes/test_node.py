@@ -1,4 +1,4 @@
-"""One node: the taints that stay, the GPUs that it lacks, who announces them; and which pods its taints keep away."""
+"""One node: its permanent taints, its missing GPUs, its device plugin, and the pods that its taints keep away."""
 
 import pytest
 
@@ -13,7 +13,7 @@ SLICED = {"product": "NVIDIA-H100-MIG-1g.10gb"}
 
 
 def offering(units: Document, labels: Document | None = None, capacity: Document | None = None) -> Node:
-    """A node that offers these, and has as much of each unless said."""
+    """A node with these allocatable resources, and the same capacity by default."""
     return Node(
         {
             "metadata": {

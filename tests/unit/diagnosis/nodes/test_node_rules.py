@@ -1,4 +1,4 @@
-"""A node without its GPUs, rule by rule: whose pods count, which DaemonSet is meant, and what ends the search."""
+"""A node without its GPUs, rule by rule: which pods and DaemonSets count, and what ends the search."""
 
 import pytest
 
@@ -35,7 +35,7 @@ BACK_OFF = ("CrashLoopBackOff", "back-off")
 
 
 def findings_alone(document: Document) -> list[tuple[str, str, list[str]]]:
-    """What is told of a snapshot in which nothing is under way."""
+    """The findings of a snapshot in which no stage is in progress."""
     assert judge(document).in_progress == ()
     return told(document)
 

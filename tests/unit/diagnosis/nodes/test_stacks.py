@@ -1,4 +1,4 @@
-"""Diagnosis where no operator is meant to be: that it is not there is no finding, and nothing is expected of it."""
+"""Diagnosis of a cluster without a GPU Operator by design: its absence is no finding."""
 
 from tests.snapshots import (
     NODES,
@@ -27,7 +27,7 @@ ROCKET = "Bottlerocket OS 1.50.0 (aws-k8s-1.35-nvidia)"
 
 
 def by_the_chart(*, now: float = 20) -> Document:
-    """A pool of one node whose GPU the device-plugin chart has announced: no operator, no feature discovery."""
+    """A pool of one node with the device-plugin chart: no operator, no feature discovery."""
     document = healthy(nodes=1, now=now)
     bare(document)
     kubernetes = document["kubernetes"]

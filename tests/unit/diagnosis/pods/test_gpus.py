@@ -1,4 +1,4 @@
-"""Nodes without their GPUs, in full: counts, settings and taints, and how late is late."""
+"""Nodes without their GPUs: counts, settings, taints, and the normal time."""
 
 from typing import Any
 

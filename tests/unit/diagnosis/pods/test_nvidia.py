@@ -347,7 +347,7 @@ def test_a_runtime_class_that_is_missing_is_told_by_the_daemonset() -> None:
 
 @pytest.mark.parametrize("others", [True, False], ids=["the operator's wait", "the operator has made none"])
 def test_feature_discovery_that_does_not_tolerate_the_taint_s_value_is_named(*, others: bool) -> None:
-    """The chart tolerates nvidia.com/gpu=present; without the node's features the operator labels no node."""
+    """The chart tolerates nvidia.com/gpu=present. Without the node's features the operator labels no node."""
     document = healthy()
     for number, name in enumerate(NODES):
         no_gpus(document, number)

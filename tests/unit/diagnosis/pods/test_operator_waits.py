@@ -1,4 +1,4 @@
-"""The GPU Operator beside other trouble: what is said once, what is put down to something else, and in which order."""
+"""The GPU Operator beside other problems: what is found once, what another finding explains, and the order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Device plugins and GPUs that fail, in full: crashes, missing DaemonSets, faults of the hardware, late nodes."""
+"""Device plugins and GPUs that fail: crashes, missing DaemonSets, hardware faults, late nodes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pods that do not do their work, in full: their own cause, or the scheduler's."""
+"""Pods that do not work: their own cause, or the scheduler's."""
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_a_library_that_is_missing_is_the_image_s_fault_where_that_has_no_driver
     assert told(document) == [("runtime-missing", "lab/train-0", said)]
     document["aws"]["nodegroup"]["amiType"] = "AL2023_x86_64_STANDARD"
     assert told(document) == [("wrong-ami", POOL, said)]
-    # One that failed for that has its cause there, and is not unknown as well.
+    # A pod that failed for that reason has its cause there, and is not unknown as well.
     waiting_pod = next(
         each for each in document["kubernetes"]["pods"] if each["metadata"]["name"] == "train-0"
     )

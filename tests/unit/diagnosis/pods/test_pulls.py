@@ -1,4 +1,4 @@
-"""Pods that start, in full: images, jobs that are done, and failures that became history."""
+"""Pods that start: images, finished jobs, and failures that became history."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The GPU Operator in full: its deployment, its policy, and what each may still be waiting for."""
+"""The GPU Operator: its deployment, its ClusterPolicy, and their normal times."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The validator and what NVIDIA's pods print, in full: how long a validation may take, which text explains a node."""
+"""The validator and the texts of NVIDIA's pods: the normal time of a validation, and which text explains a node."""
 
 from typing import Any
 
