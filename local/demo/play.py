@@ -26,7 +26,7 @@ from lamplighter.reasons.plain_document import in_english
 from lamplighter.values.instant import written
 from local.cloud import Cloud
 from local.demo import laws, pages
-from local.demo.looking import DayReading
+from local.demo.day_reading import DayReading
 from local.demo.observations import NodeReader, Outside, Pool, Sample
 from local.demo.script import Act, Answers, LabAccess
 from local.demo.view import DayEvent, Now, View
