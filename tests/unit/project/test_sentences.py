@@ -36,7 +36,6 @@ FOREIGN = {
     "lambdas/lamplighter/application/deploy/steps.py": "a property of a custom resource",
     "lambdas/lamplighter/application/slack/receiving.py": "the path of a request",
     "lambdas/lamplighter/data/instance_types.py": "a list of names",
-    "lambdas/lamplighter/domain/diagnosis/redaction.py": "logs of other programs",
     "lambdas/lamplighter/domain/diagnosis/rules/node.py": "names of resources of a node",
     "lambdas/lamplighter/domain/diagnosis/rules/pod.py": "names of resources of a pod",
     "lambdas/lamplighter/domain/diagnosis/snapshot.py": "keys of a snapshot",
