@@ -14,7 +14,7 @@ from lamplighter.adapters.calendars.kept import kept_courses
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.why import Explanation, explain
 from lamplighter.domain.calendar.timetable import Timetable
-from lamplighter.domain.notices.findings import advice_of, summary_of
+from lamplighter.domain.views.told import FindingView
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
@@ -90,8 +90,9 @@ def _print(clock: Callable[[datetime], str], name: str, explanation: Explanation
     for line in filter(None, [*said, explanation.decided_by(clock)]):
         printing.say(line)
     for entry in explanation.findings:
-        summary, advice = (draw(said, ENGLISH, clock) for said in (summary_of(entry), advice_of(entry)))
-        printing.say(f"Found at {clock(entry.at)}: {summary} ({entry.details.get('cause')}).")
+        finding = FindingView.read(entry)
+        summary, advice = (draw(said, ENGLISH, clock) for said in (finding.summary, finding.advice))
+        printing.say(f"Found at {clock(entry.at)}: {summary} ({finding.cause}).")
         printing.say(f"  → {advice}")
     if not explanation.trail:
         printing.say(f"Nothing happened to this pool in the {REACHES_BACK.days} days until then.")

@@ -12,7 +12,7 @@ from typing import Any
 from lamplighter.domain.audit.entry import TIMELINE
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.notices.findings import KIND as FINDING
-from lamplighter.reasons.document import read
+from lamplighter.domain.notices.findings import advice_of, summary_of
 from local.demo import trouble_laws
 from local.demo.experiment_state import ExperimentStateReader
 from local.demo.play import Play, Stage
@@ -153,7 +153,9 @@ class Trouble(Play):
             {
                 "seen": "opening",
                 "evidence": [str(entry.why)],
-                **{k: str(read(v)) for k, v in entry.details.items()},
+                "summary": str(summary_of(entry)),
+                "advice": str(advice_of(entry)),
+                **{key: entry.details.get(key) for key in ("cause", "layer")},
             }
             for entry in self.watch.entries
             if entry.kind == FINDING

@@ -3,6 +3,8 @@
 Only words that somebody else wrote are cut. A text of the catalogue is never cut.
 """
 
+from dataclasses import replace
+
 from lamplighter.reasons.reason import Reason, Said, Sentences, Value
 
 
@@ -11,7 +13,7 @@ def shortened(said: Said, longest: int) -> Said:
     if isinstance(said, str):
         return _one_line(said, longest)
     if isinstance(said, Sentences):
-        return Sentences(tuple(shortened(sentence, longest) for sentence in said.sentences))
+        return replace(said, sentences=tuple(shortened(sentence, longest) for sentence in said.sentences))
     return Reason(said.code, {name: _value(value, longest) for name, value in said.values.items()})
 
 

@@ -10,10 +10,10 @@ from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.experiments.policy import was
 from lamplighter.domain.experiments.rails import before_rules
 from lamplighter.domain.experiments.run import Document, ExperimentPhase, ExperimentRun
-from lamplighter.reasons.document import read
-from lamplighter.reasons.plain_document import in_english
+from lamplighter.reasons.document import drawn, read
 from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
 from lamplighter.values import instant
+from lamplighter.values.clock_time import clock_time
 
 LONGEST_EVIDENCE = 20
 
@@ -179,7 +179,17 @@ def _verdicts(found: Document) -> list[Said]:
 
 def _in_english(found: Document) -> dict[str, object]:
     """What a run keeps, with its reasons as text."""
-    return {name: in_english(part) for name, part in found.items()}
+    kept = dict(found)
+    if kept.get("reason") is not None:
+        kept["reason"] = str(read(kept["reason"]))
+    if "verdicts" in kept:
+        kept["verdicts"] = [
+            {**each, **({} if each.get("reason") is None else {"reason": str(read(each["reason"]))})}
+            for each in _rows(kept["verdicts"])
+        ]
+    if "findings" in kept:
+        kept["findings"] = drawn(kept["findings"], ENGLISH, clock_time)
+    return kept
 
 
 def _rows(found: object) -> list[Document]:

@@ -1,6 +1,6 @@
-"""The findings of a diagnosis in announcements, in the audit trail, and in receipts.
+"""The findings of a diagnosis, as sentences of an announcement, as audit entries, and in a receipt.
 
-Reads the result of step Diagnose as the workflow carries it. The diagnosis itself finds the causes.
+Reads the result of step Diagnose as the workflow carries it. Finding causes is domain/diagnosis's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from lamplighter.data.texts import ENGLISH, Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.reasons.document import document, one_line, read
-from lamplighter.reasons.reason import Clock, Said, Sentences, draw, reason
+from lamplighter.reasons.document import document, read
+from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
 from lamplighter.values import instant
-from lamplighter.values.clock_time import clock_time
 
 Result = Mapping[str, object]
 KIND = "finding"
-SAID = 3
-"""Findings in an announcement. `why` shows the rest."""
+MOST_TOLD = 3
+"""Findings that an announcement tells. `lamplighter why` shows all."""
 
 
 @dataclass(frozen=True)
-class ReportedFinding:
+class FindingText:
     """One finding, as the workflow carries it."""
 
     cause: str
@@ -34,7 +32,7 @@ class ReportedFinding:
 
     @classmethod
     def read(cls, row: Result) -> Self:
-        """From a row of step Diagnose. An older release wrote English sentences."""
+        """From a finding of the contract's document."""
         evidence = row.get("evidence")
         lines = evidence if isinstance(evidence, Sequence) and not isinstance(evidence, str) else ()
         return cls(
@@ -46,42 +44,36 @@ class ReportedFinding:
         )
 
 
-def findings(diagnose: Result) -> list[ReportedFinding]:
-    """The findings of step Diagnose; none where it did not run or failed."""
+def findings(diagnose: Result) -> list[FindingText]:
+    """The findings of step Diagnose; none where it did not run, or failed."""
     rows = diagnose.get("findings")
     return (
-        [ReportedFinding.read(row) for row in rows if isinstance(row, Mapping)]
+        [FindingText.read(row) for row in rows if isinstance(row, Mapping)]
         if isinstance(rows, Sequence)
         else []
     )
 
 
-def sentences(
-    diagnose: Result, said_already: str | None = None, texts: Texts = ENGLISH, clock: Clock = clock_time
-) -> list[str]:
-    """For an announcement: the cause and what to do. Of a cause that was announced already only what to do."""
-
-    def drawn(said: Said) -> str:
-        return _sentence(draw(said, texts, clock))
-
-    reported = findings(diagnose)
-    lines = [
-        texts.say("finding.advice", advice=drawn(finding.advice))
-        if finding.cause == said_already
-        else texts.say(
+def sentences(diagnose: Result, told_already: str | None = None) -> list[Said]:
+    """For an announcement: each cause and what to do; of a cause that is told already, only what to do."""
+    rows = findings(diagnose)
+    told: list[Said] = [
+        reason("finding.advice", advice=paragraph(finding.advice))
+        if finding.cause == told_already
+        else reason(
             "finding.cause",
             cause=finding.cause,
-            summary=drawn(finding.summary),
-            advice=drawn(finding.advice),
+            summary=paragraph(finding.summary),
+            advice=paragraph(finding.advice),
         )
-        for finding in reported[:SAID]
+        for finding in rows[:MOST_TOLD]
     ]
-    more = len(reported) - SAID
-    return [*lines, *([texts.say("finding.more", more=more)] if more > 0 else [])]
+    more = len(rows) - MOST_TOLD
+    return [*told, *([reason("finding.more", more=more)] if more > 0 else [])]
 
 
 def entries(lease: Lease, diagnose: Result, now: datetime) -> list[Entry]:
-    """For the audit trail: each finding with its evidence and advice, at the instant of the diagnosis."""
+    """For the audit trail: each finding with its evidence and its advice, as it was when it was made."""
     at = diagnose.get("at")
     made = instant.read(str(at)) if at else now
     return [
@@ -90,23 +82,35 @@ def entries(lease: Lease, diagnose: Result, now: datetime) -> list[Entry]:
             pool=lease.pool,
             kind=KIND,
             who="diagnosis",
-            what=reason("finding.entry", cause=finding.cause, summary=finding.summary),
-            why=Sentences((*finding.evidence, finding.advice)),
+            what=reason("notice.finding", cause=finding.cause, summary=finding.summary),
+            why=Sentences(
+                (Sentences(finding.evidence), finding.advice) if finding.evidence else (finding.advice,)
+            ),
             lease=lease.id,
             nodes=lease.nodes,
-            details={
-                "cause": finding.cause,
-                "layer": finding.layer,
-                "summary": one_line(finding.summary),
-                "advice": one_line(finding.advice),
-            },
+            details={"cause": finding.cause, "layer": finding.layer},
         )
         for finding in findings(diagnose)
     ]
 
 
+def summary_of(entry: Entry) -> Said:
+    """The summary of a finding in the trail; an older release kept it as a sentence among the details."""
+    if "summary" in entry.details:
+        return entry.details["summary"]
+    what = entry.what.values.get("summary") if isinstance(entry.what, Reason) else None
+    return what if isinstance(what, Reason | Sentences | str) else entry.what
+
+
+def advice_of(entry: Entry) -> Said:
+    """What to do about a finding in the trail; an older release kept it as a sentence among the details."""
+    if "advice" in entry.details:
+        return entry.details["advice"]
+    return entry.why.sentences[-1] if isinstance(entry.why, Sentences) and entry.why.sentences else ""
+
+
 def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]:
-    """The findings of the last diagnosis that still hold: about a lease in force that has not opened well since."""
+    """The findings of the last diagnosis that still hold: of a lease in force, and not proven over since."""
     in_force = set(leases)
     last: tuple[Entry, ...] = ()
     for entry in sorted(trail, key=lambda entry: entry.at):
@@ -121,7 +125,7 @@ def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]
 
 
 def of_receipt(trail: Iterable[Entry], lease: str) -> list[dict[str, object]]:
-    """The findings of a lease: each cause once, at the instant when it was found first."""
+    """What was found while the lease ran: each cause once, when it was found first."""
     first: dict[tuple[str, Said], dict[str, object]] = {}
     for entry in trail:
         if entry.kind == KIND and entry.lease == lease:
@@ -133,18 +137,3 @@ def of_receipt(trail: Iterable[Entry], lease: str) -> list[dict[str, object]]:
             }
             first.setdefault((cause, summary), row)
     return list(first.values())
-
-
-def summary_of(entry: Entry) -> Said:
-    """The summary of a finding in the trail."""
-    kept = entry.details.get("summary")
-    return entry.what if kept is None else read(kept)
-
-
-def advice_of(entry: Entry) -> Said:
-    """What to do about a finding in the trail."""
-    return read(entry.details.get("advice"))
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."

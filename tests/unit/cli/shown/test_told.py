@@ -12,19 +12,20 @@ from lamplighter.domain.checks.after_verdict import CheckDecision, JudgedNode, N
 from lamplighter.domain.leases.at_stake import AtStake
 from lamplighter.domain.notices import findings as findings_told
 from lamplighter.domain.notices.findings import (
-    ReportedFinding,
+    FindingText,
     entries,
     findings,
     of_receipt,
     sentences,
     standing,
 )
-from lamplighter.domain.views.told import Finding
+from lamplighter.domain.views.told import FindingView
 from lamplighter.lab.checks import OnFailure
 from lamplighter.reasons.document import document, one_line
-from lamplighter.reasons.plain_document import in_english
-from lamplighter.reasons.reason import Reason, Sentences
+from lamplighter.reasons.reason import Reason, Sentences, draw, reason
+from lamplighter.values.clock_time import clock_time
 from tests.unit.leases.granting.test_grants import EIGHT, MINUTE, lease
+from tests.unit.notices.drawing import text_of
 
 
 def row(number: int = 1, **more: Any) -> dict[str, Any]:
@@ -42,25 +43,24 @@ def row(number: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def test_a_finding_says_nothing_that_was_not_kept() -> None:
-    assert ReportedFinding.read(row()) == ReportedFinding(
-        "cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!"
-    )
-    assert ReportedFinding.read({"evidence": "seen"}) == ReportedFinding("unknown", "", "", (), "")
-    assert findings({"findings": [row(), 7]}) == [ReportedFinding.read(row())]
+    assert FindingText.read(row()) == FindingText("cause-1", "gpu", "summary 1", ("seen", "heard"), "do 1!")
+    assert FindingText.read({"evidence": "seen"}) == FindingText("unknown", "", "", (), "")
+    assert findings({"findings": [row(), 7]}) == [FindingText.read(row())]
     assert findings({}) == findings({"findings": 7}) == []
 
 
 def told(number: int, already: str | None = None) -> list[str]:
-    return sentences({"findings": [row(each) for each in range(1, number + 1)]}, already)
+    found = {"findings": [row(each) for each in range(1, number + 1)]}
+    return [text_of(sentence) for sentence in sentences(found, already)]
 
 
 def test_three_findings_are_told_and_the_rest_is_counted() -> None:
-    three = [f"The cause is cause-{number}: summary {number}. do {number}!" for number in (1, 2, 3)]
+    three = [f"The cause is cause-{number}: Summary {number}. Do {number}!" for number in (1, 2, 3)]
 
     assert told(3) == three
     assert told(4) == [*three, "`lamplighter why` tells 1 more."]
     assert told(5) == [*three, "`lamplighter why` tells 2 more."]
-    assert told(3, "cause-2") == [three[0], "What to do: do 2!", three[2]]
+    assert told(3, "cause-2") == [three[0], "What to do: Do 2!", three[2]]
 
 
 def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made() -> None:
@@ -70,11 +70,11 @@ def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made()
         pool="gpu",
         kind="finding",
         who="diagnosis",
-        what=Reason("finding.entry", {"cause": "cause-1", "summary": "summary 1"}),
-        why=Sentences(("seen", "heard", "do 1!")),
+        what=reason("notice.finding", cause="cause-1", summary="summary 1"),
+        why=Sentences((Sentences(("seen", "heard")), "do 1!")),
         lease="evening-1",
         nodes=2,
-        details={"cause": "cause-1", "layer": "gpu", "summary": "summary 1", "advice": "do 1!"},
+        details={"cause": "cause-1", "layer": "gpu"},
     )
 
     assert entries(lease(), made, EIGHT) == [expected]
@@ -82,57 +82,46 @@ def test_each_finding_is_an_entry_with_its_evidence_as_it_was_when_it_was_made()
 
 
 SUMMARY = Reason("finding.summary", {"object": "ng-gpu", "cause": Reason("finding.no-capacity")})
+ADVICE = Reason("finding.no-capacity.advice")
 CODED = {
     "cause": "no-capacity",
     "layer": "aws",
     "summary": document(SUMMARY),
     "evidence": ["InsufficientInstanceCapacity"],
-    "advice": document(Reason("finding.no-capacity.advice")),
+    "advice": document(ADVICE),
 }
 
 
 def test_a_finding_is_kept_as_codes_and_drawn_in_the_readers_language() -> None:
-    diagnosis = {"findings": [CODED]}
-    [made] = entries(lease(), diagnosis, EIGHT)
-    kept = audit_entry("gpu", audit_item(made))
+    [made] = entries(lease(), {"findings": [CODED]}, EIGHT)
+    kept = FindingView.read(audit_entry("gpu", audit_item(made)))
 
-    assert kept.details["summary"] == one_line(SUMMARY)
-    assert Finding.read(kept).summary == SUMMARY
-    assert Finding.read(kept).to_json()["summary"] == (
-        "ng-gpu: AWS has no capacity of this instance type in this zone now"
+    assert (kept.cause, kept.summary, kept.advice) == ("no-capacity", SUMMARY, ADVICE)
+    assert kept.to_json()["summary"] == "ng-gpu: AWS has no capacity of this instance type in this zone now"
+    [announced] = sentences({"findings": [CODED]})
+    assert draw(announced, Texts("ko"), clock_time).startswith(
+        "원인은 no-capacity입니다. ng-gpu: 지금 이 가용 영역에"
     )
-    [korean] = sentences(diagnosis, texts=Texts("ko"))
-    assert korean.startswith("원인은 no-capacity입니다. ng-gpu: 지금 이 가용 영역에")
-    [again] = of_receipt([kept], "evening-1")
-    assert again["summary"] == document(SUMMARY)
-    assert in_english({"findings": [again]}) == {
-        "findings": [
-            {**again, "summary": "ng-gpu: AWS has no capacity of this instance type in this zone now"}
-        ]
-    }
 
 
 def test_a_finding_that_an_older_release_kept_is_shown_as_its_sentence() -> None:
+    sentence = "node a: the GPU reported a fatal hardware error"
     old = Entry(
         at=EIGHT,
         pool="gpu",
         kind="finding",
         who="diagnosis",
-        what="xid: node a: the GPU reported a fatal hardware error",
+        what=f"xid: {sentence}",
         why="XID 79; Replace it.",
         lease="evening-1",
-        details={
-            "cause": "xid",
-            "summary": "node a: the GPU reported a fatal hardware error",
-            "advice": "Go",
-        },
+        details={"cause": "xid", "summary": sentence, "advice": "Replace it."},
     )
     kept = audit_entry("gpu", audit_item(old))
 
     assert kept == old
-    assert Finding.read(kept).summary == "node a: the GPU reported a fatal hardware error"
-    assert Finding.read(replace(kept, details={})).summary == old.what
-    assert Finding.read(kept).to_json()["advice"] == "Go"
+    assert FindingView.read(kept).to_json()["summary"] == sentence
+    assert FindingView.read(kept).advice == "Replace it."
+    assert FindingView.read(replace(kept, details={})).summary == old.what
 
 
 def found(minutes: int, number: int = 1, one: str = "evening-1", **more: Any) -> Entry:
@@ -169,14 +158,15 @@ def test_a_receipt_keeps_each_cause_once_as_it_was_found_first() -> None:
     assert of_receipt(trail, "evening-1") == [
         {"at": "2026-11-20T20:01:00Z", "cause": "cause-1", "summary": "summary 1"},
         {"at": "2026-11-20T20:02:00Z", "cause": "cause-2", "summary": "summary 2"},
-        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": document(found(5).what)},
+        {"at": "2026-11-20T20:05:00Z", "cause": "unknown", "summary": "summary 1"},
     ]
-    assert findings_told.SAID == 3
+    assert findings_told.MOST_TOLD == 3
 
 
 # --- work at stake -------------------------------------------------------------------------------
 
 FIVE = tuple(f"lab/pod-{number}" for number in range(5))
+AND_ONE = f"{', '.join(FIVE[:-1])} and {FIVE[-1]}"
 
 
 @pytest.mark.parametrize(
@@ -186,14 +176,14 @@ FIVE = tuple(f"lab/pod-{number}" for number in range(5))
         (AtStake((), FIVE, 1), ""),
         (AtStake(("n1",)), ""),
         (AtStake(("n1",), (), 1), "Of its nodes n1 goes; no work is on it."),
-        (AtStake(("n1",), FIVE), f"It ends the work of {', '.join(FIVE)}."),
+        (AtStake(("n1",), FIVE), f"It ends the work of {AND_ONE}."),
         (AtStake(("n1",), (*FIVE, "a")), f"It ends the work of {', '.join(FIVE)} and 1 more."),
         (AtStake(("n1",), (*FIVE, "a", "b")), f"It ends the work of {', '.join(FIVE)} and 2 more."),
-        (AtStake(("n1",), FIVE, 1), f"Of its nodes n1 goes, and with it the work of {', '.join(FIVE)}."),
+        (AtStake(("n1",), FIVE, 1), f"Of its nodes n1 goes, and with it the work of {AND_ONE}."),
     ],
 )
 def test_work_that_goes_is_named_up_to_five_pods(stake: AtStake, said: str) -> None:
-    assert stake.said() == said
+    assert text_of(stake.said()) == said
 
 
 def test_what_is_at_stake_is_written_and_read_back() -> None:
